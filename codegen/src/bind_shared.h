@@ -1,0 +1,35 @@
+// Values that a body under construction has already computed, and the names that they get when they
+// are needed more than once.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "mote/codegen/loops.h"
+
+namespace mote {
+
+/// Values by (node, index, enclosing conditions). A value computed under fewer conditions serves
+/// under more, never the reverse: what it reads may be out of range.
+class SharedValues {
+ public:
+  Value find(const Uop& u, const std::vector<Expr>& index, const Conditions& guards) const;
+  void add(const Uop& u, const std::vector<Expr>& index, const Conditions& guards, const Value& v);
+  /// The conditions under which the value may be computed; null for a value that is not shared.
+  const Conditions* guards_of(const Value& v) const;
+
+ private:
+  struct Entry {
+    Conditions guards;
+    Value value;
+  };
+  std::map<std::pair<const UopNode*, std::vector<Expr>>, std::vector<Entry>> entries_;
+  std::map<const ValueNode*, Conditions> guards_;
+};
+
+/// Puts a Let in front of the first statement that needs a value which the statements of this body
+/// need at least twice.
+Body bind_shared(Body body, const SharedValues& shared,
+                 const std::function<std::string(const std::string& hint)>& fresh);
+
+}  // namespace mote

@@ -1,0 +1,151 @@
+// Range guards become loop limits, divisibility a stride. From inside out: a condition that
+// everything in a loop's body stands under, and that loads nothing, either does not depend on the
+// loop's variable (then it moves out, as a branch around the loop), or is linear in it (then it
+// becomes a limit), or is a congruence (then it becomes start and step). A reduction whose guard
+// gives the neutral element counts as standing under the guard's conditions: folding neutral
+// changes nothing.
+#include <algorithm>
+
+#include "conditions.h"
+#include "dependence.h"
+#include "mote/codegen/passes.h"
+
+namespace mote {
+namespace {
+
+/// Folding the otherwise of this guard leaves every accumulator as it is. Not for argmax and
+/// argmin, which count positions.
+const value::Guard* neutral_guard(const Fold& f) {
+  const auto* g = std::get_if<value::Guard>(&f.value->kind);
+  if (!g || f.op == ReduceOp::argmax || f.op == ReduceOp::argmin) return nullptr;
+  return same(g->otherwise, neutral(f.op, f.value->dtype)) ? g : nullptr;
+}
+
+/// The conditions that a statement stands under; nullopt for one that has no effect of its own.
+std::optional<Conditions> conditions_of(const Stmt& s) {
+  if (std::holds_alternative<Let>(s.kind)) return std::nullopt;
+  if (const auto* branch = std::get_if<If>(&s.kind)) return branch->conditions;
+  if (const auto* fold = std::get_if<Fold>(&s.kind))
+    if (const auto* g = neutral_guard(*fold)) return g->conditions;
+  return Conditions{};
+}
+
+Conditions common_conditions(const Body& body) {
+  std::optional<Conditions> common;
+  for (const Stmt& s : body) {
+    const auto own = conditions_of(s);
+    if (!own) continue;
+    if (!common) {
+      common = own;
+    } else {
+      std::erase_if(*common, [&](const Condition& c) { return !contains(*own, c); });
+    }
+  }
+  Conditions result = common.value_or(Conditions{});
+  std::erase_if(result, has_load);
+  std::stable_sort(result.begin(), result.end(), [](const Condition& a, const Condition& b) {
+    return a.kind == Condition::Kind::nonneg && b.kind == Condition::Kind::zero;
+  });
+  return result;
+}
+
+Body without(Body body, const Condition& gone) {
+  Body out;
+  const auto is_gone = [&](const Condition& c) { return c == gone; };
+  for (Stmt& s : body) {
+    if (auto* branch = std::get_if<If>(&s.kind)) {
+      std::erase_if(branch->conditions, is_gone);
+      if (branch->conditions.empty()) {
+        Body nested = std::move(branch->body);
+        std::move(nested.begin(), nested.end(), std::back_inserter(out));
+        continue;
+      }
+    } else if (auto* fold = std::get_if<Fold>(&s.kind)) {
+      if (const auto* g = neutral_guard(*fold)) {
+        Conditions kept = g->conditions;
+        std::erase_if(kept, is_gone);
+        fold->value = guard_value(std::move(kept), g->then, g->otherwise);
+      }
+    }
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+/// factor·v + rest >= 0 as a limit of the loop.
+bool tighten(Loop& loop, const Expr& e, const Facts& outer) {
+  const auto linear = linear_in(e, loop.variable);
+  if (!linear || loop.step != Expr(1)) return false;
+  if (outer.prove_positive(linear->factor)) {
+    loop.begin = outer.simplify(max(loop.begin, ceil_div(-linear->rest, linear->factor)));
+    return true;
+  }
+  if (outer.prove_positive(-linear->factor)) {
+    loop.end = outer.simplify(min(loop.end, linear->rest / -linear->factor + 1));
+    return true;
+  }
+  return false;
+}
+
+/// (±v + rest) % s == 0 as start and step of the loop.
+bool stride(Loop& loop, const Expr& e, const Facts& outer) {
+  const Atom* mod = e.as_atom();
+  if (!mod || mod->kind != Atom::Kind::mod || loop.step != Expr(1)) return false;
+  const Expr& divisor = mod->args[1];
+  const auto linear = linear_in(mod->args[0], loop.variable);
+  if (!linear || divisor.mentions(loop.variable)) return false;
+  if (linear->factor != Expr(1) && linear->factor != Expr(-1)) return false;
+  const Expr target = linear->factor == Expr(1) ? -linear->rest : linear->rest;
+  loop.begin = outer.simplify(loop.begin + (target - loop.begin) % divisor);
+  loop.step = divisor;
+  return true;
+}
+
+Body bounded(Body body, const Facts& facts);
+
+void bound_loop(Loop loop, const Facts& facts, Body& out) {
+  Facts inner = facts;
+  inner.set_range(loop.variable, loop.begin, loop.end);
+  loop.body = bounded(std::move(loop.body), inner);
+  Conditions outside;
+  for (const Condition& c : common_conditions(loop.body)) {
+    if (!c.e.mentions(loop.variable)) {
+      outside.push_back(c);
+    } else if (c.kind == Condition::Kind::nonneg ? !tighten(loop, c.e, facts)
+                                                 : !stride(loop, c.e, facts)) {
+      continue;
+    }
+    loop.body = without(std::move(loop.body), c);
+  }
+  if (outside.empty()) {
+    out.push_back({std::move(loop)});
+  } else {
+    Body nested;
+    nested.push_back({std::move(loop)});
+    out.push_back({If{std::move(outside), std::move(nested)}});
+  }
+}
+
+Body bounded(Body body, const Facts& facts) {
+  Body out;
+  for (Stmt& s : body) {
+    if (auto* loop = std::get_if<Loop>(&s.kind)) {
+      bound_loop(std::move(*loop), facts, out);
+    } else if (auto* branch = std::get_if<If>(&s.kind)) {
+      branch->body = bounded(std::move(branch->body), assuming(facts, branch->conditions));
+      out.push_back(std::move(s));
+    } else {
+      out.push_back(std::move(s));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+LoopProgram bound(LoopProgram p) {
+  p.body = bounded(std::move(p.body), base_facts(*p.source));
+  return p;
+}
+
+}  // namespace mote

@@ -1,0 +1,135 @@
+// Normal forms of conditions and of guarded values.
+#include "conditions.h"
+
+#include <algorithm>
+
+namespace mote {
+namespace {
+
+bool mentions_loop(const Expr& e) {
+  return std::any_of(e.symbols().begin(), e.symbols().end(),
+                     [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+/// b - x/s >= 0 <=> b·s + s - 1 - x >= 0, and x/s + b >= 0 <=> x + b·s >= 0, for s >= 1: without
+/// the division the condition is linear in the loop variables of x.
+Condition without_division(const Condition& c) {
+  if (c.kind != Condition::Kind::nonneg) return c;
+  for (const Term& t : c.e.terms()) {
+    if (t.atoms.size() != 1 || t.atoms[0].kind != Atom::Kind::div) continue;
+    if (t.coefficient != 1 && t.coefficient != -1) continue;
+    const Expr& x = t.atoms[0].args[0];
+    const Expr& s = t.atoms[0].args[1];
+    if (!mentions_loop(x) || mentions_loop(s)) continue;
+    const Expr quotient = Expr::from_atom(t.atoms[0]);
+    const Expr rest = c.e - Expr(t.coefficient) * quotient;
+    const Expr e = t.coefficient == 1 ? x + rest * s : rest * s + s - 1 - x;
+    return without_division({Condition::Kind::nonneg, e});
+  }
+  return c;
+}
+
+bool is_exact(MapOp op) {
+  switch (op) {
+    case MapOp::neg:
+    case MapOp::abs:
+    case MapOp::add:
+    case MapOp::sub:
+    case MapOp::mul:
+    case MapOp::min:
+    case MapOp::max:
+    case MapOp::lt:
+    case MapOp::le:
+    case MapOp::gt:
+    case MapOp::ge:
+    case MapOp::eq:
+    case MapOp::ne:
+    case MapOp::where:
+    case MapOp::logical_and:
+    case MapOp::logical_or:
+    case MapOp::logical_not:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool contains(const Conditions& conditions, const Condition& c) {
+  return std::find(conditions.begin(), conditions.end(), c) != conditions.end();
+}
+
+bool has_load(const Condition& c) { return c.e.has_load(); }
+
+Conditions in_range(const Expr& e, const Expr& extent) {
+  return {{Condition::Kind::nonneg, e}, {Condition::Kind::nonneg, extent - 1 - e}};
+}
+
+std::optional<Conditions> clean(const Conditions& conditions, const Facts& facts) {
+  Conditions kept;
+  for (const Condition& given : conditions) {
+    Condition c = without_division({given.kind, facts.simplify(given.e)});
+    if (c.kind == Condition::Kind::nonneg) {
+      if (facts.prove_nonneg(c.e)) continue;
+      if (facts.prove_positive(-c.e)) return std::nullopt;
+    } else {
+      if (facts.prove_zero(c.e)) continue;
+      if (facts.prove_positive(c.e) || facts.prove_positive(-c.e)) return std::nullopt;
+    }
+    if (!contains(kept, c)) kept.push_back(std::move(c));
+  }
+  return kept;
+}
+
+Facts assuming(const Facts& facts, const Conditions& conditions) {
+  Facts more = facts;
+  for (const Condition& c : conditions) {
+    if (c.kind == Condition::Kind::nonneg) {
+      more.assume_nonneg(c.e);
+    } else {
+      more.assume_zero(c.e);
+    }
+  }
+  return more;
+}
+
+Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
+              const Facts& facts) {
+  const auto kept = clean(conditions, facts);
+  if (!kept) return constant(otherwise, then->dtype);
+  if (kept->empty()) return then;
+  if (const auto* inner = std::get_if<value::Guard>(&then->kind);
+      inner && identical(inner->otherwise, otherwise)) {
+    Conditions all = *kept;
+    for (const Condition& c : inner->conditions)
+      if (!contains(all, c)) all.push_back(c);
+    return guard_value(std::move(all), inner->then, otherwise);
+  }
+  return guard_value(*kept, std::move(then), otherwise);
+}
+
+Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
+  const value::Guard* first = nullptr;
+  for (const Value& a : args)
+    if (const auto* g = std::get_if<value::Guard>(&a->kind); g && !first) first = g;
+  if (!first || !is_exact(op)) return op_value(op, std::move(args), arg_dtype, dtype);
+  std::vector<Value> then;
+  std::vector<Number> otherwise;
+  for (const Value& a : args) {
+    if (const auto* c = std::get_if<value::Constant>(&a->kind)) {
+      then.push_back(a);
+      otherwise.push_back(c->number);
+    } else if (const auto* g = std::get_if<value::Guard>(&a->kind);
+               g && g->conditions == first->conditions) {
+      then.push_back(g->then);
+      otherwise.push_back(g->otherwise);
+    } else {
+      return op_value(op, std::move(args), arg_dtype, dtype);
+    }
+  }
+  return guard_value(first->conditions, mapped(op, std::move(then), arg_dtype, dtype),
+                     apply(op, otherwise, arg_dtype, dtype));
+}
+
+}  // namespace mote

@@ -1,0 +1,37 @@
+// What statements touch, and when they may change places.
+#pragma once
+
+#include <set>
+#include <span>
+
+#include "mote/codegen/walk.h"
+
+namespace mote {
+
+/// An access with the loops and conditions below some statement that enclose it, outermost first.
+struct PlacedAccess {
+  Access access;
+  std::vector<const Stmt*> path;
+};
+/// Every access in the body. The loads of a loop's limits and of an If's conditions are placed
+/// outside that loop or If.
+std::vector<PlacedAccess> placed_accesses(const Body& body);
+
+/// Nothing that a writes is touched by b or the reverse, and neither reads the other's accumulators
+/// or names.
+bool are_independent(std::span<const Stmt> a, std::span<const Stmt> b);
+
+/// The tensors that are touched; written.
+std::set<std::string> tensors_touched(std::span<const Stmt> body);
+std::set<std::string> tensors_written(std::span<const Stmt> body);
+
+inline const Loop* as_loop(const Stmt& s) { return std::get_if<Loop>(&s.kind); }
+inline Loop* as_loop(Stmt& s) { return std::get_if<Loop>(&s.kind); }
+const Body* nested_body(const Stmt& s);  ///< of a Loop or an If; else null
+Body* nested_body(Stmt& s);
+
+/// The loop and those directly below it, while each body is just the next loop and no accumulator
+/// stands between.
+std::vector<const Loop*> perfect_chain(const Loop& loop);
+
+}  // namespace mote

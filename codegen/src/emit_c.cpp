@@ -1,0 +1,231 @@
+// Loop programs as C11: one readable function a kernel. In: a program that verify() accepts; out:
+// text that compiles without a warning under -Wall -Wextra -Wconversion.
+#include "mote/codegen/emit_c.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "emit_c_writer.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace emit {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+/// How well a line may end after text[0..at), lower is better; nullopt: not at all.
+std::optional<int> break_class(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::string_view after = text.substr(at + 1);
+  if (after.starts_with("? ") || after.starts_with(": ")) return 1;
+  constexpr std::array<std::pair<std::string_view, int>, 20> kEnds = {{{",", 1},
+                                                                       {";", 1},
+                                                                       {" ||", 2},
+                                                                       {" &&", 3},
+                                                                       {" <", 4},
+                                                                       {" >", 4},
+                                                                       {" <=", 4},
+                                                                       {" >=", 4},
+                                                                       {" ==", 4},
+                                                                       {" !=", 4},
+                                                                       {" +", 5},
+                                                                       {" -", 5},
+                                                                       {" *", 6},
+                                                                       {" /", 6},
+                                                                       {" %", 6},
+                                                                       {" =", 0},
+                                                                       {" +=", 0},
+                                                                       {" *=", 0}}};
+  for (const auto& [end, rank] : kEnds)
+    if (!end.empty() && before.ends_with(end)) return rank;
+  return std::nullopt;
+}
+
+/// The last of the best places where the line may end, 0 if there is none.
+std::size_t break_point(const std::string& line, std::size_t from) {
+  const std::size_t margin = line.find_first_not_of(' ');
+  std::size_t best = 0;
+  std::pair<int, int> best_rank;
+  int depth = 0;
+  for (std::size_t k = margin; k < line.size() && k <= kColumns; ++k) {
+    if (line[k] == '(' || line[k] == '[') ++depth;
+    if (line[k] == ')' || line[k] == ']') --depth;
+    if (line[k] != ' ') continue;
+    const auto rank = break_class(line, k);
+    if (!rank) continue;
+    const bool rest_fits = margin + 4 + line.size() - k <= kColumns;
+    if (*rank == 0 ? !rest_fits : k < from) continue;
+    const std::pair<int, int> candidate = {depth, *rank};
+    if (best != 0 && candidate > best_rank) continue;
+    best = k;
+    best_rank = candidate;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string wrap(const std::string& line) {
+  const std::size_t margin = line.find_first_not_of(' ');
+  std::string out;
+  std::string rest = line;
+  while (rest.size() > kColumns) {
+    const std::size_t at = break_point(rest, margin + 30);
+    if (at == 0) break;
+    out += rest.substr(0, at) + "\n";
+    rest = std::string(margin + 4, ' ') + rest.substr(at + 1);
+  }
+  return out + rest;
+}
+
+std::string function_name(const LoopProgram& p, const EmitOptions& options) {
+  return options.function.empty() ? "mote_" + p.name : options.function;
+}
+
+std::vector<Argument> arguments(const LoopProgram& p) {
+  std::vector<Argument> all;
+  for (const TensorDecl& t : p.tensors)
+    if (t.role != TensorRole::temporary) all.push_back({Argument::Kind::tensor, t.name});
+  for (const SizeRule& rule : p.source->size_rules)
+    all.push_back({Argument::Kind::size, rule.size.name()});
+  for (const ParamDecl& param : p.source->params)
+    all.push_back({Argument::Kind::param, param.name});
+  return all;
+}
+
+std::string signature(const LoopProgram& p, const Names& names, const std::string& function) {
+  std::vector<std::string> parts;
+  for (const Argument& a : arguments(p)) {
+    if (a.kind == Argument::Kind::size) {
+      parts.push_back("int64_t " + names.size(a.name));
+    } else if (a.kind == Argument::Kind::param) {
+      const ParamDecl& param =
+          p.source->params[static_cast<std::size_t>(*find_param(*p.source, a.name))];
+      parts.push_back((param.is_integer ? "int64_t " : "double ") + names.param(a.name));
+    } else {
+      const TensorDecl& t = *find_tensor(p, a.name);
+      const char* access = t.role == TensorRole::input ? "const " : "";
+      std::string part = access + storage_type(t.dtype) + " *" + names.tensor(t.name);
+      if (!t.shape.empty())
+        part += fmt::format(", const int64_t {}[{}]", names.strides(t.name), t.shape.size());
+      parts.push_back(part);
+    }
+  }
+  std::string out;
+  std::string line = "int " + function + "(";
+  const std::string margin(std::min<std::size_t>(line.size(), 40), ' ');
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::string piece = parts[k] + (k + 1 < parts.size() ? "," : ")");
+    if (k > 0 && line.size() + 1 + piece.size() > kColumns - 2) {
+      out += line + "\n";
+      line = margin + piece;
+    } else {
+      line += (k > 0 ? " " : "") + piece;
+    }
+  }
+  if (parts.empty()) line += "void)";
+  return out + line;
+}
+
+namespace {
+
+std::string tensor_line(const TensorDecl& t, const Printer& printer) {
+  std::string shape;
+  for (const Expr& e : t.shape) shape += (shape.empty() ? "" : ", ") + printer.shape_text(e);
+  return fmt::format(" *   {} {}[{}]{}\n", printer.names().tensor(t.name), name(t.dtype), shape,
+                     t.role == TensorRole::output ? ", written" : "");
+}
+
+std::string param_line(const ParamDecl& param, const Names& names) {
+  std::string out = fmt::format(" *   {}", names.param(param.name));
+  if (!param.meaning.empty()) out += ": " + param.meaning;
+  std::string limits;
+  const auto add = [&limits](const std::string& text) {
+    limits += (limits.empty() ? "" : ", ") + text;
+  };
+  if (param.lower) add(fmt::format("at least {}", *param.lower));
+  if (param.upper) add(fmt::format("at most {}", *param.upper));
+  if (param.default_value) add(fmt::format("usually {}", *param.default_value));
+  return out + (limits.empty() ? "" : " (" + limits + ")") + "\n";
+}
+
+/// Text that cannot end the comment it stands in.
+std::string comment_text(std::string text) {
+  for (std::size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at))
+    text.insert(at + 1, " ");
+  for (std::size_t at = text.find("/*"); at != std::string::npos; at = text.find("/*", at))
+    text.insert(at + 1, " ");
+  return text;
+}
+
+/// Words over lines that begin with " * ".
+std::string comment_lines(const std::string& text) {
+  std::string out;
+  std::string line = " *";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (line.size() + 1 + end - at > kColumns) out += std::exchange(line, " *  ") + "\n";
+    line += " " + text.substr(at, end - at);
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+std::string header_comment(const LoopProgram& p, const Printer& printer) {
+  const std::string& equation = p.source->equation;
+  std::string body = comment_lines(equation.empty() ? p.name : p.name + ": " + equation) + " *\n";
+  bool strided = false;
+  for (const TensorDecl& t : p.tensors) {
+    if (t.role == TensorRole::temporary) continue;
+    body += tensor_line(t, printer);
+    strided = strided || !t.shape.empty();
+  }
+  for (const ParamDecl& param : p.source->params) body += param_line(param, printer.names());
+  body += " *\n";
+  const bool allocates = std::ranges::any_of(p.tensors, [](const TensorDecl& t) {
+    return t.role == TensorRole::temporary && !t.shape.empty();
+  });
+  body += comment_lines(std::string(strided ? "Strides (s…) count elements. " : "") +
+                        (allocates ? "Returns 0, or -1 when memory ran out." : "Returns 0."));
+  body += " * generated by mote; variant oracle: reals in double, integers in wrapping 64-bit.\n";
+  return "/*" + comment_text(body).substr(2) + " */\n";
+}
+
+std::string function_text(const LoopProgram& p, const EmitOptions& options) {
+  Names names(p);
+  const std::string function = function_name(p, options);
+  Printer printer(p, names);
+  const std::string comment = header_comment(p, printer);
+  Writer writer(p, names, printer);
+  const std::string body = writer.function_body();
+  return comment + (options.thunk ? "static " : "") + signature(p, names, function) + " {\n" +
+         body + "}\n";
+}
+
+}  // namespace
+}  // namespace emit
+
+std::string emit_c(const LoopProgram& p, const EmitOptions& options) {
+  std::string text = emit::function_text(p, options);
+  if (options.thunk) text += "\n" + emit::thunk(p, emit::Names(p), options);
+  if (!options.standalone) return text;
+  const std::string helpers = emit::helpers_for(text);
+  return emit_c_includes() + "\n" + helpers + (helpers.empty() ? "" : "\n") + text;
+}
+
+std::string emit_c_includes() {
+  return "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n\n"
+         "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n";
+}
+
+std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options) {
+  return emit::signature(p, emit::Names(p), emit::function_name(p, options)) + ";\n";
+}
+
+}  // namespace mote

@@ -1,0 +1,158 @@
+// What the files of the C emitter share: identifiers, the text of expressions and values, and the
+// writer of one function. In: a loop program; out: C11 text.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/walk.h"
+
+namespace mote::emit {
+
+/// How tightly the text of a C expression binds.
+enum Precedence : std::uint8_t {
+  kTernary,
+  kOr,
+  kAnd,
+  kEquality,
+  kRelation,
+  kSum,
+  kProduct,
+  kUnary,
+  kTight
+};
+/// The C type of an expression: what arithmetic on it would be done in. `truth`: any scalar whose
+/// zeroness counts; `flag`: 0 or 1.
+enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth };
+
+struct Text {
+  std::string text;
+  Precedence precedence = kTight;
+  CType type = CType::i64;
+};
+
+/// In parentheses if it binds less tightly than `least`.
+std::string within(const Text& t, Precedence least);
+/// A right operand or an argument of unary minus: a leading minus gets parentheses too.
+std::string operand(const Text& t, Precedence least);
+/// A truth as 0 or 1; any other number as it is.
+Text as_number(const Text& t);
+/// The ops of one and two arguments, but cast.
+Text unary(MapOp op, const Text& x);
+Text binary(MapOp op, Text a, Text b);
+inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
+std::string real_text(double v);           ///< shortest text that reads back as v
+std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
+std::string literal(const Number& n);      ///< either
+std::string storage_type(DType dtype);     ///< "float", "double", "int32_t", "int64_t", "uint8_t"
+std::string local_type(DType dtype);       ///< "double", "int64_t", "bool"
+/// Breaks a line that is longer than 100 columns at its outermost operators and commas.
+std::string wrap(const std::string& line);
+
+/// C identifiers for everything in a program: its own name where that is free, else with
+/// underscores behind it. Deterministic.
+class Names {
+ public:
+  explicit Names(const LoopProgram& p);
+
+  const std::string& tensor(const std::string& name) const { return at("tensor", name); }
+  const std::string& strides(const std::string& name) const { return at("strides", name); }
+  const std::string& size(const std::string& name) const { return at("size", name); }
+  const std::string& param(const std::string& name) const { return at("param", name); }
+  const std::string& local(const std::string& name) const { return at("local", name); }
+  const std::string& position(const std::string& name) const { return at("position", name); }
+  const std::string& symbol(Symbol s) const;
+  /// An accumulator after its loop: of argmax and argmin the position.
+  const std::string& result(const std::string& accumulator) const {
+    return at(names_.contains({"position", accumulator}) ? "position" : "local", accumulator);
+  }
+  bool has_local(const std::string& name) const { return names_.contains({"local", name}); }
+  /// One more identifier that nothing uses yet.
+  std::string fresh(const std::string& hint);
+
+ private:
+  const std::string& at(const char* kind, const std::string& name) const;
+  void add(const char* kind, const std::string& name, const std::string& hint);
+  void add_locals(const Body& body);
+
+  std::map<std::pair<std::string, std::string>, std::string> names_;
+  std::set<std::string> taken_;
+};
+
+/// Prints index expressions, conditions and values. Derived sizes appear by name; those used are
+/// collected in used_sizes.
+class Printer {
+ public:
+  Printer(const LoopProgram& p, const Names& names);
+
+  Text expr(const Expr& e, const Facts& facts) const;
+  Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
+  Text value(const Value& v, const Facts& facts) const;
+  /// The value as a number, never as a mere truth; an i64 of any integer.
+  Text number(const Value& v, const Facts& facts) const;
+  /// tensor[index…] with strides (row-major for temporaries).
+  std::string element(const TensorDecl& t, const std::vector<Expr>& index,
+                      const Facts& facts) const;
+  /// The same as a value, with the type that it is stored in.
+  Text element_value(const TensorDecl& t, const std::vector<Expr>& index, const Facts& facts) const;
+  /// The expression as in program text but for the $ of parameters, derived sizes by name: for
+  /// comments.
+  std::string shape_text(const Expr& e) const;
+
+  /// Only the first n derived sizes may be used from now on.
+  void limit_sizes(std::size_t n) {
+    size_limit_ = n;
+    named_memo_.clear();
+  }
+  const std::set<std::string>& used_sizes() const { return used_sizes_; }
+  const Names& names() const { return names_; }
+  const LoopProgram& program() const { return p_; }
+
+  /// Rank-0 temporaries are plain locals.
+  static bool is_local(const TensorDecl& t) {
+    return t.role == TensorRole::temporary && t.shape.empty();
+  }
+
+ private:
+  Expr named(const Expr& e) const;
+  Text product(const Term& t, const Facts& facts) const;
+  Text atom(const Atom& a, const Facts& facts) const;
+  Text quotient(const Atom& a, const Facts& facts) const;
+  Text load(const Atom& a, const Facts& facts) const;
+  Text sum(const Expr& e, const Facts& facts) const;
+  std::string comparison(const Condition& c, const Facts& facts) const;
+  Text operation(const value::Op& op, DType dtype, const Facts& facts) const;
+  Text cast(const Value& x, DType to, const Facts& facts) const;
+  Text guard(const value::Guard& g, const Facts& facts) const;
+  Text parameter(const value::Param& p, DType dtype) const;
+
+  const LoopProgram& p_;
+  const Names& names_;
+  std::vector<NamedSize> sizes_;  ///< derived ones worth a name
+  std::size_t size_limit_;
+  mutable std::set<std::string> used_sizes_;
+  mutable std::map<Expr, Expr> named_memo_;
+};
+
+/// The checks of a call and the functions that a mote_kernel points to.
+std::string thunk(const LoopProgram& p, const Names& names, const EmitOptions& options);
+/// `const int64_t OH = …;` for the derived sizes that the printer has used, in order.
+std::string size_definitions(Printer& printer, const Facts& facts);
+std::string function_name(const LoopProgram& p, const EmitOptions& options);
+/// `int f(const float *x, …)`, wrapped, without semicolon or brace.
+std::string signature(const LoopProgram& p, const Names& names, const std::string& function);
+/// The arguments of the typed function, in order: how the thunk calls it.
+struct Argument {
+  enum class Kind : std::uint8_t { tensor, size, param };
+  Kind kind;
+  std::string name;  ///< in the program
+};
+std::vector<Argument> arguments(const LoopProgram& p);
+/// The helpers among the prelude's that `text` calls, and those that they call.
+std::string helpers_for(const std::string& text);
+
+}  // namespace mote::emit

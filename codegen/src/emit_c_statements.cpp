@@ -1,0 +1,229 @@
+// Statements as C. In: statements of a loop program; out: lines of the function's body.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit_c_writer.h"
+#include "mote/base/error.h"
+
+namespace mote::emit {
+namespace {
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+bool is_arg(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
+
+bool is_read(const Body& body, const std::string& tensor) {
+  return std::ranges::any_of(accesses(body),
+                             [&](const Access& a) { return a.tensor == tensor && !a.write; });
+}
+
+/// Those of the loops that stand in the branch, or in branches in it.
+std::vector<Accumulator> accumulators_through_branch(const Stmt& s) {
+  if (const auto* loop = std::get_if<Loop>(&s.kind)) return loop->accumulators;
+  std::vector<Accumulator> all;
+  if (const auto* branch = std::get_if<If>(&s.kind))
+    for (const Stmt& inner : branch->body)
+      for (const Accumulator& a : accumulators_through_branch(inner)) all.push_back(a);
+  return all;
+}
+
+}  // namespace
+
+const Writer::Declaration* Writer::declaration_at(const Stmt& s) const {
+  const auto found = declares_.find(&s);
+  return found == declares_.end() ? nullptr : &found->second;
+}
+
+void Writer::body(const Body& b, const Facts& facts) {
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    if (std::holds_alternative<If>(b[k].kind)) open_before_branch(b, k);
+    statement(b[k], facts);
+  }
+}
+
+/// A branch is transparent to accumulators: those that later statements read open before it.
+void Writer::open_before_branch(const Body& b, std::size_t k) {
+  const Body later(b.begin() + static_cast<std::ptrdiff_t>(k) + 1, b.end());
+  const std::set<std::string> read = accumulators_read(later);
+  for (const Accumulator& a : accumulators_through_branch(b[k])) {
+    if (!read.contains(a.name) || !opened_.insert(a.name).second) continue;
+    open_accumulator(a);
+  }
+}
+
+void Writer::statement(const Stmt& s, const Facts& facts) {
+  std::visit(
+      Overloaded{[&](const Loop& l) { loop(l, facts); }, [&](const If& i) { branch(i, facts); },
+                 [&](const Store& st) { store(st, facts, declaration_at(s)); },
+                 [&](const StoreReduce& st) { store_reduce(st, facts); },
+                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); }},
+      s.kind);
+}
+
+std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
+  const std::string text = printer_.expr(e, facts).text;
+  if (text.find_first_of("(/%[") == std::string::npos) return text;
+  const std::string name = names_.fresh(hint);
+  line(fmt::format("const int64_t {} = {};", name, text));
+  return name;
+}
+
+void Writer::open_accumulator(const Accumulator& a) {
+  const std::string& name = names_.local(a.name);
+  if (is_arg(a.op)) {
+    const ReduceOp order = a.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
+    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name,
+                     literal(neutral(order, a.dtype))));
+    line(fmt::format("int64_t {} = -1;", names_.position(a.name)));
+    return;
+  }
+  const bool truth = a.op == ReduceOp::any || a.op == ReduceOp::all;
+  const std::string start = literal(neutral(a.op, a.dtype));
+  if (truth)
+    line(fmt::format("bool {} = {};", name, start == "0" ? "false" : "true"));
+  else
+    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name, start));
+}
+
+void Writer::loop(const Loop& l, const Facts& facts) {
+  for (const Accumulator& a : l.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
+  const std::string& v = names_.symbol(l.variable);
+  const std::string begin = limit(l.begin, v + "_begin", facts);
+  const std::string end = limit(l.end, v + "_end", facts);
+  const std::string step =
+      l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
+  Facts inside = facts;
+  inside.set_range(l.variable, l.begin, l.end);
+  ++indent_;
+  body(l.body, inside);
+  --indent_;
+  line("}");
+  for (const Accumulator& a : l.accumulators)
+    if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
+}
+
+void Writer::branch(const If& i, const Facts& facts) {
+  Facts inside = facts;
+  line(fmt::format("if ({}) {{", printer_.conditions(i.conditions, inside).text));
+  ++indent_;
+  body(i.body, inside);
+  --indent_;
+  line("}");
+}
+
+/// The text as the right side of an assignment to an element of dtype.
+std::string Writer::stored(const Text& t, const TensorDecl& to) const {
+  if (to.role == TensorRole::temporary) return t.text;
+  switch (to.dtype) {
+    case DType::f32:
+      return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
+    case DType::i32: {
+      const bool narrow = t.type == CType::i32 || t.type == CType::flag;
+      return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
+    }
+    case DType::boolean: {
+      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan and && into.
+      const bool folds =
+          t.text.find("isnan(") != std::string::npos || t.text.find("isinf(") != std::string::npos;
+      const bool compared = t.precedence == kEquality || t.precedence == kRelation;
+      if (t.type == CType::flag && !folds && (compared || t.precedence == kTight)) return t.text;
+      if (t.type == CType::truth && t.text.ends_with(']')) return as_number(t).text;
+      return "(uint8_t)" + operand(as_number(t), kUnary);
+    }
+    default:
+      return t.text;
+  }
+}
+
+void Writer::store(const Store& s, const Facts& facts, const Declaration* declaration) {
+  const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const std::string right = stored(printer_.value(s.value, facts), t);
+  const std::string left = printer_.element(t, s.index, facts);
+  if (declaration == nullptr) {
+    line(fmt::format("{} = {};", left, right));
+    return;
+  }
+  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "", local_type(t.dtype),
+                   left, right));
+  if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", left));
+}
+
+Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) {
+  switch (op) {
+    case ReduceOp::sum:
+      return binary(MapOp::add, a, b);
+    case ReduceOp::prod:
+      return binary(MapOp::mul, a, b);
+    case ReduceOp::max:
+      return binary(MapOp::max, a, b);
+    case ReduceOp::min:
+      return binary(MapOp::min, a, b);
+    case ReduceOp::any:
+      return binary(MapOp::logical_or, a, b);
+    case ReduceOp::all:
+      return binary(MapOp::logical_and, a, b);
+    default:
+      throw InternalError(fmt::format("emit_c: {} has no position to remember", name(op)));
+  }
+}
+
+void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
+  const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const Text old = printer_.element_value(t, s.index, facts);
+  const Text v = printer_.value(s.value, facts);
+  if (old.type == CType::f64 && (s.op == ReduceOp::sum || s.op == ReduceOp::prod)) {
+    line(fmt::format("{} {}= {};", old.text, s.op == ReduceOp::sum ? '+' : '*', v.text));
+    return;
+  }
+  line(fmt::format("{} = {};", old.text, stored(reduced(s.op, old, v), t)));
+}
+
+void Writer::fold(const Fold& f, const Facts& facts) {
+  if (is_arg(f.op)) {
+    fold_position(f, facts);
+    return;
+  }
+  const Text v = printer_.value(f.value, facts);
+  const std::string& name = names_.local(f.accumulator);
+  const bool real = is_real(f.value->dtype);
+  if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
+    line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
+    return;
+  }
+  const bool truth = f.op == ReduceOp::any || f.op == ReduceOp::all;
+  const Text old{name, kTight, real ? CType::f64 : truth ? CType::flag : CType::i64};
+  line(fmt::format("{} = {};", name, reduced(f.op, old, v).text));
+}
+
+// The first position wins, and the first NaN over everything.
+void Writer::fold_position(const Fold& f, const Facts& facts) {
+  const std::string& best = names_.local(f.accumulator);
+  const std::string& at = names_.position(f.accumulator);
+  const bool real = is_real(f.value->dtype);
+  const Text v = printer_.number(f.value, facts);
+  const std::string candidate = names_.fresh("candidate");
+  const char* beats = f.op == ReduceOp::argmax ? ">" : "<";
+  line(fmt::format("const {} {} = {};", real ? "double" : "int64_t", candidate, v.text));
+  std::string test = fmt::format("{} < 0 || {} {} {}", at, candidate, beats, best);
+  if (real) test += fmt::format(" || (isnan({}) && !isnan({}))", candidate, best);
+  line(fmt::format("if ({}) {{", test));
+  line(fmt::format("  {} = {};", best, candidate));
+  line(fmt::format("  {} = {};", at, printer_.expr(f.position, facts).text));
+  line("}");
+}
+
+void Writer::let(const Let& l, const Facts& facts) {
+  if (!names_read_.contains(l.name)) return;
+  line(fmt::format("const {} {} = {};", local_type(l.value->dtype), names_.local(l.name),
+                   printer_.value(l.value, facts).text));
+}
+
+}  // namespace mote::emit

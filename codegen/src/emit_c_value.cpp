@@ -1,0 +1,173 @@
+// Values as C expressions. Mirrors apply(): reals are computed in double, integers in wrapping
+// 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "emit_c_internal.h"
+#include "mote/base/error.h"
+
+namespace mote::emit {
+namespace {
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+CType type_of_local(DType dtype) {
+  if (is_real(dtype)) return CType::f64;
+  return dtype == DType::boolean ? CType::flag : CType::i64;
+}
+
+CType type_of_storage(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return CType::f32;
+    case DType::f64:
+      return CType::f64;
+    case DType::i32:
+      return CType::i32;
+    case DType::i64:
+      return CType::i64;
+    default:
+      return CType::truth;
+  }
+}
+
+Text constant_text(const Number& n) {
+  const std::string text = literal(n);
+  const bool fits = !n.is_real() && n.integer() >= std::numeric_limits<std::int32_t>::min() &&
+                    n.integer() <= std::numeric_limits<std::int32_t>::max();
+  const Precedence precedence = text.starts_with('-') ? kUnary : kTight;
+  if (!n.is_real()) return {text, precedence, fits ? CType::i32 : CType::i64};
+  // NAN and INFINITY are floats in C.
+  return {text, precedence, std::isfinite(n.real()) ? CType::f64 : CType::f32};
+}
+
+/// What C makes of two operands.
+CType joined(CType a, CType b) {
+  if (is_real_type(a)) return a == CType::f32 && b == CType::f32 ? CType::f32 : CType::f64;
+  if (a == CType::flag && b == CType::flag) return CType::flag;
+  return a == CType::i64 || b == CType::i64 ? CType::i64 : CType::i32;
+}
+
+/// condition ? a : b
+Text choice(const Text& condition, const Text& a, const Text& b) {
+  const Text x = as_number(a);
+  const Text y = as_number(b);
+  const std::string test = within(condition, kEquality);
+  return {fmt::format("{} ? {} : {}", test, within(x, kOr), within(y, kTernary)), kTernary,
+          joined(x.type, y.type)};
+}
+
+}  // namespace
+
+std::string storage_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    case DType::i32:
+      return "int32_t";
+    case DType::i64:
+      return "int64_t";
+    default:
+      return "uint8_t";
+  }
+}
+
+std::string local_type(DType dtype) {
+  if (is_real(dtype)) return "double";
+  return dtype == DType::boolean ? "bool" : "int64_t";
+}
+
+Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
+  const Text t = number(x, facts);
+  if (to == x->dtype) return t;
+  const bool from_real = is_real_type(t.type);
+  switch (to) {
+    case DType::f64:
+      return from_real ? t : Text{"(double)" + operand(t, kUnary), kUnary, CType::f64};
+    case DType::f32: {
+      if (t.type == CType::f32) return t;
+      const char* through = from_real ? "(float)" : "(float)(double)";
+      return {through + operand(t, kUnary), kUnary, CType::f32};
+    }
+    case DType::i32:
+      if (from_real) return {"mote_to_i32(" + t.text + ")", kTight, CType::i64};
+      if (t.type == CType::i32 || t.type == CType::flag) return t;
+      return {"(int32_t)" + operand(t, kUnary), kUnary, CType::i32};
+    case DType::i64:
+      return from_real ? Text{"mote_to_i64(" + t.text + ")", kTight, CType::i64} : t;
+    default:
+      return {within(t, kSum) + (from_real ? " != 0.0" : " != 0"), kEquality, CType::flag};
+  }
+}
+
+Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
+  if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
+  const Text first = value(op.args[0], facts);
+  if (op.op == MapOp::where)
+    return choice(first, value(op.args[1], facts), value(op.args[2], facts));
+  if (op.args.size() == 1) return unary(op.op, first);
+  return binary(op.op, first, value(op.args[1], facts));
+}
+
+Text Printer::guard(const value::Guard& g, const Facts& facts) const {
+  Facts inside = facts;
+  const Text condition = conditions(g.conditions, inside);
+  return choice(condition, value(g.then, inside), constant_text(g.otherwise));
+}
+
+Text Printer::parameter(const value::Param& p, DType dtype) const {
+  const std::string& name = names_.param(p.name);
+  const auto k = find_param(*p_.source, p.name);
+  if (!k) throw InternalError("emit_c: unknown parameter " + p.name);
+  const bool integer = p_.source->params[static_cast<std::size_t>(*k)].is_integer;
+  if (!is_real(dtype)) return {name, kTight, CType::i64};
+  return integer ? Text{"(double)" + name, kUnary, CType::f64} : Text{name, kTight, CType::f64};
+}
+
+Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
+                            const Facts& facts) const {
+  const bool temporary = t.role == TensorRole::temporary;
+  return {element(t, index, facts), kTight,
+          temporary ? type_of_local(t.dtype) : type_of_storage(t.dtype)};
+}
+
+Text Printer::value(const Value& v, const Facts& facts) const {
+  return std::visit(
+      Overloaded{[](const value::Constant& c) { return constant_text(c.number); },
+                 [&](const value::Index& i) {
+                   const Text t = expr(i.e, facts);
+                   return is_real(v->dtype)
+                              ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
+                              : t;
+                 },
+                 [&](const value::Param& p) { return parameter(p, v->dtype); },
+                 [&](const value::Load& l) {
+                   const TensorDecl* t = find_tensor(p_, l.tensor);
+                   if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
+                   return element_value(*t, l.index, facts);
+                 },
+                 [&](const value::Op& op) { return operation(op, v->dtype, facts); },
+                 [&](const value::Guard& g) { return guard(g, facts); },
+                 [&](const value::Accumulated& a) {
+                   return Text{names_.result(a.name), kTight, type_of_local(v->dtype)};
+                 },
+                 [&](const value::Bound& b) {
+                   return Text{names_.local(b.name), kTight, type_of_local(v->dtype)};
+                 }},
+      v->kind);
+}
+
+Text Printer::number(const Value& v, const Facts& facts) const {
+  return as_number(value(v, facts));
+}
+
+}  // namespace mote::emit

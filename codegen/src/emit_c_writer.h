@@ -1,0 +1,58 @@
+// Writes the body of one C function: derived sizes, temporaries, statements.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emit_c_internal.h"
+
+namespace mote::emit {
+
+class Writer {
+ public:
+  Writer(const LoopProgram& p, Names& names, Printer& printer);
+  std::string function_body();
+
+ private:
+  /// How a store declares its rank-0 temporary.
+  struct Declaration {
+    bool is_constant;
+  };
+  const Declaration* declaration_at(const Stmt& s) const;
+
+  void line(const std::string& text);
+  void body(const Body& b, const Facts& facts);
+  void statement(const Stmt& s, const Facts& facts);
+  void loop(const Loop& l, const Facts& facts);
+  /// The limit of a loop: short text, or the name of a constant declared before the loop.
+  std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
+  void open_accumulator(const Accumulator& a);
+  void open_before_branch(const Body& b, std::size_t k);
+  void branch(const If& i, const Facts& facts);
+  void store(const Store& s, const Facts& facts, const Declaration* declaration);
+  void store_reduce(const StoreReduce& s, const Facts& facts);
+  void fold(const Fold& f, const Facts& facts);
+  void fold_position(const Fold& f, const Facts& facts);
+  void let(const Let& l, const Facts& facts);
+  std::string stored(const Text& t, const TensorDecl& to) const;
+  static Text reduced(ReduceOp op, const Text& a, const Text& b);
+
+  void allocations(const Facts& facts);
+  std::string unused_arguments(const std::string& text) const;
+
+  const LoopProgram& p_;
+  Names& names_;
+  Printer& printer_;
+  std::string out_;
+  int indent_ = 1;
+  std::map<const Stmt*, Declaration> declares_;
+  std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
+  std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
+  std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
+  std::set<std::string> accumulators_read_;
+  std::set<std::string> names_read_;
+};
+
+}  // namespace mote::emit

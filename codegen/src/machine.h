@@ -1,0 +1,82 @@
+// A loop program with its names resolved to slots, so that running it looks nothing up. Sizes and
+// parameters are numbers here. In: a LoopProgram and its binding; out: code that interpret.cpp
+// runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/codegen/loops.h"
+
+namespace mote::machine {
+
+struct IndexCode;
+
+/// A variable, a div, mod, min or max, an element of a tensor, or a let. slot: the variable's, the
+/// tensor's or the let's.
+struct AtomCode {
+  enum class Kind : std::uint8_t { variable, div, mod, min, max, load, let };
+  Kind kind;
+  int slot = -1;
+  std::vector<IndexCode> args;
+};
+struct TermCode {
+  std::int64_t coefficient;
+  std::vector<AtomCode> atoms;
+};
+/// constant + Σ coefficient · Π atoms
+struct IndexCode {
+  std::int64_t constant = 0;
+  std::vector<TermCode> terms;
+};
+struct ConditionCode {
+  Condition::Kind kind;
+  IndexCode e;
+};
+
+struct ValueCode {
+  enum class Kind : std::uint8_t { constant, index, load, op, guard, accumulated, let };
+  Kind kind = Kind::constant;
+  DType dtype = DType::i64;
+  DType arg_dtype = DType::i64;
+  MapOp op = MapOp::add;
+  int slot = -1;                 ///< of the tensor, accumulator or let
+  Number number;                 ///< the constant; the guard's otherwise
+  std::vector<IndexCode> index;  ///< the load's; the index value itself
+  std::vector<ValueCode> args;   ///< the op's; the guard's then
+  std::vector<ConditionCode> conditions;
+};
+
+struct AccumulatorCode {
+  int slot;
+  ReduceOp op;
+  DType dtype;
+};
+struct StmtCode {
+  enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let };
+  Kind kind = Kind::loop;
+  ReduceOp op = ReduceOp::sum;
+  DType dtype = DType::i64;      ///< of the stored or folded value
+  int slot = -1;                 ///< of the variable, tensor, accumulator or let
+  std::vector<IndexCode> index;  ///< begin, end, step; the element; the position
+  std::vector<ConditionCode> conditions;
+  std::vector<AccumulatorCode>
+      accumulators;  ///< a branch: those of its loops, neutral if not taken
+  ValueCode value;
+  std::vector<StmtCode> body;
+};
+
+struct Code {
+  std::vector<StmtCode> body;
+  int variables = 0;
+  int accumulators = 0;
+  int lets = 0;
+};
+
+/// Slots of tensors are their positions in p.tensors. `p` is one that verify() accepts; `binding`
+/// holds its sizes, those with names too, and parameters.
+Code resolve(const LoopProgram& p, const Binding& binding);
+
+}  // namespace mote::machine

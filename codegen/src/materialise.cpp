@@ -1,0 +1,255 @@
+// The choice of what to materialise, by counting from which places, at which index maps, each node
+// is read. A place is a root (a node with a tensor) and an index; the same index within a root is
+// shared.
+#include "materialise.h"
+
+#include <map>
+#include <utility>
+
+namespace mote {
+namespace {
+
+struct Use {
+  bool injective;
+};
+using Uses = std::map<const UopNode*, std::vector<Use>>;
+
+/// Places that may each compute a transcendental anew before it gets a tensor.
+constexpr std::size_t kPlacesOfTranscendental = 3;
+
+bool is_transcendental(MapOp op) {
+  switch (op) {
+    case MapOp::sqrt:
+    case MapOp::rsqrt:
+    case MapOp::exp:
+    case MapOp::expm1:
+    case MapOp::log:
+    case MapOp::log1p:
+    case MapOp::sin:
+    case MapOp::cos:
+    case MapOp::tan:
+    case MapOp::asin:
+    case MapOp::acos:
+    case MapOp::atan:
+    case MapOp::sinh:
+    case MapOp::cosh:
+    case MapOp::tanh:
+    case MapOp::erf:
+    case MapOp::pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_transcendental(const Uop& u) {
+  const auto* m = std::get_if<uop::Map>(&u.node().kind);
+  return m && is_transcendental(m->op);
+}
+
+/// The variables of the domain that e mentions and that are not known yet.
+std::vector<Symbol> unknowns(const Expr& e, const std::set<Symbol>& domain,
+                             const std::set<Symbol>& known) {
+  std::vector<Symbol> r;
+  for (const Symbol s : e.symbols())
+    if (domain.count(s) && !known.count(s)) r.push_back(s);
+  return r;
+}
+
+/// v/c and v%c both occur: together they determine v.
+void learn_from_digits(const std::vector<Expr>& index, const std::set<Symbol>& domain,
+                       std::set<Symbol>& known, bool& changed) {
+  for (const Expr& a : index) {
+    const Atom* div = a.as_atom();
+    if (!div || div->kind != Atom::Kind::div) continue;
+    for (const Expr& b : index) {
+      const Atom* mod = b.as_atom();
+      if (!mod || mod->kind != Atom::Kind::mod || mod->args != div->args) continue;
+      const auto open = unknowns(div->args[0], domain, known);
+      if (open.size() == 1 && linear_in(div->args[0], open[0])) {
+        known.insert(open[0]);
+        changed = true;
+      }
+    }
+  }
+}
+
+/// The index determines every variable of the domain.
+bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain) {
+  std::set<Symbol> known;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const Expr& e : index) {
+      const auto open = unknowns(e, domain, known);
+      if (open.size() != 1) continue;
+      const auto linear = linear_in(e, open[0]);
+      if (linear && linear->factor.constant()) {
+        known.insert(open[0]);
+        changed = true;
+      }
+    }
+    learn_from_digits(index, domain, known, changed);
+  }
+  return known.size() == domain.size();
+}
+
+class UseAnalysis {
+ public:
+  explicit UseAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
+
+  Uses run(const std::vector<Uop>& outputs, const std::vector<Uop>& order) {
+    for (const Uop& u : outputs) from_root(u, true);
+    for (const Uop& u : order)
+      if (materialised_.count(u.id())) from_root(u, false);
+    return std::move(uses_);
+  }
+
+ private:
+  /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
+  void from_root(const Uop& u, bool is_output) {
+    visited_.clear();
+    std::set<Symbol> domain;
+    std::vector<Expr> index;
+    for (const Expr& extent : u.shape()) index.push_back(fresh(extent, domain));
+    if (is_output) {
+      visit(u, index, domain);
+    } else {
+      operands_of(u, index, domain);
+    }
+  }
+
+  Expr fresh(const Expr& extent, std::set<Symbol>& domain) {
+    if (extent.constant() == 1) return Expr(0);
+    const Symbol s(SymbolKind::loop, "q" + std::to_string(count_++));
+    domain.insert(s);
+    return Expr(s);
+  }
+
+  void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
+    if (is_leaf(u) || !visited_.insert({u.id(), index}).second) return;
+    uses_[u.id()].push_back({is_injective(index, domain)});
+    if (!materialised_.count(u.id())) operands_of(u, index, domain);
+  }
+
+  void operands_of(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
+    const auto& kind = u.node().kind;
+    if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
+      std::map<Symbol, Expr> env;
+      for (std::size_t k = 0; k < index.size(); ++k)
+        env.emplace(Symbol(SymbolKind::loop, "i" + std::to_string(k)), index[k]);
+      std::vector<Expr> from;
+      for (const Expr& e : r->from) from.push_back(e.substitute(env));
+      visit(r->x, from, domain);
+    } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
+      for (const Uop& a : m->args) visit(a, index, domain);
+    } else if (const auto* s = std::get_if<uop::StopGradient>(&kind)) {
+      visit(s->x, index, domain);
+    } else if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
+      const std::set<int> reduced(d->axes.begin(), d->axes.end());
+      std::set<Symbol> inner = domain;
+      std::vector<Expr> full;
+      std::size_t next = 0;
+      for (int k = 0; k < d->x.rank(); ++k)
+        full.push_back(reduced.count(k) ? fresh(d->x.shape()[static_cast<std::size_t>(k)], inner)
+                                        : index[next++]);
+      visit(d->x, full, inner);
+    } else if (const auto* t = std::get_if<uop::Select>(&kind)) {
+      visit(t->index, index, domain);
+      std::vector<Expr> at = index;
+      at[static_cast<std::size_t>(t->axis)] =
+          Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
+      visit(t->x, at, domain);
+    }
+  }
+
+  const NodeSet& materialised_;
+  Uses uses_;
+  std::set<std::pair<const UopNode*, std::vector<Expr>>> visited_;
+  int count_ = 0;
+};
+
+std::vector<Uop> output_values(const Program& program) {
+  std::vector<Uop> outputs;
+  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  return outputs;
+}
+
+bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode*, bool>& memo) {
+  if (is_leaf(u) || materialised.count(u.id())) return false;
+  const auto found = memo.find(u.id());
+  if (found != memo.end()) return found->second;
+  bool result = is_transcendental(u) || std::holds_alternative<uop::Reduce>(u.node().kind);
+  for (const Uop& a : operands(u)) result = result || expensive(a, materialised, memo);
+  return memo[u.id()] = result;
+}
+
+/// A reduction with one injective use is computed in place: no tensor. One at a time, since the
+/// index maps of what it reads change with it.
+bool inline_one_reduction(const std::vector<Uop>& order, const Uses& uses, NodeSet& materialised) {
+  for (const Uop& u : order) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    if (!r || !materialised.count(u.id())) continue;
+    const auto found = uses.find(u.id());
+    if (found == uses.end() || found->second.size() != 1 || !found->second[0].injective) continue;
+    materialised.erase(u.id());
+    return true;
+  }
+  return false;
+}
+
+/// The map nearest to its readers that would otherwise be computed again and again.
+bool materialise_one_map(const std::vector<Uop>& order, const Uses& uses, const NodeSet& barred,
+                         NodeSet& materialised) {
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Uop& u = *it;
+    if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
+    const auto found = uses.find(u.id());
+    if (found == uses.end()) continue;
+    bool repeated = false;
+    for (const Use& use : found->second) repeated = repeated || !use.injective;
+    const bool costly = is_expensive(u, materialised);
+    const bool wanted = (repeated && (costly || !barred.count(u.id()))) ||
+                        (is_transcendental(u) && found->second.size() >= kPlacesOfTranscendental);
+    if (!wanted) continue;
+    materialised.insert(u.id());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_leaf(const Uop& u) {
+  const auto& kind = u.node().kind;
+  return std::holds_alternative<uop::Input>(kind) || std::holds_alternative<uop::Scalar>(kind) ||
+         std::holds_alternative<uop::Param>(kind) || std::holds_alternative<uop::Iota>(kind);
+}
+
+bool is_expensive(const Uop& u, const NodeSet& materialised) {
+  std::map<const UopNode*, bool> memo;
+  return expensive(u, materialised, memo);
+}
+
+NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
+  const std::vector<Uop> outputs = output_values(program);
+  const std::vector<Uop> order = topological(outputs);
+  NodeSet materialised;
+  for (const Uop& u : order)
+    if (std::holds_alternative<uop::Reduce>(u.node().kind)) materialised.insert(u.id());
+  while (true) {
+    const Uses uses = UseAnalysis(materialised).run(outputs, order);
+    if (inline_one_reduction(order, uses, materialised)) continue;
+    if (!materialise_one_map(order, uses, barred, materialised)) return materialised;
+  }
+}
+
+NodeSet all_materialised(const Program& program) {
+  const std::vector<Uop> outputs = output_values(program);
+  NodeSet all;
+  for (const Uop& u : topological(outputs))
+    if (!is_leaf(u)) all.insert(u.id());
+  return all;
+}
+
+}  // namespace mote

@@ -1,0 +1,285 @@
+// The traversals that passes are made of: for_each over statements, values and index expressions,
+// summaries of what a body touches, and rewriting. In: a body; out: a summary or a new body.
+// Order is always that of execution, so that results are stable.
+#include "mote/codegen/walk.h"
+
+#include <unordered_map>
+#include <utility>
+
+namespace mote {
+namespace {
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+const Body* body_of(const Stmt& s) {
+  if (const auto* loop = std::get_if<Loop>(&s.kind)) return &loop->body;
+  if (const auto* branch = std::get_if<If>(&s.kind)) return &branch->body;
+  return nullptr;
+}
+
+Body* body_of(Stmt& s) { return const_cast<Body*>(body_of(std::as_const(s))); }
+
+const Value* value_of(const Stmt& s) {
+  return std::visit(Overloaded{[](const Loop&) -> const Value* { return nullptr; },
+                               [](const If&) -> const Value* { return nullptr; },
+                               [](const auto& other) -> const Value* { return &other.value; }},
+                    s.kind);
+}
+
+Value* value_of(Stmt& s) { return const_cast<Value*>(value_of(std::as_const(s))); }
+
+void for_each_expr_of_value(const Value& v, const std::function<void(const Expr&)>& f) {
+  for_each_value(v, [&f](const Value& node) {
+    if (const auto* index = std::get_if<value::Index>(&node->kind)) f(index->e);
+    if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
+      for (const Condition& c : guard->conditions) f(c.e);
+    }
+    if (const auto* load = std::get_if<value::Load>(&node->kind)) {
+      for (const Expr& e : load->index) f(e);
+    }
+  });
+}
+
+void add_reads(const Expr& e, std::vector<Access>& out) {
+  for_each_load(e, [&out](const Atom& a) { out.push_back({a.tensor, a.args, false}); });
+}
+
+void add_reads(const Value& v, std::vector<Access>& out) {
+  for_each_value(v, [&out](const Value& node) {
+    if (const auto* index = std::get_if<value::Index>(&node->kind)) add_reads(index->e, out);
+    if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
+      for (const Condition& c : guard->conditions) add_reads(c.e, out);
+    }
+    if (const auto* load = std::get_if<value::Load>(&node->kind)) {
+      for (const Expr& e : load->index) add_reads(e, out);
+      out.push_back({load->tensor, load->index, false});
+    }
+  });
+}
+
+void add_store(const std::string& tensor, const std::vector<Expr>& index, const Value& v,
+               std::vector<Access>& out) {
+  for (const Expr& e : index) add_reads(e, out);
+  add_reads(v, out);
+  out.push_back({tensor, index, true});
+}
+
+void add_accesses(const Stmt& s, std::vector<Access>& out) {
+  std::visit(
+      Overloaded{[&](const Loop& l) {
+                   for (const Expr* e : {&l.begin, &l.end, &l.step}) add_reads(*e, out);
+                   for (const Stmt& inner : l.body) add_accesses(inner, out);
+                 },
+                 [&](const If& i) {
+                   for (const Condition& c : i.conditions) add_reads(c.e, out);
+                   for (const Stmt& inner : i.body) add_accesses(inner, out);
+                 },
+                 [&](const Store& st) { add_store(st.tensor, st.index, st.value, out); },
+                 [&](const StoreReduce& st) { add_store(st.tensor, st.index, st.value, out); },
+                 [&](const Fold& fold) {
+                   add_reads(fold.value, out);
+                   add_reads(fold.position, out);
+                 },
+                 [&](const Let& let) { add_reads(let.value, out); }},
+      s.kind);
+}
+
+void add_names(const Stmt& s, std::set<std::string>& out) {
+  for_each_value(s, [&out](const Value& v) {
+    if (const auto* bound = std::get_if<value::Bound>(&v->kind)) out.insert(bound->name);
+  });
+  for_each_expr(s, [&out](const Expr& e) {
+    for_each_load(e, [&out](const Atom& a) {
+      if (a.args.empty()) out.insert(a.tensor);
+    });
+  });
+}
+
+std::vector<Expr> map_exprs(const std::vector<Expr>& in,
+                            const std::function<Expr(const Expr&)>& f) {
+  std::vector<Expr> out;
+  out.reserve(in.size());
+  for (const Expr& e : in) out.push_back(f(e));
+  return out;
+}
+
+Conditions map_conditions(const Conditions& in, const std::function<Expr(const Expr&)>& f) {
+  Conditions out;
+  for (const Condition& c : in) {
+    Condition next{c.kind, f(c.e)};
+    bool known = false;
+    for (const Condition& other : out) known = known || other == next;
+    if (!known) out.push_back(std::move(next));
+  }
+  return out;
+}
+
+Value rewrite_node(const Value& v, const std::function<Value(const Value&)>& f,
+                   std::unordered_map<const ValueNode*, Value>& done) {
+  if (const auto found = done.find(v.get()); found != done.end()) return found->second;
+  Value next = v;
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    bool changed = false;
+    std::vector<Value> args;
+    args.reserve(op->args.size());
+    for (const Value& a : op->args) {
+      args.push_back(rewrite_node(a, f, done));
+      changed = changed || args.back() != a;
+    }
+    if (changed) next = op_value(op->op, std::move(args), op->arg_dtype, v->dtype);
+  } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+    Value then = rewrite_node(guard->then, f, done);
+    if (then != guard->then) next = guard_value(guard->conditions, then, guard->otherwise);
+  }
+  next = f(next);
+  done.emplace(v.get(), next);
+  return next;
+}
+
+}  // namespace
+
+std::vector<Access> accesses(const Stmt& s) {
+  std::vector<Access> out;
+  add_accesses(s, out);
+  return out;
+}
+
+std::vector<Access> accesses(const Body& body) {
+  std::vector<Access> out;
+  for (const Stmt& s : body) add_accesses(s, out);
+  return out;
+}
+
+std::set<std::string> accumulators_declared(const Body& body) {
+  std::set<std::string> out;
+  for_each(body, [&out](const Stmt& s) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) {
+      for (const Accumulator& a : loop->accumulators) out.insert(a.name);
+    }
+  });
+  return out;
+}
+
+std::set<std::string> accumulators_read(const Body& body) {
+  std::set<std::string> out;
+  for_each(body, [&out](const Stmt& s) {
+    for_each_value(s, [&out](const Value& v) {
+      if (const auto* acc = std::get_if<value::Accumulated>(&v->kind)) out.insert(acc->name);
+    });
+  });
+  return out;
+}
+
+std::set<std::string> names_read(const Body& body) {
+  std::set<std::string> out;
+  for_each(body, [&out](const Stmt& s) { add_names(s, out); });
+  return out;
+}
+
+std::set<std::string> names_read(const Stmt& s) {
+  std::set<std::string> out;
+  add_names(s, out);
+  if (const Body* inner = body_of(s)) out.merge(names_read(*inner));
+  return out;
+}
+
+void for_each(const Body& body, const std::function<void(const Stmt&)>& f) {
+  for (const Stmt& s : body) {
+    f(s);
+    if (const Body* inner = body_of(s)) for_each(*inner, f);
+  }
+}
+
+void for_each_value(const Value& v, const std::function<void(const Value&)>& f) {
+  f(v);
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    for (const Value& a : op->args) for_each_value(a, f);
+  } else if (const auto* guard = std::get_if<value::Guard>(&v->kind)) {
+    for_each_value(guard->then, f);
+  }
+}
+
+void for_each_value(const Stmt& s, const std::function<void(const Value&)>& f) {
+  if (const Value* v = value_of(s)) for_each_value(*v, f);
+}
+
+void for_each_expr(const Stmt& s, const std::function<void(const Expr&)>& f) {
+  std::visit(Overloaded{[&](const Loop& l) {
+                          for (const Expr* e : {&l.begin, &l.end, &l.step}) f(*e);
+                        },
+                        [&](const If& i) {
+                          for (const Condition& c : i.conditions) f(c.e);
+                        },
+                        [&](const Store& st) {
+                          for (const Expr& e : st.index) f(e);
+                        },
+                        [&](const StoreReduce& st) {
+                          for (const Expr& e : st.index) f(e);
+                        },
+                        [&](const Fold& fold) { f(fold.position); }, [](const Let&) {}},
+             s.kind);
+  if (const Value* v = value_of(s)) for_each_expr_of_value(*v, f);
+}
+
+void for_each_load(const Expr& e, const std::function<void(const Atom&)>& f) {
+  if (!e.has_load()) return;
+  for (const Term& t : e.terms()) {
+    for (const Atom& a : t.atoms) {
+      if (a.kind == Atom::Kind::load) f(a);
+      for (const Expr& arg : a.args) for_each_load(arg, f);
+    }
+  }
+}
+
+Value rewrite(const Value& v, const std::function<Value(const Value&)>& f) {
+  std::unordered_map<const ValueNode*, Value> done;
+  return rewrite_node(v, f, done);
+}
+
+Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f) {
+  return rewrite(v, [&f](const Value& node) -> Value {
+    if (const auto* index = std::get_if<value::Index>(&node->kind)) {
+      Expr e = f(index->e);
+      return e == index->e ? node : index_value(e, node->dtype);
+    }
+    if (const auto* guard = std::get_if<value::Guard>(&node->kind)) {
+      Conditions conditions = map_conditions(guard->conditions, f);
+      if (conditions == guard->conditions) return node;
+      return guard_value(std::move(conditions), guard->then, guard->otherwise);
+    }
+    if (const auto* load = std::get_if<value::Load>(&node->kind)) {
+      std::vector<Expr> index = map_exprs(load->index, f);
+      return index == load->index ? node : load_value(load->tensor, std::move(index), node->dtype);
+    }
+    return node;
+  });
+}
+
+void rewrite_values(Body& body, const std::function<Value(const Value&)>& f) {
+  for (Stmt& s : body) {
+    if (Value* v = value_of(s)) *v = rewrite(*v, f);
+    if (Body* inner = body_of(s)) rewrite_values(*inner, f);
+  }
+}
+
+void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f) {
+  for (Stmt& s : body) {
+    std::visit(Overloaded{[&](Loop& l) {
+                            for (Expr* e : {&l.begin, &l.end, &l.step}) *e = f(*e);
+                          },
+                          [&](If& i) { i.conditions = map_conditions(i.conditions, f); },
+                          [&](Store& st) { st.index = map_exprs(st.index, f); },
+                          [&](StoreReduce& st) { st.index = map_exprs(st.index, f); },
+                          [&](Fold& fold) { fold.position = f(fold.position); }, [](Let&) {}},
+               s.kind);
+    if (Value* v = value_of(s)) *v = rewrite_exprs(*v, f);
+    if (Body* inner = body_of(s)) rewrite_exprs(*inner, f);
+  }
+}
+
+}  // namespace mote

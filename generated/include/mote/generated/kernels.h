@@ -1,0 +1,19 @@
+// Looking up generated kernels (mote/base/registry.h) by op, variant, dtype and mask of inputs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "mote/base/dtype.h"
+#include "mote/base/registry.h"
+
+namespace mote {
+
+/// All of them, sorted by op, variant, dtype, mask.
+std::span<const mote_generated_kernel> generated_kernels();
+/// nullptr when there is none. `input_mask`: bit k: input k of the op's record is present.
+const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
+                                            DType dtype, std::uint32_t input_mask);
+
+}  // namespace mote

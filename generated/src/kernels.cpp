@@ -1,0 +1,25 @@
+// Binary search in the sorted registry that mote-gen wrote.
+#include "mote/generated/kernels.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace mote {
+
+std::span<const mote_generated_kernel> generated_kernels() {
+  return {mote_generated_kernels, static_cast<std::size_t>(mote_generated_kernel_count)};
+}
+
+const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
+                                            DType dtype, std::uint32_t input_mask) {
+  const auto key = [](const mote_generated_kernel& k) {
+    return std::tuple(std::string_view(k.op), std::string_view(k.variant),
+                      std::string_view(k.dtype), k.input_mask);
+  };
+  const auto wanted = std::tuple(op, variant, name(dtype), input_mask);
+  const auto all = generated_kernels();
+  const auto at = std::ranges::lower_bound(all, wanted, {}, key);
+  return at != all.end() && key(*at) == wanted ? &*at : nullptr;
+}
+
+}  // namespace mote

@@ -1,0 +1,41 @@
+// The backends that there are: libraries in <executable>/../lib/mote and in the folders of
+// $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mote/base/plugin.h"
+
+namespace mote {
+
+struct BackendEntry {
+  const mote_backend* backend = nullptr;
+  std::string plugin;  ///< the path, for a library that was named; empty for one that was found
+  std::string name() const { return backend->name; }
+};
+
+struct Backends {
+  std::vector<Plugin> libraries;  ///< keeps what `all` points to loaded
+  std::vector<BackendEntry> all;  ///< named libraries first
+  std::vector<std::string>
+      problems;  ///< libraries that were found but could not be loaded, and why
+};
+
+/// Throws Error when a named library cannot be loaded.
+Backends find_backends(const std::vector<std::string>& named_libraries);
+
+struct Selection {
+  std::vector<BackendEntry> chosen;
+  std::vector<std::string> absent;  ///< requested, known to mote, not on this machine
+};
+/// By name. Without names: those of the named libraries, or all if there are none. Throws Error
+/// that lists what is known for a name that mote has never heard of.
+Selection select_backends(const Backends& backends, const std::vector<std::string>& names);
+
+bool has_kernel(const mote_backend& backend, std::string_view op);
+/// Where the running program lies, and files installed beside it.
+std::string executable_folder();
+
+}  // namespace mote

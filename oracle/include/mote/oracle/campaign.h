@@ -1,0 +1,75 @@
+// A campaign: many cases of some ops against some backends, within a budget of time or a number of
+// cases. Failures are shrunk; everything is counted by op, dtype and backend.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/oracle/backends.h"
+#include "mote/oracle/run.h"
+
+namespace mote {
+
+struct CampaignOptions {
+  std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
+  std::vector<BackendEntry> backends;
+  std::optional<DType> dtype;         ///< only this one
+  std::vector<std::string> lines;     ///< cases that run first
+  std::optional<double> budget_s;     ///< random cases until then
+  std::optional<std::int64_t> count;  ///< random cases of each op
+  std::uint64_t seed = 0;
+  std::optional<int> max_failures;  ///< stop after that many different failures
+  RunOptions run;
+  /// Called now and then with what has been done.
+  std::function<void(double seconds, std::int64_t judged, std::int64_t failed)> progress;
+};
+
+constexpr std::size_t kVerdicts = 9;
+constexpr double kLargeCase = 1000;  ///< multiply-adds
+
+/// One line of the table.
+struct Row {
+  std::string op;
+  DType dtype = DType::f32;
+  std::string backend;
+  std::array<std::int64_t, kVerdicts> counts{};
+  std::int64_t judged = 0;
+  std::int64_t judged_large = 0;  ///< with kLargeCase multiply-adds or more
+  std::string reason;             ///< the first for which a case was declined, skipped, not judged
+  std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
+  std::int64_t failures() const;
+};
+
+/// Failures of one backend on one op with one verdict: the first, and what it shrank to.
+struct Failure {
+  Case first;
+  Case smallest;
+  Outcome outcome;  ///< of the smallest
+  int tries = 0;
+  std::int64_t occurrences = 1;
+  double found_after_s = 0;
+};
+
+struct CampaignResult {
+  std::vector<Row> rows;  ///< by op, dtype, backend
+  std::vector<Failure> failures;
+  std::vector<std::string> without_kernel;  ///< "openblas has no kernel for softmax"
+  double seconds = 0;
+};
+
+/// Throws Error for ops and cases that do not exist.
+CampaignResult run_campaign(const CampaignOptions& options);
+
+/// One case on one backend; the case need not be generated. The failure is shrunk.
+Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
+                       const RunOptions& options);
+
+/// 0 passed, 1 a failure, 4 a backend (each one that was requested by name) judged no case, 77
+/// there is no backend.
+int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
+              bool each_must_judge);
+
+}  // namespace mote

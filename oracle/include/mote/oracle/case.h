@@ -1,0 +1,60 @@
+// A case: one execution of one op, as a line of text that says everything and replays:
+//   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
+// Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
+// their default are left out, as are optional inputs that are absent and outputs that are
+// row-major.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/oracle/fill.h"
+#include "mote/oracle/layout.h"
+#include "mote/oracle/target.h"
+
+namespace mote {
+
+struct CaseTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  Layout layout;
+};
+
+struct Case {
+  std::shared_ptr<const Target> target;
+  Instance instance{DType::f32, 0};
+  std::shared_ptr<const Program> program;  ///< of the instance
+  std::vector<CaseTensor> inputs;          ///< those of the program, in its order
+  std::vector<CaseTensor> outputs;         ///< likewise, with the shapes that follow
+  std::map<std::string, Number> params;    ///< every parameter of the program
+  Binding binding;                         ///< what bind() made of shapes and parameters
+  Fill fill;
+  std::string backend;  ///< empty: not said
+  std::string plugin;   ///< the library that offers it; empty: not said
+};
+
+/// Throws Error "OP: …" that says what is known instead, and as bind() does.
+Case parse_case(std::string_view text);
+/// parse_case reads it back to an equal case.
+std::string to_string(const Case& c);
+
+/// Fills in program, outputs' shapes and binding from target, instance, inputs and params; outputs
+/// keep their layouts where there are any. Throws Error as bind() does.
+void complete(Case& c);
+
+/// A family of parameters that case text writes as one list: stride0, stride1 -> stride.
+struct ParamList {
+  std::string name;
+  std::vector<std::string> members;  ///< one: the parameter itself
+};
+std::vector<ParamList> param_lists(const Program& program);
+
+/// The lines of a file of cases: comments (#) and empty lines left out. Throws Error when it cannot
+/// be read.
+std::vector<std::string> read_case_lines(const std::string& path);
+
+}  // namespace mote

@@ -1,0 +1,51 @@
+// The legal shapes of a program as independent numbers ("knobs"), so that any choice of them is a
+// legal case: free sizes, and derived sizes such as
+//   OH = (H + $pads0 + $pads2 - $dilation0*(KH - 1) - 1)/$stride0 + 1
+// whose value is chosen first; a free size with which it grows (H) then follows as the least that
+// reaches it, plus a slack that leaves every derived size as it is.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/uops/program.h"
+
+namespace mote {
+
+struct Knob {
+  std::string name;
+  Expr value;                   ///< a free size, or a derived size
+  std::int64_t least = 0;       ///< legal values begin here
+  std::optional<Symbol> pivot;  ///< derived: the free size that follows
+};
+
+struct Domain {
+  std::shared_ptr<const Program> program;
+  std::vector<Knob> knobs;
+  std::map<Symbol, std::int64_t> least;  ///< of every free size
+  std::vector<Symbol> pivots;            ///< in the order in which they are solved
+};
+Domain make_domain(std::shared_ptr<const Program> program);
+
+using Params = std::map<std::string, Number>;
+using Sizes = std::map<Symbol, std::int64_t>;
+
+/// A point of the domain.
+struct KnobValues {
+  std::vector<std::int64_t> values;      ///< one for each knob
+  std::map<Symbol, std::int64_t> slack;  ///< of pivots; reduced to what changes no derived size
+};
+
+/// Values of all free sizes and integer parameters; nullopt when a derived size cannot be reached.
+std::optional<Sizes> solve(const Domain& domain, const KnobValues& at, const Params& params);
+/// The point at which solve() gives these sizes.
+KnobValues knob_values(const Domain& domain, const Sizes& sizes);
+/// The extents of every input, broadcast axes at full extent.
+std::vector<std::vector<std::int64_t>> input_shapes(const Program& program, const Sizes& sizes);
+/// Integer parameters by symbol.
+Sizes param_values(const Program& program, const Params& params);
+
+}  // namespace mote

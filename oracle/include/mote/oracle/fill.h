@@ -1,0 +1,66 @@
+// What the inputs of a case hold: each element is a pure function of the kind of fill, the seed,
+// the tensor (its name and position) and the linear index.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mote/uops/uop.h"
+
+namespace mote {
+
+/// integer: integers in [-r, r], in most tensors without 0, never all 0.
+/// onehot: one tensor (position seed mod number of inputs) has exactly one element that is not 0,
+///   the others hold `index`: so that the result shows which element was read where.
+/// index: 1 + (linear index + seed) mod r: neighbours differ.
+/// uniform: reals in [-1, 1) with a full mantissa; integers in [-100, 100].
+/// Booleans are the parity of what an integer tensor would hold.
+enum class FillKind : std::uint8_t { integer, onehot, index, uniform };
+
+struct Fill {
+  FillKind kind = FillKind::integer;
+  std::uint64_t seed = 0;
+  friend bool operator==(const Fill&, const Fill&) = default;
+};
+
+std::string_view name(FillKind kind);
+/// "integer:9f21"; the seed is hexadecimal and may be missing. Throws Error that lists the kinds.
+Fill parse_fill(std::string_view text);
+std::string to_string(const Fill& fill);
+
+/// One input as a fill sees it.
+struct FilledTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  int position = 0;        ///< among the inputs that are present
+  int inputs = 1;          ///< how many are present
+  std::int64_t count = 0;  ///< distinct elements
+};
+
+/// The elements of one tensor.
+class Filler {
+ public:
+  /// `radius` >= 1 is the r above.
+  Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius);
+  double real(std::int64_t linear) const;           ///< for f32 (not yet rounded) and f64
+  std::int64_t integer(std::int64_t linear) const;  ///< for i32, i64, bool
+
+ private:
+  std::int64_t whole(std::int64_t linear) const;
+  std::int64_t nonzero(std::int64_t linear) const;
+
+  FillKind kind_;
+  DType dtype_;
+  std::uint64_t stream_;
+  std::uint64_t seed_;
+  std::int64_t radius_;
+  std::int64_t special_;  ///< the element that is never 0
+  bool hot_;
+  bool with_zeros_;
+};
+
+/// Mixes 64 bits (SplitMix64's finaliser).
+std::uint64_t mix(std::uint64_t x);
+
+}  // namespace mote

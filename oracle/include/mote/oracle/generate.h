@@ -1,0 +1,39 @@
+// Random cases of any op, from its program alone. A case is a pure function of target, dtype, seed
+// and position. Legal by construction: derived sizes are drawn first (domain.h), nothing is
+// filtered.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "mote/oracle/case.h"
+#include "mote/oracle/domain.h"
+
+namespace mote {
+
+/// Domains made before are kept.
+const Domain& domain_of(const std::shared_ptr<const Program>& program);
+
+/// A case as a generator or shrinker sees it, before its shapes are written out.
+struct Draft {
+  std::shared_ptr<const Target> target;
+  Instance instance{DType::f32, 0};
+  Params params;
+  KnobValues at;
+  std::set<std::pair<int, int>> ones;  ///< (input, axis) that has extent 1 and repeats
+};
+/// The case, contiguous, with fill integer:0; nullopt when its sizes cannot be reached. Throws
+/// Error as bind() does.
+std::optional<Case> to_case(const Draft& draft);
+/// What a case is made of.
+Draft to_draft(const Case& c);
+
+/// Case `position` of the stream of `seed`. Multiply-adds mostly below 200,000, more than half the
+/// time above 1,000. Throws Error when the program's constraints leave nothing to draw.
+Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
+              std::uint64_t position);
+/// How many draws the case took: 1 where legality holds by construction.
+int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
+                std::uint64_t position);
+
+}  // namespace mote

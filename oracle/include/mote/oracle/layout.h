@@ -1,0 +1,63 @@
+// Where the elements of a tensor lie in memory: order of axes, gaps after rows, an offset, axes
+// that repeat (stride 0). Text: `:nhwc`, `:t`, `:perm0231`, `:pad3`, `:off2`, `:bcast1`, in any
+// combination; nothing is row-major.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mote {
+
+struct Layout {
+  std::vector<int> order;     ///< axes from outermost to innermost in memory; empty: row-major
+  std::int64_t pad = 0;       ///< elements that follow each innermost row
+  std::int64_t offset = 0;    ///< elements before the first
+  std::vector<int> repeated;  ///< sorted axes of stride 0; inputs only
+
+  bool contiguous() const { return order.empty() && pad == 0 && offset == 0 && repeated.empty(); }
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// "" or ":t:pad3"; throws Error that lists the known suffixes.
+Layout parse_layout(std::string_view text, int rank);
+/// parse_layout reads it back to an equal layout.
+std::string to_string(const Layout& layout, int rank);
+/// The order 0, 2, …, rank-1, 1: NHWC for a logical NCHW. For rank 3 and more.
+std::vector<int> nhwc_order(int rank);
+/// The order with the last two axes swapped. For rank 2 and more.
+std::vector<int> swapped_order(int rank);
+
+/// Strides in elements for a shape, and how much memory they span.
+struct Placement {
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;
+  std::int64_t span = 0;  ///< elements of memory, offset and gaps included
+};
+/// Throws Error when the span does not fit 63 bits.
+Placement place(const std::vector<std::int64_t>& shape, const Layout& layout);
+
+/// Elements of a shape; throws Error on overflow.
+std::int64_t volume(const std::vector<std::int64_t>& shape);
+
+/// Calls f(linear row-major index, sum of index·strides) for every element, in row-major order.
+template <typename F>
+void for_each_element(const std::vector<std::int64_t>& shape,
+                      const std::vector<std::int64_t>& strides, F&& f) {
+  const std::int64_t count = volume(shape);
+  const std::size_t rank = shape.size();
+  std::vector<std::int64_t> index(rank, 0);
+  std::int64_t at = 0;
+  for (std::int64_t linear = 0; linear < count; ++linear) {
+    f(linear, at);
+    for (std::size_t k = rank; k-- > 0;) {
+      at += strides[k];
+      if (++index[k] < shape[k]) break;
+      at -= strides[k] * shape[k];
+      index[k] = 0;
+    }
+  }
+}
+
+}  // namespace mote

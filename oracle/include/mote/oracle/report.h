@@ -1,0 +1,22 @@
+// What a campaign found, as text for people and as lines of JSON.
+#pragma once
+
+#include <string>
+
+#include "mote/oracle/campaign.h"
+
+namespace mote {
+
+/// The table op × dtype × backend.
+std::string table_text(const CampaignResult& result);
+/// One failure: what, where, expected and got, the smallest case, how to replay it.
+std::string failure_text(const Failure& failure);
+/// The first differing elements: "y[0,3]: expected 6, got 0".
+std::string differences_text(const Outcome& outcome, std::size_t most);
+
+/// Lines of JSON, each with a newline.
+std::string table_json(const CampaignResult& result);
+std::string failure_json(const Failure& failure);
+std::string outcome_json(const Case& c, const Outcome& outcome);
+
+}  // namespace mote

@@ -1,0 +1,44 @@
+// What OP means on a command line or in a case: the name of an op in the catalogue, or a program
+// file. Everything after this works on the program alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+
+struct Resolved {
+  std::shared_ptr<const Program> program;
+  const OpRecord* record = nullptr;  ///< null for a program file
+  /// Of an op: which instance it is.
+  std::optional<Instance> instance;
+};
+
+/// Text that means a file: "-" (standard input), a name ending in .mote, and where no op has that
+/// name, an existing file or anything with a slash in it.
+bool is_program_file(std::string_view text);
+
+/// The program of `text`. dtype: by default f32, or the first that the op offers; mask: by default
+/// every input. Throws Error for an unknown op (with near matches), an instance that the op doesn't
+/// have, a file that can't be read ("FILE: …"), a program that doesn't parse ("FILE: program text:
+/// line L, …"), and for a dtype or a mask given with a file, which states its own.
+Resolved resolve_program(std::string_view text, std::optional<DType> dtype = std::nullopt,
+                         std::optional<std::uint32_t> input_mask = std::nullopt);
+
+/// The same, with optional inputs left out by name.
+Resolved resolve_without(std::string_view text, std::optional<DType> dtype,
+                         const std::vector<std::string>& without);
+
+/// Throws Error that lists the dtypes that there are.
+DType require_dtype(std::string_view text);
+
+/// "gemm_f32", "gemm_a_b_f32" where inputs are left out (as the generated kernels are called), or a
+/// program file's own name: for functions and files.
+std::string instance_name(const Resolved& resolved);
+
+}  // namespace mote

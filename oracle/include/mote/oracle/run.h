@@ -1,0 +1,84 @@
+// Running a case: the reference once, each subject twice over outputs and gaps that are poisoned
+// with two different patterns; then the verdict.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/base/kernel.h"
+#include "mote/oracle/case.h"
+#include "mote/oracle/exactness.h"
+
+namespace mote {
+
+enum class Verdict : std::uint8_t {
+  passed,
+  failed,            ///< other values than expected, or run() returned an error
+  unwritten,         ///< an element of an output was never written
+  out_of_bounds,     ///< a write beside the elements, or to an input
+  nondeterministic,  ///< two runs differ, as when memory is read before it is written
+  unsupported,       ///< the backend declines, with a reason
+  not_judged,        ///< ran without damage, but the result need not be exact
+  vacuous,           ///< passed, but zeros would have passed too, or there is no element
+  skipped            ///< not run, with a reason
+};
+std::string_view name(Verdict verdict);  ///< "out of bounds"
+/// failed, unwritten, out_of_bounds, nondeterministic.
+bool is_failure(Verdict verdict);
+
+struct Difference {
+  std::string tensor;
+  std::vector<std::int64_t> index;
+  Number expected;
+  Number got;
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::skipped;
+  std::string reason;
+  std::vector<Difference> differences;  ///< the first few
+  std::int64_t differing = 0;           ///< elements, of all outputs
+  std::int64_t elements = 0;
+  /// An exact comparison took place: passed, failed and the like; not vacuous.
+  bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
+};
+
+struct RunOptions {
+  std::optional<std::int64_t> memory_limit;  ///< bytes; instead of what is available
+  bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
+  bool json = false;           ///< it prints that as a line of JSON
+};
+
+/// The data of a case: inputs, and (computed when first needed) what the outputs must be. Several
+/// backends can be run on it.
+class Prepared {
+ public:
+  /// Throws Error when the case does not fit into memory, or has no reference.
+  explicit Prepared(Case c, RunOptions options = {});
+  ~Prepared();
+  Prepared(Prepared&&) noexcept;
+
+  const Case& subject_case() const { return case_; }
+  const Judgement& judgement() const { return judgement_; }
+  double multiply_adds() const { return multiply_adds_; }
+  /// "generated kernel", "C compiled by cc", "interpreter".
+  const std::string& reference() const;
+
+  /// `backend` may be loaded from `plugin`: both go into the replay line of a crash.
+  Outcome run(const mote_backend& backend, const std::string& plugin = "");
+
+ private:
+  struct State;
+  Case case_;
+  RunOptions options_;
+  Judgement judgement_;
+  double multiply_adds_ = 0;
+  std::unique_ptr<State> state_;
+};
+
+/// The shell command that runs a case again, on its backend: mote replay '…'.
+std::string replay_command(const Case& c);
+
+}  // namespace mote

@@ -1,0 +1,28 @@
+// From a failing case to a small one: greedy, domain-aware, deterministic. A step is kept if the
+// case still fails in the same way; every candidate is a legal case.
+#pragma once
+
+#include <functional>
+
+#include "mote/oracle/case.h"
+
+namespace mote {
+
+struct ShrinkLimits {
+  int tries = 2000;
+  double multiply_adds = 2e10;  ///< of all tries together
+};
+
+struct Shrunk {
+  Case smallest;
+  int tries = 0;
+  int steps = 0;  ///< tries that were kept
+};
+
+/// `fails` says whether a case fails as `start` does. Smaller is, in this order of attempts: no
+/// optional inputs, row-major layouts, the fill index, then onehot, then integer; least sizes and
+/// derived sizes; parameters at their least or default.
+Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
+              const ShrinkLimits& limits = {});
+
+}  // namespace mote

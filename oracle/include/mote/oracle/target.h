@@ -1,0 +1,44 @@
+// What a case runs: an op of the catalogue, whose program depends on dtype and optional inputs, or
+// a program file, which is one program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+
+class Target {
+ public:
+  /// "conv2d", or the path of a program file. Throws Error as resolve_program() does.
+  explicit Target(std::string_view text);
+
+  const std::string& text() const { return text_; }  ///< as written in a case
+  const std::string& op() const { return op_; }      ///< what a backend calls it
+  bool is_file() const { return record_ == nullptr; }
+  const OpRecord* record() const { return record_; }  ///< null for a file
+  /// In the order in which a call has them.
+  const std::vector<InputDecl>& inputs() const { return inputs_; }
+  /// Of a file: the one dtype that stands for it, that of its first input (or output).
+  const std::vector<DType>& dtypes() const { return dtypes_; }
+  std::uint32_t full_mask() const;
+  std::shared_ptr<const Program> program(const Instance& instance) const;
+  /// Position of an input in inputs(); -1 when there is none.
+  int input_position(std::string_view name) const;
+
+ private:
+  std::string text_;
+  std::string op_;
+  const OpRecord* record_ = nullptr;
+  std::shared_ptr<const Program> file_;
+  std::vector<InputDecl> inputs_;
+  std::vector<DType> dtypes_;
+};
+
+/// Targets made before are kept: a program file is read once.
+std::shared_ptr<const Target> find_target(std::string_view text);
+
+}  // namespace mote

@@ -1,0 +1,197 @@
+// Buffers: raw memory by element size; the meaning of bits only where values are compared.
+#include "buffer.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "mote/base/dlpack.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+/// Of outputs, the first pattern is a NaN as f32 and as f64, the second a large number, of inputs
+/// the other way round: a kernel that reads one gives different results.
+std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
+  const bool first = poison == Poison::first;
+  const std::uint64_t other = role == Role::input ? 0x2 : 0;
+  const bool nan = first == (role == Role::output);
+  switch (dtype) {
+    case DType::f32:
+      return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
+    case DType::f64:
+      return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
+    case DType::i32:
+      return (first ? 0xa5a5a5a5U : 0x5a5a5a5bU) ^ other;
+    case DType::i64:
+      return (first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL) ^ other;
+    case DType::boolean:
+      return (first ? 0xa5U : 0x5aU) ^ other;
+  }
+  throw InternalError("unknown dtype");
+}
+
+/// Calls f with a pointer of the unsigned type of that size.
+template <typename F>
+decltype(auto) with_words(DType dtype, void* data, F&& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(static_cast<std::uint8_t*>(data));
+    case 4:
+      return f(static_cast<std::uint32_t*>(data));
+    default:
+      return f(static_cast<std::uint64_t*>(data));
+  }
+}
+
+template <typename F>
+decltype(auto) with_words(DType dtype, const void* data, F&& f) {
+  return with_words(dtype, const_cast<void*>(data), [&](auto* p) {
+    return f(static_cast<const std::remove_pointer_t<decltype(p)>*>(p));
+  });
+}
+
+template <typename T>
+bool equal_value(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  }
+  return a == b;
+}
+
+template <typename T>
+T element(const void* data, std::int64_t linear) {
+  return static_cast<const T*>(data)[linear];
+}
+
+}  // namespace
+
+void Dense::Free::operator()(void* p) const { std::free(p); }
+
+Dense::Dense(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
+  const std::size_t rounded = (bytes / kAlignment + 1) * kAlignment;
+  data_.reset(std::aligned_alloc(kAlignment, rounded));
+  if (!data_) throw std::bad_alloc();
+}
+
+Number Dense::at(std::int64_t linear) const {
+  switch (dtype_) {
+    case DType::f32:
+      return static_cast<double>(element<float>(data(), linear));
+    case DType::f64:
+      return element<double>(data(), linear);
+    case DType::i32:
+      return std::int64_t{element<std::int32_t>(data(), linear)};
+    case DType::i64:
+      return element<std::int64_t>(data(), linear);
+    case DType::boolean:
+      return std::int64_t{element<std::uint8_t>(data(), linear)};
+  }
+  throw InternalError("unknown dtype");
+}
+
+bool Dense::is_zero(std::int64_t linear) const {
+  const Number n = at(linear);
+  return n.is_real() ? n.real() == 0 : n.integer() == 0;
+}
+
+bool Dense::same(std::int64_t linear, const Dense& other) const {
+  const bool equal_bits = with_words(dtype_, data(), [&](const auto* a) {
+    return a[linear] == static_cast<decltype(a)>(other.data())[linear];
+  });
+  if (equal_bits || !is_real(dtype_)) return equal_bits;
+  if (dtype_ == DType::f32) {
+    return equal_value(element<float>(data(), linear), element<float>(other.data(), linear));
+  }
+  return equal_value(element<double>(data(), linear), element<double>(other.data(), linear));
+}
+
+bool Dense::is_poison(std::int64_t linear, Poison poison) const {
+  return with_words(dtype_, data(), [&](const auto* p) {
+    return p[linear] == pattern_bits(poison, Role::output, dtype_);
+  });
+}
+
+Buffer::Buffer(const CaseTensor& tensor, Role role)
+    : shape_(tensor.shape),
+      placed_(place(tensor.shape, tensor.layout)),
+      role_(role),
+      memory_(tensor.dtype, placed_.span + 2 * kGuardElements) {
+  tensor_.device = {kDLCPU, 0};
+  tensor_.ndim = static_cast<int>(shape_.size());
+  tensor_.dtype = to_dlpack(tensor.dtype);
+  tensor_.shape = shape_.data();
+  tensor_.strides = placed_.strides.data();
+  tensor_.data = static_cast<char*>(memory_.data()) +
+                 static_cast<std::size_t>(kGuardElements) * size_of(tensor.dtype);
+  tensor_.byte_offset = static_cast<std::uint64_t>(placed_.offset) * size_of(tensor.dtype);
+}
+
+void Buffer::poison(Poison pattern) {
+  with_words(memory_.dtype(), memory_.data(), [&](auto* p) {
+    using Word = std::remove_pointer_t<decltype(p)>;
+    std::fill_n(p, memory_.count(),
+                static_cast<Word>(pattern_bits(pattern, role_, memory_.dtype())));
+  });
+}
+
+void Buffer::write(const Dense& values) {
+  with_words(memory_.dtype(), memory_.data(), [&](auto* p) {
+    const auto* from = static_cast<const std::remove_pointer_t<decltype(p)>*>(values.data());
+    auto* to = p + kGuardElements + placed_.offset;
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t linear, std::int64_t at) { to[at] = from[linear]; });
+  });
+}
+
+void Buffer::read(Dense& values) const {
+  with_words(memory_.dtype(), memory_.data(), [&](const auto* p) {
+    auto* to = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(p)>>*>(values.data());
+    const auto* from = p + kGuardElements + placed_.offset;
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t linear, std::int64_t at) { to[linear] = from[at]; });
+  });
+}
+
+bool Buffer::holds(const Dense& values) const {
+  return with_words(memory_.dtype(), memory_.data(), [&](const auto* p) {
+    const auto* expected = static_cast<decltype(p)>(values.data());
+    const auto* from = p + kGuardElements + placed_.offset;
+    bool equal = true;
+    for_each_element(shape_, placed_.strides, [&](std::int64_t linear, std::int64_t at) {
+      equal = equal && from[at] == expected[linear];
+    });
+    return equal;
+  });
+}
+
+std::optional<std::int64_t> Buffer::damage(Poison pattern) {
+  return with_words(memory_.dtype(), memory_.data(), [&](auto* p) -> std::optional<std::int64_t> {
+    using Word = std::remove_pointer_t<decltype(p)>;
+    const auto poisoned = static_cast<Word>(pattern_bits(pattern, role_, memory_.dtype()));
+    auto* first = p + kGuardElements + placed_.offset;
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t, std::int64_t at) { first[at] = poisoned; });
+    for (std::int64_t k = 0; k < memory_.count(); ++k) {
+      if (p[k] != poisoned) return k - kGuardElements - placed_.offset;
+    }
+    return std::nullopt;
+  });
+}
+
+DLTensor dense_tensor(Dense& values, std::vector<std::int64_t>& shape) {
+  DLTensor t{};
+  t.data = values.data();
+  t.device = {kDLCPU, 0};
+  t.ndim = static_cast<int>(shape.size());
+  t.dtype = to_dlpack(values.dtype());
+  t.shape = shape.data();
+  return t;
+}
+
+}  // namespace mote

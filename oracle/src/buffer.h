@@ -1,0 +1,75 @@
+// Memory of one tensor of a case: its elements where the layout puts them, everything else (gaps,
+// the space before and after) poisoned, so that a write outside is seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mote/base/kernel.h"
+#include "mote/oracle/case.h"
+
+namespace mote {
+
+/// Poisoned elements before and after each tensor.
+constexpr std::int64_t kGuardElements = 64;
+
+/// Two different patterns; an element of an output that holds the one after the first run and the
+/// other after the second was never written.
+enum class Poison : std::uint8_t { first, second };
+/// Inputs have other patterns than outputs, so that what is copied from a gap of an input is not
+/// taken for an element that was never written.
+enum class Role : std::uint8_t { input, output };
+
+/// Row-major elements without gaps, of size_of(dtype) bytes each.
+class Dense {
+ public:
+  Dense(DType dtype, std::int64_t count);
+  DType dtype() const { return dtype_; }
+  std::int64_t count() const { return count_; }
+  void* data() { return data_.get(); }
+  const void* data() const { return data_.get(); }
+  Number at(std::int64_t linear) const;
+  bool is_zero(std::int64_t linear) const;  ///< +0, -0, 0, false
+  /// Same value: NaNs alike, -0 equal to +0.
+  bool same(std::int64_t linear, const Dense& other) const;
+  /// The element holds the poison of outputs.
+  bool is_poison(std::int64_t linear, Poison poison) const;
+
+ private:
+  struct Free {
+    void operator()(void* p) const;
+  };
+  DType dtype_;
+  std::int64_t count_;
+  std::unique_ptr<void, Free> data_;
+};
+
+class Buffer {
+ public:
+  Buffer(const CaseTensor& tensor, Role role);
+  Buffer(Buffer&&) = default;
+
+  void poison(Poison pattern);
+  void write(const Dense& values);        ///< puts the elements in their places
+  void read(Dense& values) const;         ///< gets them
+  bool holds(const Dense& values) const;  ///< bit for bit
+  /// Poisons the elements too, then says where memory is not poison: the distance in elements from
+  /// the tensor's first element; nullopt when all is.
+  std::optional<std::int64_t> damage(Poison pattern);
+  DLTensor* tensor() { return &tensor_; }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  Placement placed_;
+  Role role_;
+  Dense memory_;
+  DLTensor tensor_{};
+};
+
+/// The same view of dense elements.
+DLTensor dense_tensor(Dense& values, std::vector<std::int64_t>& shape);
+
+}  // namespace mote

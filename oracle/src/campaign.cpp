@@ -1,0 +1,278 @@
+// The scheduler of campaigns: each op gets the same share of time, and within it each dtype; a
+// stream of cases that every backend declines comes to an end.
+#include "mote/oracle/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <tuple>
+
+#include "mote/base/error.h"
+#include "mote/oracle/generate.h"
+#include "mote/oracle/memory.h"
+#include "mote/oracle/shrink.h"
+
+namespace mote {
+namespace {
+
+constexpr std::int64_t kDeclinesThatEndAStream = 24;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Cases of one op and dtype.
+struct Stream {
+  std::shared_ptr<const Target> target;
+  DType dtype;
+  std::uint64_t position = 0;
+  std::int64_t declined = 0;
+  bool accepted = false;
+  double seconds = 0;
+  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
+};
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignOptions& options)
+      : options_(options), start_(std::chrono::steady_clock::now()) {}
+
+  CampaignResult run() {
+    find_targets();
+    run_lines();
+    if (options_.budget_s || options_.count) run_random();
+    for (auto& [key, row] : rows_) result_.rows.push_back(std::move(row));
+    result_.seconds = seconds_since(start_);
+    return std::move(result_);
+  }
+
+ private:
+  void find_targets() {
+    std::vector<std::string> names = options_.ops;
+    if (names.empty()) {
+      for (const OpRecord& record : catalogue()) {
+        if (offered(record.name)) names.push_back(record.name);
+      }
+    }
+    for (const std::string& name : names) {
+      const auto target = find_target(name);
+      if (std::ranges::find(targets_, target) != targets_.end()) continue;
+      targets_.push_back(target);
+      for (const BackendEntry& e : options_.backends) {
+        if (has_kernel(*e.backend, target->op())) continue;
+        result_.without_kernel.push_back(
+            fmt::format("{} has no kernel for {}", e.name(), target->op()));
+      }
+    }
+  }
+
+  bool offered(std::string_view op) const {
+    return std::ranges::any_of(options_.backends,
+                               [&](const BackendEntry& e) { return has_kernel(*e.backend, op); });
+  }
+
+  bool wanted(const Target& target) const {
+    return options_.ops.empty() ||
+           std::ranges::any_of(targets_, [&](const auto& t) { return t->text() == target.text(); });
+  }
+
+  void run_lines() {
+    std::vector<Case> cases;  // all parsed first: a mistake in the last line costs no time
+    for (const std::string& line : options_.lines) {
+      Case c = parse_case(line);
+      const bool dtype_wanted = !options_.dtype || *options_.dtype == c.instance.dtype;
+      if (wanted(*c.target) && dtype_wanted) cases.push_back(std::move(c));
+    }
+    for (const Case& c : cases) {
+      if (stopped()) return;
+      run_case(c);
+    }
+  }
+
+  void run_random() {
+    std::vector<std::vector<Stream>> ops;
+    for (const auto& target : targets_) {
+      if (!offered(target->op())) continue;
+      std::vector<Stream>& streams = ops.emplace_back();
+      for (const DType dtype : target->dtypes()) {
+        if (!options_.dtype || *options_.dtype == dtype) streams.push_back({target, dtype});
+      }
+    }
+    if (options_.count) {
+      for (std::vector<Stream>& streams : ops) run_count(streams, *options_.count);
+    } else {
+      run_budget(ops, seconds_since(start_) + *options_.budget_s);
+    }
+  }
+
+  /// Dtype by dtype, so that the same cases run whatever the time.
+  void run_count(std::vector<Stream>& streams, std::int64_t count) {
+    for (std::int64_t k = 0; k < count && !stopped(); ++k) {
+      const std::vector<Stream*> live = live_streams(streams);
+      if (live.empty()) return;
+      advance(**std::ranges::min_element(live, {}, &Stream::position));
+    }
+  }
+
+  void run_budget(std::vector<std::vector<Stream>>& ops, double until) {
+    while (!stopped() && seconds_since(start_) < until) {
+      Stream* stream = least_served(ops);
+      if (stream == nullptr) return;
+      advance(*stream);
+    }
+  }
+
+  static std::vector<Stream*> live_streams(std::vector<Stream>& streams) {
+    std::vector<Stream*> live;
+    for (Stream& s : streams) {
+      if (!s.ended()) live.push_back(&s);
+    }
+    return live;
+  }
+
+  static Stream* least_served(std::vector<std::vector<Stream>>& ops) {
+    Stream* next = nullptr;
+    double least = 0;
+    for (std::vector<Stream>& streams : ops) {
+      const std::vector<Stream*> live = live_streams(streams);
+      if (live.empty()) continue;
+      double seconds = 0;
+      for (const Stream& s : streams) seconds += s.seconds;
+      if (next != nullptr && seconds >= least) continue;
+      least = seconds;
+      next = *std::ranges::min_element(live, {}, &Stream::seconds);
+    }
+    return next;
+  }
+
+  void advance(Stream& stream) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Case c = generate(stream.target, stream.dtype, options_.seed, stream.position++);
+    const bool accepted = run_case(c);
+    stream.accepted = stream.accepted || accepted;
+    stream.declined += accepted ? 0 : 1;
+    stream.seconds += seconds_since(begin);
+  }
+
+  /// On every backend; true when one took it.
+  bool run_case(const Case& c) {
+    std::optional<Prepared> prepared;
+    bool accepted = false;
+    for (const BackendEntry& e : options_.backends) {
+      if (!c.backend.empty() && c.backend != e.name()) continue;
+      if (!has_kernel(*e.backend, c.target->op())) continue;
+      try {
+        if (!prepared) prepared.emplace(c, options_.run);
+      } catch (const Error& error) {
+        Outcome skipped;
+        skipped.reason = error.what();
+        record(c, e, skipped, 0);
+        return false;
+      }
+      const Outcome outcome = prepared->run(*e.backend, e.plugin);
+      accepted = accepted || outcome.verdict != Verdict::unsupported;
+      record(c, e, outcome, prepared->multiply_adds());
+    }
+    if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
+    return accepted;
+  }
+
+  void record(const Case& c, const BackendEntry& e, const Outcome& outcome, double work) {
+    Row& row = rows_[{c.target->text(), c.instance.dtype, e.name()}];
+    row.op = c.target->text();
+    row.dtype = c.instance.dtype;
+    row.backend = e.name();
+    ++row.counts[static_cast<std::size_t>(outcome.verdict)];
+    if (outcome.judged()) {
+      ++judged_;
+      ++row.judged;
+      if (work >= kLargeCase) ++row.judged_large;
+    } else if (row.reason.empty() ||
+               (outcome.verdict == Verdict::skipped && row.count(Verdict::skipped) == 1)) {
+      row.reason = outcome.reason;
+    }
+    if (!is_failure(outcome.verdict)) return;
+    ++failed_;
+    note_failure(c, e, outcome.verdict);
+  }
+
+  void note_failure(const Case& c, const BackendEntry& e, Verdict verdict) {
+    for (Failure& f : result_.failures) {
+      const bool same = f.smallest.target == c.target && f.smallest.backend == e.name() &&
+                        f.outcome.verdict == verdict;
+      if (!same) continue;
+      ++f.occurrences;
+      return;
+    }
+    const double found = seconds_since(start_);
+    result_.failures.push_back(shrink_failure(c, e, verdict, options_.run));
+    result_.failures.back().found_after_s = found;
+  }
+
+  bool stopped() const {
+    return options_.max_failures &&
+           result_.failures.size() >= static_cast<std::size_t>(*options_.max_failures);
+  }
+
+  const CampaignOptions& options_;
+  std::chrono::steady_clock::time_point start_;
+  std::vector<std::shared_ptr<const Target>> targets_;
+  std::map<std::tuple<std::string, DType, std::string>, Row> rows_;
+  CampaignResult result_;
+  std::int64_t judged_ = 0;
+  std::int64_t failed_ = 0;
+};
+
+}  // namespace
+
+std::int64_t Row::failures() const {
+  std::int64_t sum = 0;
+  for (std::size_t v = 0; v < kVerdicts; ++v) {
+    if (is_failure(static_cast<Verdict>(v))) sum += counts[v];
+  }
+  return sum;
+}
+
+CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
+
+Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
+                       const RunOptions& options) {
+  const auto outcome_of = [&](const Case& candidate) {
+    return Prepared(candidate, options).run(*backend.backend, backend.plugin);
+  };
+  const auto fails = [&](const Case& candidate) {
+    try {
+      return outcome_of(candidate).verdict == verdict;
+    } catch (const Error&) {  // does not fit into memory: no smaller case
+      return false;
+    }
+  };
+  Failure failure;
+  failure.first = c;
+  failure.first.backend = backend.name();
+  failure.first.plugin = backend.plugin;
+  const Shrunk shrunk = shrink(failure.first, fails);
+  failure.smallest = shrunk.smallest;
+  failure.tries = shrunk.tries;
+  failure.outcome = outcome_of(failure.smallest);
+  return failure;
+}
+
+int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
+              bool each_must_judge) {
+  if (backends.empty()) return 77;
+  std::map<std::string, std::int64_t> judged;
+  std::int64_t total = 0;
+  for (const Row& row : result.rows) {
+    if (row.failures() > 0) return 1;
+    judged[row.backend] += row.judged;
+    total += row.judged;
+  }
+  const bool all =
+      std::ranges::all_of(backends, [&](const BackendEntry& e) { return judged[e.name()] > 0; });
+  return total == 0 || (each_must_judge && !all) ? 4 : 0;
+}
+
+}  // namespace mote

@@ -1,0 +1,115 @@
+// Cases as text: printing, and the pieces that parsing shares with it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "mote/base/error.h"
+#include "mote/oracle/case.h"
+
+namespace mote {
+namespace {
+
+std::string text_of(const Number& n) {
+  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
+}
+
+std::string text_of(const CaseTensor& t) {
+  return fmt::format(" {}={}[{}]{}", t.name, name(t.dtype), fmt::join(t.shape, ","),
+                     to_string(t.layout, static_cast<int>(t.shape.size())));
+}
+
+bool is_default(const ParamDecl& decl, const Number& value) {
+  if (!decl.default_value) return false;
+  return value.is_real() ? value.real() == *decl.default_value
+                         : static_cast<double>(value.integer()) == *decl.default_value;
+}
+
+/// The name without its trailing digits, and those digits.
+std::pair<std::string, std::string> stem(const std::string& name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  const std::size_t end = last == std::string::npos ? 0 : last + 1;
+  return {name.substr(0, end), name.substr(end)};
+}
+
+}  // namespace
+
+std::vector<ParamList> param_lists(const Program& program) {
+  std::map<std::string, std::vector<std::string>> families;
+  for (const ParamDecl& p : program.params) {
+    const auto [base, digits] = stem(p.name);
+    std::vector<std::string>& family = families[base];
+    if (digits == std::to_string(family.size())) family.push_back(p.name);
+  }
+  std::vector<ParamList> lists;
+  for (const ParamDecl& p : program.params) {
+    const auto [base, digits] = stem(p.name);
+    const std::vector<std::string>& family = families[base];
+    const bool taken = find_param(program, base).has_value() || find_input(program, base);
+    const bool member = !digits.empty() && family.size() > 1 && !taken &&
+                        std::find(family.begin(), family.end(), p.name) != family.end();
+    if (!member) {
+      lists.push_back({p.name, {p.name}});
+    } else if (p.name == family.front()) {
+      lists.push_back({base, family});
+    }
+  }
+  return lists;
+}
+
+std::string to_string(const Case& c) {
+  std::string text = c.target->text();
+  for (const CaseTensor& t : c.inputs) text += text_of(t);
+  for (const CaseTensor& t : c.outputs) {
+    if (!t.layout.contiguous()) text += text_of(t);
+  }
+  for (const ParamList& list : param_lists(*c.program)) {
+    bool all_default = true;
+    std::vector<std::string> values;
+    for (const std::string& member : list.members) {
+      const auto at = static_cast<std::size_t>(*find_param(*c.program, member));
+      const Number& value = c.params.at(member);
+      all_default = all_default && is_default(c.program->params[at], value);
+      values.push_back(text_of(value));
+    }
+    if (!all_default) text += fmt::format(" {}={}", list.name, fmt::join(values, ","));
+  }
+  text += " fill=" + to_string(c.fill);
+  if (!c.backend.empty()) text += " backend=" + c.backend;
+  if (!c.plugin.empty()) text += " plugin=" + c.plugin;
+  return text;
+}
+
+void complete(Case& c) {
+  c.program = c.target->program(c.instance);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const CaseTensor& t : c.inputs) shapes.push_back(t.shape);
+  c.binding = mote::bind(*c.program, shapes, c.params);
+  c.params = c.binding.params;
+  c.outputs.resize(c.program->outputs.size());
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    CaseTensor& t = c.outputs[k];
+    t.name = c.program->outputs[k].name;
+    t.dtype = c.program->outputs[k].value.dtype();
+    t.shape = c.binding.outputs[k];
+  }
+}
+
+std::vector<std::string> read_case_lines(const std::string& path) {
+  errno = 0;
+  std::ifstream stream(path);
+  if (!stream) {
+    throw Error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  }
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+  }
+  return lines;
+}
+
+}  // namespace mote

@@ -1,0 +1,152 @@
+// The order of verdicts: damage first, then elements never written, then runs that differ, then
+// values.
+#include "compare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace mote {
+namespace {
+
+constexpr std::size_t kDifferencesKept = 8;
+
+std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t k = shape.size(); k-- > 0;) {
+    index[k] = linear % shape[k];
+    linear /= shape[k];
+  }
+  return index;
+}
+
+/// Calls f(output, linear) for every element of every output.
+template <typename F>
+void for_each_output(const Comparison& c, F&& f) {
+  for (std::size_t k = 0; k < c.first.size(); ++k) {
+    for (std::int64_t at = 0; at < c.first[k].count(); ++at) f(k, at);
+  }
+}
+
+void note(Outcome& outcome, const Comparison& c, std::size_t output, std::int64_t at,
+          const Dense& got) {
+  ++outcome.differing;
+  if (outcome.differences.size() >= kDifferencesKept) return;
+  const CaseTensor& t = c.of.outputs[output];
+  const Number expected = c.expected.empty() ? c.first[output].at(at) : c.expected[output].at(at);
+  outcome.differences.push_back({t.name, unravel(at, t.shape), expected, got.at(at)});
+}
+
+std::int64_t count_unwritten(const Comparison& c, Outcome& outcome) {
+  for_each_output(c, [&](std::size_t k, std::int64_t at) {
+    if (c.first[k].is_poison(at, Poison::first) && c.second[k].is_poison(at, Poison::second)) {
+      note(outcome, c, k, at, c.second[k]);
+    }
+  });
+  return outcome.differing;
+}
+
+bool runs_differ(const Comparison& c) {
+  bool differ = false;
+  for_each_output(c, [&](std::size_t k, std::int64_t at) {
+    differ = differ || !c.first[k].same(at, c.second[k]);
+  });
+  return differ;
+}
+
+void compare_values(const Comparison& c, Outcome& outcome) {
+  for_each_output(c, [&](std::size_t k, std::int64_t at) {
+    if (!c.first[k].same(at, c.expected[k])) {
+      note(outcome, c, k, at, c.first[k]);
+    } else if (!c.second[k].same(at, c.expected[k])) {
+      note(outcome, c, k, at, c.second[k]);
+    }
+  });
+}
+
+bool all_zero(const std::vector<Dense>& expected) {
+  return std::ranges::all_of(expected, [](const Dense& d) {
+    for (std::int64_t k = 0; k < d.count(); ++k) {
+      if (!d.is_zero(k)) return false;
+    }
+    return true;
+  });
+}
+
+void judge_values(const Comparison& c, Outcome& outcome) {
+  compare_values(c, outcome);
+  if (outcome.differing > 0) {
+    const bool differ = c.deterministic && runs_differ(c);
+    outcome.verdict = differ ? Verdict::nondeterministic : Verdict::failed;
+    if (differ) {
+      outcome.reason =
+          "two runs on the same inputs differ: it depends on what outputs, gaps or "
+          "workspace held before, or on time";
+    }
+  } else if (all_zero(c.expected)) {
+    outcome.verdict = Verdict::vacuous;
+    outcome.reason = outcome.elements == 0 ? "there is no element" : "all expected values are 0";
+  } else {
+    outcome.verdict = Verdict::passed;
+  }
+}
+
+}  // namespace
+
+Outcome compare(const Comparison& c) {
+  Outcome outcome;
+  for (const Dense& d : c.first) outcome.elements += d.count();
+  if (c.status_of_second != MOTE_OK) {
+    outcome.verdict = Verdict::nondeterministic;
+    outcome.reason = fmt::format("the second run returned status {}, the first succeeded",
+                                 int{c.status_of_second});
+  } else if (!c.damage.empty()) {
+    outcome.verdict = Verdict::out_of_bounds;
+    outcome.reason = c.damage;
+    if (c.judgement.judged) compare_values(c, outcome);
+  } else if (count_unwritten(c, outcome) > 0) {
+    outcome.verdict = Verdict::unwritten;
+    outcome.reason = "elements of the output are never written";
+  } else if (c.judgement.judged) {
+    judge_values(c, outcome);
+  } else if (c.deterministic && runs_differ(c)) {
+    outcome.verdict = Verdict::nondeterministic;
+    outcome.reason = "two runs on the same inputs differ";
+  } else {
+    outcome.verdict = Verdict::not_judged;
+    outcome.reason = c.judgement.reason;
+  }
+  return outcome;
+}
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed:
+      return "passed";
+    case Verdict::failed:
+      return "failed";
+    case Verdict::unwritten:
+      return "unwritten";
+    case Verdict::out_of_bounds:
+      return "out of bounds";
+    case Verdict::nondeterministic:
+      return "nondeterministic";
+    case Verdict::unsupported:
+      return "unsupported";
+    case Verdict::not_judged:
+      return "not judged";
+    case Verdict::vacuous:
+      return "vacuous";
+    case Verdict::skipped:
+      return "skipped";
+  }
+  return "unknown";
+}
+
+bool is_failure(Verdict verdict) {
+  return verdict == Verdict::failed || verdict == Verdict::unwritten ||
+         verdict == Verdict::out_of_bounds || verdict == Verdict::nondeterministic;
+}
+
+}  // namespace mote

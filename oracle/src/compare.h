@@ -1,0 +1,25 @@
+// From what two runs of a subject left behind to a verdict.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "buffer.h"
+#include "mote/oracle/run.h"
+
+namespace mote {
+
+struct Comparison {
+  const Case& of;
+  const std::vector<Dense>& expected;  ///< empty when not judged
+  const std::vector<Dense>& first;     ///< outputs over the first poison
+  const std::vector<Dense>& second;
+  const Judgement& judgement;
+  std::string damage;  ///< a write beside the elements, or to an input; empty: none
+  mote_status status_of_second = MOTE_OK;
+  bool deterministic = true;  ///< the kernel says that it is
+};
+
+Outcome compare(const Comparison& c);
+
+}  // namespace mote

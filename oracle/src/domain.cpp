@@ -1,0 +1,295 @@
+// Domains: which sizes are free, which derived ones are chosen instead of the size they grow with.
+#include "mote/oracle/domain.h"
+
+#include <algorithm>
+#include <set>
+
+#include "mote/uops/facts.h"
+
+namespace mote {
+namespace {
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 40U;
+
+Facts facts_of(const Program& program) {
+  Facts facts;
+  for (const ParamDecl& p : program.params) {
+    if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
+  }
+  return facts;
+}
+
+enum class Trend : std::uint8_t { constant, grows, unknown };
+
+/// How e changes with v, which is at least 0.
+class Trends {
+ public:
+  Trends(const Facts& facts, Symbol v) : facts_(facts), v_(v) {}
+
+  Trend of(const Expr& e) const {
+    Trend trend = Trend::constant;
+    for (const Term& term : e.terms()) {
+      const Trend t = of(term);
+      if (t == Trend::unknown) return t;
+      if (t == Trend::grows) trend = t;
+    }
+    return trend;
+  }
+
+ private:
+  Trend of(const Term& term) const {
+    int growing = 0;
+    bool others_positive = term.coefficient > 0;
+    for (const Atom& atom : term.atoms) {
+      const Expr e = Expr::from_atom(atom);
+      if (!e.mentions(v_)) {
+        others_positive = others_positive && facts_.prove_positive(e);
+      } else if (of(atom) == Trend::grows) {
+        ++growing;
+      } else {
+        return Trend::unknown;
+      }
+    }
+    if (growing == 0) return Trend::constant;
+    return growing == 1 && others_positive ? Trend::grows : Trend::unknown;
+  }
+  Trend of(const Atom& atom) const {
+    if (atom.kind == Atom::Kind::symbol) return Trend::grows;
+    if (atom.kind != Atom::Kind::div) return Trend::unknown;
+    const bool divides = !atom.args[1].mentions(v_) && facts_.prove_positive(atom.args[1]);
+    return divides ? of(atom.args[0]) : Trend::unknown;
+  }
+
+  const Facts& facts_;
+  Symbol v_;
+};
+
+class DomainMaker {
+ public:
+  explicit DomainMaker(std::shared_ptr<const Program> program) : facts_(facts_of(*program)) {
+    domain_.program = std::move(program);
+  }
+
+  Domain run() {
+    for (const SizeRule& rule : p().size_rules) domain_.least[rule.size] = 0;
+    for (const SizeRule& rule : p().size_rules) {  // a size that is divided by
+      for (const Symbol s : rule.scale.symbols()) {
+        if (domain_.least.contains(s)) domain_.least[s] = 1;
+      }
+    }
+    std::vector<Uop> outputs;
+    for (const Output& o : p().outputs) outputs.push_back(o.value);
+    const std::vector<Uop> nodes = topological(outputs);
+    for (const Uop& u : nodes) {
+      require_operands(u);
+      require_divisors(u);
+    }
+    for (const NamedSize& s : p().sizes) add_derived(s.name, s.value, 0);
+    for (const Uop& input : p().inputs) require_extents(input);
+    for (const Uop& u : nodes) require_extents(u);
+    for (const SizeRule& rule : p().size_rules) {
+      if (std::ranges::find(domain_.pivots, rule.size) != domain_.pivots.end()) continue;
+      domain_.knobs.push_back(
+          {rule.size.name(), Expr(rule.size), domain_.least.at(rule.size), std::nullopt});
+    }
+    return std::move(domain_);
+  }
+
+ private:
+  const Program& p() const { return *domain_.program; }
+
+  /// argmax and argmin need an element.
+  void require_operands(const Uop& u) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    if (r == nullptr || (r->op != ReduceOp::argmax && r->op != ReduceOp::argmin)) return;
+    for (const int axis : r->axes) {
+      const Expr& extent = r->x.shape()[static_cast<std::size_t>(axis)];
+      if (facts_.prove_positive(extent)) continue;
+      bool product = extent.terms().size() == 1;  // of sizes, each of which must be 1 or more
+      for (const Symbol s : extent.symbols()) {
+        if (product && domain_.least.contains(s)) domain_.least[s] = 1;
+      }
+      if (!extent.as_symbol()) add_derived(extent.to_string(), extent, 1);
+    }
+  }
+
+  /// A size that an index is divided by is 1 or more.
+  void require_divisors(const Uop& u) {
+    if (const auto* r = std::get_if<uop::Reindex>(&u.node().kind)) {
+      for (const Expr& e : r->from) require_divisors(e);
+    }
+    if (const auto* i = std::get_if<uop::Iota>(&u.node().kind)) require_divisors(i->value);
+    for (const Expr& e : u.shape()) require_divisors(e);
+  }
+  void require_divisors(const Expr& e) {
+    for (const Term& term : e.terms()) {
+      for (const Atom& atom : term.atoms) {
+        for (const Expr& arg : atom.args) require_divisors(arg);
+        if (atom.kind != Atom::Kind::div && atom.kind != Atom::Kind::mod) continue;
+        for (const Symbol s : atom.args[1].symbols()) {
+          if (domain_.least.contains(s)) domain_.least[s] = 1;
+        }
+      }
+    }
+  }
+
+  void require_extents(const Uop& u) {
+    for (const Expr& e : u.shape()) {
+      if (!facts_.prove_nonneg(e)) add_derived(e.to_string(), e, 0);
+    }
+  }
+
+  void add_derived(const std::string& name, const Expr& value, std::int64_t least) {
+    for (Knob& k : domain_.knobs) {
+      if (k.value != value) continue;
+      k.least = std::max(k.least, least);
+      return;
+    }
+    if (const std::optional<Symbol> pivot = find_pivot(value)) {
+      domain_.knobs.push_back({name, value, least, pivot});
+      auto& pivots = domain_.pivots;
+      if (std::ranges::find(pivots, *pivot) == pivots.end()) pivots.push_back(*pivot);
+    }
+  }
+
+  /// A size with which it grows: one that is already a pivot, if any, then the first.
+  std::optional<Symbol> find_pivot(const Expr& value) const {
+    std::optional<Symbol> found;
+    for (const SizeRule& rule : p().size_rules) {
+      if (!value.mentions(rule.size)) continue;
+      if (Trends(facts_, rule.size).of(value) != Trend::grows) continue;
+      const auto& pivots = domain_.pivots;
+      if (std::ranges::find(pivots, rule.size) != pivots.end()) return rule.size;
+      if (!found) found = rule.size;
+    }
+    return found;
+  }
+
+  Facts facts_;
+  Domain domain_;
+};
+
+/// The derived sizes of one pivot, as functions of it.
+class PivotSolver {
+ public:
+  PivotSolver(const Domain& domain, Symbol pivot, Sizes& sizes)
+      : least_(domain.least.at(pivot)), slot_(sizes[pivot]), sizes_(sizes) {
+    for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
+      if (domain.knobs[k].pivot == pivot) knobs_.push_back(k);
+    }
+    domain_ = &domain;
+  }
+
+  const std::vector<std::size_t>& knobs() const { return knobs_; }
+
+  /// The least value at which every derived size is at least `wanted`.
+  std::optional<std::int64_t> reach(const std::vector<std::int64_t>& wanted) const {
+    if (reaches(least_, wanted)) return least_;
+    std::int64_t low = least_;
+    std::int64_t high = least_ + 1;
+    for (std::int64_t step = 1; !reaches(high, wanted); step *= 2) {
+      if (high > kLargestSize) return std::nullopt;
+      low = high;
+      high += step;
+    }
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (reaches(middle, wanted) ? high : low) = middle;
+    }
+    return high;
+  }
+
+  std::vector<std::int64_t> derived_at(std::int64_t value) const {
+    slot_ = value;
+    std::vector<std::int64_t> all;
+    for (const std::size_t k : knobs_) all.push_back(evaluate(domain_->knobs[k].value, sizes_));
+    return all;
+  }
+
+  /// How far above `value` all derived sizes stay as they are, at most `limit`.
+  std::int64_t slack(std::int64_t value, std::int64_t limit) const {
+    const std::vector<std::int64_t> here = derived_at(value);
+    std::int64_t slack = 0;
+    while (slack < limit && derived_at(value + slack + 1) == here) ++slack;
+    return slack;
+  }
+
+ private:
+  bool reaches(std::int64_t value, const std::vector<std::int64_t>& wanted) const {
+    const std::vector<std::int64_t> got = derived_at(value);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (got[k] < wanted[k]) return false;
+    }
+    return true;
+  }
+
+  const Domain* domain_ = nullptr;
+  std::int64_t least_;
+  std::int64_t& slot_;
+  Sizes& sizes_;
+  std::vector<std::size_t> knobs_;
+};
+
+}  // namespace
+
+Domain make_domain(std::shared_ptr<const Program> program) {
+  return DomainMaker(std::move(program)).run();
+}
+
+Sizes param_values(const Program& program, const Params& params) {
+  Sizes values;
+  for (const ParamDecl& p : program.params) {
+    const auto at = params.find(p.name);
+    if (p.is_integer && at != params.end()) {
+      values[Symbol(SymbolKind::param, p.name)] = at->second.integer();
+    }
+  }
+  return values;
+}
+
+std::optional<Sizes> solve(const Domain& domain, const KnobValues& at, const Params& params) {
+  Sizes sizes = param_values(*domain.program, params);
+  for (const auto& [symbol, least] : domain.least) sizes[symbol] = least;
+  for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
+    const Knob& knob = domain.knobs[k];
+    if (!knob.pivot) sizes[*knob.value.as_symbol()] = std::max(at.values[k], knob.least);
+  }
+  for (const Symbol pivot : domain.pivots) {
+    const PivotSolver solver(domain, pivot, sizes);
+    std::vector<std::int64_t> wanted;
+    for (const std::size_t k : solver.knobs()) {
+      wanted.push_back(std::max(at.values[k], domain.knobs[k].least));
+    }
+    const std::optional<std::int64_t> value = solver.reach(wanted);
+    if (!value) return std::nullopt;
+    const auto slack = at.slack.find(pivot);
+    const std::int64_t more = slack == at.slack.end() ? 0 : solver.slack(*value, slack->second);
+    sizes[pivot] = *value + more;
+  }
+  return sizes;
+}
+
+KnobValues knob_values(const Domain& domain, const Sizes& sizes) {
+  KnobValues at;
+  for (const Knob& knob : domain.knobs) at.values.push_back(evaluate(knob.value, sizes));
+  for (const Symbol pivot : domain.pivots) {
+    Sizes scratch = sizes;
+    const PivotSolver solver(domain, pivot, scratch);
+    std::vector<std::int64_t> wanted;
+    for (const std::size_t k : solver.knobs()) wanted.push_back(at.values[k]);
+    const std::optional<std::int64_t> value = solver.reach(wanted);
+    at.slack[pivot] = value ? sizes.at(pivot) - *value : 0;
+  }
+  return at;
+}
+
+std::vector<std::vector<std::int64_t>> input_shapes(const Program& program, const Sizes& sizes) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Uop& input : program.inputs) {
+    std::vector<std::int64_t>& shape = shapes.emplace_back();
+    for (const Expr& e : input.shape()) shape.push_back(evaluate(e, sizes));
+  }
+  return shapes;
+}
+
+}  // namespace mote

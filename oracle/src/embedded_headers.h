@@ -1,0 +1,14 @@
+// The C headers that an emitted kernel with a thunk includes, as text.
+#pragma once
+
+#include <array>
+
+namespace mote {
+
+struct EmbeddedHeader {
+  const char* path;  ///< as it is included
+  const char* text;
+};
+extern const std::array<EmbeddedHeader, 3> kEmbeddedHeaders;
+
+}  // namespace mote

@@ -1,0 +1,126 @@
+// Fills: hashes of (seed, name, index), so that any element can be had alone.
+#include "mote/oracle/fill.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+constexpr std::array kKinds = {FillKind::integer, FillKind::onehot, FillKind::index,
+                               FillKind::uniform};
+constexpr std::int64_t kUniformIntegers = 100;
+
+std::uint64_t hash_name(std::string_view name) {
+  std::uint64_t h = 0xcbf29ce484222325ULL;
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return h;
+}
+
+std::int64_t below(std::uint64_t bits, std::int64_t bound) {
+  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
+}
+
+}  // namespace
+
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
+std::string_view name(FillKind kind) {
+  switch (kind) {
+    case FillKind::integer:
+      return "integer";
+    case FillKind::onehot:
+      return "onehot";
+    case FillKind::index:
+      return "index";
+    case FillKind::uniform:
+      return "uniform";
+  }
+  throw InternalError("unknown kind of fill");
+}
+
+Fill parse_fill(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  Fill fill;
+  bool known = false;
+  for (const FillKind k : kKinds) {
+    if (name(k) != kind) continue;
+    fill.kind = k;
+    known = true;
+  }
+  if (!known) {
+    throw Error(fmt::format("unknown fill '{}' (known: integer onehot index uniform)", kind));
+  }
+  if (colon == std::string_view::npos) return fill;
+  const std::string_view digits = text.substr(colon + 1);
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, fill.seed, 16);
+  if (error != std::errc() || at != end) {
+    throw Error(fmt::format("fill '{}': expected a hexadecimal seed of at most 16 digits", text));
+  }
+  return fill;
+}
+
+std::string to_string(const Fill& fill) {
+  return fmt::format("{}:{:x}", name(fill.kind), fill.seed);
+}
+
+Filler::Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius)
+    : kind_(fill.kind),
+      dtype_(tensor.dtype),
+      stream_(mix(fill.seed ^ hash_name(tensor.name))),
+      seed_(fill.seed),
+      radius_(radius),
+      special_(tensor.count > 0 ? below(mix(stream_ + 1), tensor.count) : 0),
+      hot_(kind_ == FillKind::onehot &&
+           below(fill.seed, std::max(tensor.inputs, 1)) == tensor.position),
+      with_zeros_(mix(stream_ + 2) % 4 == 0) {}
+
+std::int64_t Filler::nonzero(std::int64_t linear) const {
+  const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
+  const std::int64_t magnitude = 1 + below(bits >> 1U, radius_);
+  return (bits & 1U) != 0 ? -magnitude : magnitude;
+}
+
+std::int64_t Filler::whole(std::int64_t linear) const {
+  if (hot_) return linear == special_ ? nonzero(linear) : 0;
+  if (kind_ == FillKind::integer) {
+    const std::uint64_t bits = mix(stream_ ^ mix(~static_cast<std::uint64_t>(linear)));
+    const bool zero = with_zeros_ && linear != special_ && bits % 4 == 0;
+    return zero ? 0 : nonzero(linear);
+  }
+  const std::int64_t shift = below(seed_, radius_);
+  return 1 + (linear % radius_ + shift) % radius_;
+}
+
+double Filler::real(std::int64_t linear) const {
+  if (kind_ != FillKind::uniform) return static_cast<double>(whole(linear));
+  const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
+  const int mantissa = dtype_ == DType::f32 ? 24 : 53;
+  const double scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
+  return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+}
+
+std::int64_t Filler::integer(std::int64_t linear) const {
+  if (dtype_ == DType::boolean && hot_) return linear == special_ ? 1 : 0;
+  std::int64_t value = 0;
+  if (kind_ == FillKind::uniform) {
+    const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
+    value = below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
+  } else {
+    value = whole(linear);
+  }
+  return dtype_ == DType::boolean ? value & 1 : value;
+}
+
+}  // namespace mote

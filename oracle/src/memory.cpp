@@ -1,0 +1,128 @@
+// Memory: counted as run.cpp allocates it.
+#include "mote/oracle/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "buffer.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+constexpr std::int64_t kMargin = std::int64_t{256} << 20U;
+
+struct Total {
+  std::int64_t bytes = 0;
+  void add(std::int64_t elements, DType dtype, std::int64_t copies) {
+    std::int64_t each = 0;
+    const auto factor = static_cast<std::int64_t>(size_of(dtype)) * copies;
+    if (__builtin_mul_overflow(elements, factor, &each) ||
+        __builtin_add_overflow(bytes, each, &bytes)) {
+      throw Error("case needs 2^63 bytes or more");
+    }
+  }
+};
+
+std::int64_t buffer_elements(const CaseTensor& t) {
+  std::int64_t elements = place(t.shape, t.layout).span;
+  if (__builtin_add_overflow(elements, 2 * kGuardElements, &elements)) {
+    throw Error("case needs 2^63 bytes or more");
+  }
+  return elements;
+}
+
+/// "MemAvailable:  123 kB" -> bytes.
+std::int64_t meminfo_available() {
+  std::ifstream stream("/proc/meminfo");
+  for (std::string key; stream >> key;) {
+    std::int64_t kilobytes = 0;
+    if (key == "MemAvailable:" && stream >> kilobytes) return kilobytes * 1024;
+    stream.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<std::int64_t>::max();
+}
+
+std::optional<std::int64_t> read_number(const char* path) {
+  std::ifstream stream(path);
+  std::int64_t value = 0;
+  return stream >> value ? std::optional(value) : std::nullopt;  // "max" is no number
+}
+
+std::int64_t group_available() {
+  const auto limit = read_number("/sys/fs/cgroup/memory.max");
+  const auto used = read_number("/sys/fs/cgroup/memory.current");
+  if (!limit || !used) return std::numeric_limits<std::int64_t>::max();
+  return std::max<std::int64_t>(*limit - *used, 0);
+}
+
+}  // namespace
+
+std::int64_t bytes_needed(const Case& c) {
+  Total total;
+  for (const CaseTensor& t : c.inputs) {
+    total.add(volume(t.shape), t.dtype, 1);     // dense, for the reference
+    total.add(buffer_elements(t), t.dtype, 1);  // as the subject sees it
+  }
+  for (const CaseTensor& t : c.outputs) {
+    total.add(volume(t.shape), t.dtype, 3);  // expected, got, got once more
+    total.add(buffer_elements(t), t.dtype, 1);
+  }
+  return total.bytes;
+}
+
+std::int64_t bytes_available() {
+  return std::max<std::int64_t>(std::min(meminfo_available(), group_available()) - kMargin, 0);
+}
+
+void check_memory(const Case& c, std::optional<std::int64_t> limit) {
+  std::int64_t needed = 0;
+  try {
+    needed = bytes_needed(c);
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", c.target->op(), e.what()));
+  }
+  const std::int64_t available = limit.value_or(bytes_available());
+  if (needed <= available) return;
+  throw Error(fmt::format("{}: case needs {}, {} are available", c.target->op(),
+                          format_bytes(needed), format_bytes(available)));
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  static constexpr std::array<const char*, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
+                                                        "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::int64_t parse_bytes(const std::string& text) {
+  std::size_t end = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(end);
+  static constexpr std::string_view kPrefixes = "KMGT";
+  const std::size_t prefix = unit.empty() ? std::string_view::npos : kPrefixes.find(unit[0]);
+  const bool known = unit.empty() || (prefix != std::string_view::npos &&
+                                      (unit.size() == 1 || unit.substr(1) == "iB"));
+  if (prefix != std::string_view::npos) value *= std::pow(1024.0, static_cast<double>(prefix + 1));
+  if (end == 0 || !known || !(value >= 0 && value < 0x1p62)) {
+    throw Error(fmt::format("size '{}': expected bytes, such as 500M or 2GiB", text));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace mote

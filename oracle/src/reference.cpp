@@ -1,0 +1,122 @@
+// References: lookup of the generated kernel, and the interpreter as the last resort.
+#include "reference.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "call_frame.h"
+#include "mote/base/error.h"
+#include "mote/codegen/passes.h"
+#include "mote/generated/kernels.h"
+
+namespace mote {
+namespace {
+
+const mote_kernel* find_kernel(const Case& c) {
+  const mote_generated_kernel* found =
+      find_generated(c.target->op(), "oracle", c.instance.dtype, c.instance.input_mask);
+  return found != nullptr ? &found->kernel : nullptr;
+}
+
+Array to_array(const Dense& values, const std::vector<std::int64_t>& shape) {
+  Array a{values.dtype(), shape, {}};
+  for (std::int64_t k = 0; k < values.count(); ++k) a.values.push_back(values.at(k));
+  return a;
+}
+
+void store(const Number& n, Dense& values, std::int64_t at) {
+  switch (values.dtype()) {
+    case DType::f32:
+      static_cast<float*>(values.data())[at] = static_cast<float>(n.real());
+      break;
+    case DType::f64:
+      static_cast<double*>(values.data())[at] = n.real();
+      break;
+    case DType::i32:
+      static_cast<std::int32_t*>(values.data())[at] = static_cast<std::int32_t>(n.integer());
+      break;
+    case DType::i64:
+      static_cast<std::int64_t*>(values.data())[at] = n.integer();
+      break;
+    case DType::boolean:
+      static_cast<std::uint8_t*>(values.data())[at] = n.integer() != 0 ? 1 : 0;
+      break;
+  }
+}
+
+std::shared_ptr<const Reference> interpreter(const Case& c) {
+  const auto loops = std::make_shared<const LoopProgram>(compile(c.program));
+  const auto run = [loops](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
+    std::vector<Array> arrays;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      arrays.push_back(to_array(in[k], of.inputs[k].shape));
+    }
+    const std::vector<Array> results = interpret(*loops, arrays, of.params);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      for (std::int64_t at = 0; at < out[k].count(); ++at) {
+        store(results[k].values[static_cast<std::size_t>(at)], out[k], at);
+      }
+    }
+  };
+  return std::make_shared<const Reference>(Reference{"interpreter", run});
+}
+
+std::shared_ptr<const Reference> generated(const mote_kernel& kernel) {
+  const auto run = [&kernel](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
+    run_dense(of, in, out, [&](const mote_call* call) {
+      const mote_status fits = kernel.can_run(call);
+      return fits == MOTE_OK ? kernel.run(call, nullptr) : fits;
+    });
+  };
+  return std::make_shared<const Reference>(Reference{"generated kernel", run});
+}
+
+std::shared_ptr<const Reference> make_reference(const Case& c) {
+  if (const mote_kernel* kernel = c.target->is_file() ? nullptr : find_kernel(c)) {
+    return generated(*kernel);
+  }
+  if (auto compiled = compile_reference(*c.program)) return compiled;
+  return interpreter(c);
+}
+
+}  // namespace
+
+void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& outputs,
+               const std::function<mote_status(const mote_call*)>& run) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const CaseTensor& t : c.inputs) shapes.push_back(t.shape);
+  for (const CaseTensor& t : c.outputs) shapes.push_back(t.shape);
+  std::vector<DLTensor> tensors;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    tensors.push_back(dense_tensor(inputs[k], shapes[k]));
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    tensors.push_back(dense_tensor(outputs[k], shapes[inputs.size() + k]));
+  }
+  std::vector<DLTensor*> in;
+  std::vector<DLTensor*> out;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    (k < inputs.size() ? in : out).push_back(&tensors[k]);
+  }
+  const CallFrame frame(c, in, out);
+  const mote_status status = run(&frame.call());
+  if (status == MOTE_OK) return;
+  throw Error(fmt::format(
+      "{}: the reference could not run: {}", c.target->op(),
+      frame.message().empty() ? fmt::format("status {}", int{status}) : frame.message()));
+}
+
+std::shared_ptr<const Reference> reference_for(const Case& c) {
+  static std::mutex mutex;
+  static std::map<std::tuple<std::string, DType, std::uint32_t>, std::shared_ptr<const Reference>>
+      known;
+  const std::lock_guard lock(mutex);
+  auto& reference = known[{c.target->text(), c.instance.dtype, c.instance.input_mask}];
+  if (!reference) reference = make_reference(c);
+  return reference;
+}
+
+}  // namespace mote

@@ -1,0 +1,171 @@
+// Reports. Numbers are printed so that they read back to the same bits.
+#include "mote/oracle/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace mote {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShown = 4;
+
+std::string number_text(const Number& n) {
+  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
+}
+
+std::string place_text(const Difference& d) {
+  return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
+}
+
+/// JSON has no NaN and no infinity: those are strings.
+Json number_json(const Number& n) {
+  if (!n.is_real()) return n.integer();
+  const bool finite = n.real() - n.real() == 0;
+  return finite ? Json(n.real()) : Json(fmt::format("{}", n.real()));
+}
+
+Json differences_json(const Outcome& outcome) {
+  Json all = Json::array();
+  for (const Difference& d : outcome.differences) {
+    all.push_back({{"tensor", d.tensor},
+                   {"index", d.index},
+                   {"expected", number_json(d.expected)},
+                   {"got", number_json(d.got)}});
+  }
+  return all;
+}
+
+using Cells = std::vector<std::string>;
+
+std::string aligned(const std::vector<Cells>& lines, std::size_t left_columns) {
+  std::vector<std::size_t> widths(lines.front().size(), 0);
+  for (const Cells& line : lines) {
+    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
+  }
+  std::string text;
+  for (const Cells& line : lines) {
+    std::string row;
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      row += k < left_columns ? fmt::format("{:<{}}  ", line[k], widths[k])
+                              : fmt::format("{:>{}}  ", line[k], widths[k]);
+    }
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+/// What was not judged, and why: the first reason of each row that has one.
+std::string reasons(const CampaignResult& result) {
+  std::string text;
+  for (const Row& row : result.rows) {
+    if (row.reason.empty() || (row.judged > 0 && row.count(Verdict::skipped) == 0)) continue;
+    text += fmt::format("  {} {} {}: {}\n", row.op, name(row.dtype), row.backend, row.reason);
+  }
+  for (const std::string& line : result.without_kernel) text += "  " + line + "\n";
+  return text.empty() ? "" : "not judged:\n" + text;
+}
+
+}  // namespace
+
+std::string table_text(const CampaignResult& result) {
+  std::vector<Cells> lines = {{"op", "dtype", "backend", "judged", "passed", "failed", "not judged",
+                               "vacuous", "unsupported", "skipped",
+                               "judged >= 1000 multiply-adds"}};
+  for (const Row& row : result.rows) {
+    const auto count = [&](Verdict v) { return fmt::format("{}", row.count(v)); };
+    lines.push_back({row.op, std::string(name(row.dtype)), row.backend,
+                     fmt::format("{}", row.judged), count(Verdict::passed),
+                     fmt::format("{}", row.failures()), count(Verdict::not_judged),
+                     count(Verdict::vacuous), count(Verdict::unsupported), count(Verdict::skipped),
+                     fmt::format("{}", row.judged_large)});
+  }
+  return (result.rows.empty() ? "" : aligned(lines, 3)) + reasons(result);
+}
+
+std::string differences_text(const Outcome& outcome, std::size_t most) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(most, outcome.differences.size()); ++k) {
+    const Difference& d = outcome.differences[k];
+    if (outcome.verdict == Verdict::unwritten) {
+      text += fmt::format("  {}: never written\n", place_text(d));
+    } else {
+      text += fmt::format("  {}: expected {}, got {}\n", place_text(d), number_text(d.expected),
+                          number_text(d.got));
+    }
+  }
+  const auto shown = static_cast<std::int64_t>(std::min(most, outcome.differences.size()));
+  if (outcome.differing > shown) {
+    text +=
+        fmt::format("  and {} more of {} elements\n", outcome.differing - shown, outcome.elements);
+  }
+  return text;
+}
+
+std::string failure_text(const Failure& failure) {
+  const Case& c = failure.smallest;
+  std::string text =
+      fmt::format("{}: {} on {}, {} time{}, first after {:.2f} s\n", name(failure.outcome.verdict),
+                  c.target->text(), c.backend, failure.occurrences,
+                  failure.occurrences == 1 ? "" : "s", failure.found_after_s);
+  text += fmt::format("  smallest case: {}\n", to_string(c));
+  if (!failure.outcome.reason.empty()) text += fmt::format("  {}\n", failure.outcome.reason);
+  text += differences_text(failure.outcome, kShown);
+  if (failure.outcome.differing > 0) {
+    text += fmt::format("  {} of {} elements differ\n", failure.outcome.differing,
+                        failure.outcome.elements);
+  }
+  text += fmt::format("  first seen: {}\n", to_string(failure.first));
+  return text + "  replay: " + replay_command(c) + "\n";
+}
+
+std::string table_json(const CampaignResult& result) {
+  std::string text;
+  for (const Row& row : result.rows) {
+    Json counts;
+    for (std::size_t v = 0; v < kVerdicts; ++v) {
+      counts[std::string(name(static_cast<Verdict>(v)))] = row.counts[v];
+    }
+    const Json line = {
+        {"type", "row"},          {"op", row.op},         {"dtype", std::string(name(row.dtype))},
+        {"backend", row.backend}, {"judged", row.judged}, {"judged_large", row.judged_large},
+        {"verdicts", counts},     {"reason", row.reason}};
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+std::string outcome_json(const Case& c, const Outcome& outcome) {
+  const Json line = {{"type", "outcome"},
+                     {"case", to_string(c)},
+                     {"verdict", std::string(name(outcome.verdict))},
+                     {"reason", outcome.reason},
+                     {"elements", outcome.elements},
+                     {"differing", outcome.differing},
+                     {"differences", differences_json(outcome)}};
+  return line.dump() + "\n";
+}
+
+std::string failure_json(const Failure& failure) {
+  const Json line = {{"type", "failure"},
+                     {"op", failure.smallest.target->text()},
+                     {"backend", failure.smallest.backend},
+                     {"verdict", std::string(name(failure.outcome.verdict))},
+                     {"reason", failure.outcome.reason},
+                     {"occurrences", failure.occurrences},
+                     {"found_after_s", failure.found_after_s},
+                     {"first", to_string(failure.first)},
+                     {"smallest", to_string(failure.smallest)},
+                     {"tries", failure.tries},
+                     {"elements", failure.outcome.elements},
+                     {"differing", failure.outcome.differing},
+                     {"differences", differences_json(failure.outcome)},
+                     {"replay", replay_command(failure.smallest)}};
+  return line.dump() + "\n";
+}
+
+}  // namespace mote

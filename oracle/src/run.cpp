@@ -1,0 +1,161 @@
+// The two runs of a subject, and how their results become a verdict.
+#include "mote/oracle/run.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "buffer.h"
+#include "compare.h"
+#include "crash.h"
+#include "mote/base/error.h"
+#include "mote/base/plugin.h"
+#include "mote/oracle/memory.h"
+#include "reference.h"
+#include "subject_run.h"
+
+namespace mote {
+namespace {
+
+/// A run that takes longer hangs: two minutes, and what 10 million multiply-adds a second take.
+unsigned timeout_seconds(double multiply_adds) {
+  return static_cast<unsigned>(std::min(120 + multiply_adds / 1e7, 1e6));
+}
+
+/// Elements that a fill gives, axes that repeat held at 0.
+Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
+  const CaseTensor& t = c.inputs[k];
+  std::vector<std::int64_t> distinct = t.shape;
+  for (const int axis : t.layout.repeated) {
+    auto& extent = distinct[static_cast<std::size_t>(axis)];
+    extent = std::min<std::int64_t>(extent, 1);
+  }
+  std::vector<std::int64_t> strides = place(distinct, {}).strides;
+  for (const int axis : t.layout.repeated) strides[static_cast<std::size_t>(axis)] = 0;
+  const Filler filler(
+      c.fill,
+      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(distinct)},
+      radius);
+  Dense values(t.dtype, volume(t.shape));
+  const auto fill = [&](auto* p, const auto& element) {
+    using T = std::remove_pointer_t<decltype(p)>;
+    for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
+      p[linear] = static_cast<T>(element(at));
+    });
+  };
+  const auto real = [&](std::int64_t at) { return filler.real(at); };
+  const auto whole = [&](std::int64_t at) { return filler.integer(at); };
+  if (t.dtype == DType::f32) fill(static_cast<float*>(values.data()), real);
+  if (t.dtype == DType::f64) fill(static_cast<double*>(values.data()), real);
+  if (t.dtype == DType::i32) fill(static_cast<std::int32_t*>(values.data()), whole);
+  if (t.dtype == DType::i64) fill(static_cast<std::int64_t*>(values.data()), whole);
+  if (t.dtype == DType::boolean) fill(static_cast<std::uint8_t*>(values.data()), whole);
+  return values;
+}
+
+CrashText crash_text(const Case& c, bool json) {
+  const std::string line = to_string(c);
+  if (!json) {
+    return {"\ncrashed: ",
+            fmt::format(" in {}: {}\n  replay: {}\n", c.backend, line, replay_command(c))};
+  }
+  const std::string tail = nlohmann::json{{"case", line}, {"replay", replay_command(c)}}.dump();
+  return {R"({"type":"crash","signal":")", "\"," + tail.substr(1) + "\n"};
+}
+
+}  // namespace
+
+struct Prepared::State {
+  std::vector<Dense> inputs;
+  std::vector<Buffer> input_buffers;
+  std::vector<Buffer> output_buffers;
+  std::vector<Dense> expected;  ///< empty until needed
+  std::shared_ptr<const Reference> reference;
+
+  std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers) const {
+    std::vector<DLTensor*> all;
+    for (Buffer& b : buffers) all.push_back(b.tensor());
+    return all;
+  }
+
+  /// Once; returns why it cannot be, or nothing.
+  std::string compute_expected(const Case& c) {
+    if (!expected.empty()) return "";
+    for (const CaseTensor& t : c.outputs) expected.emplace_back(t.dtype, volume(t.shape));
+    try {
+      reference->run(c, inputs, expected);
+    } catch (const Error& e) {
+      expected.clear();
+      return e.what();
+    }
+    return "";
+  }
+};
+
+Prepared::Prepared(Case c, RunOptions options)
+    : case_(std::move(c)), options_(options), state_(std::make_unique<State>()) {
+  check_memory(case_, options_.memory_limit);
+  judgement_ = judge(*case_.program, case_.binding, case_.fill.kind);
+  multiply_adds_ = mote::multiply_adds(*case_.program, case_.binding);
+  state_->reference = reference_for(case_);
+  for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
+    state_->inputs.push_back(filled(case_, k, judgement_.radius));
+    state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
+  }
+  for (const CaseTensor& t : case_.outputs) state_->output_buffers.emplace_back(t, Role::output);
+}
+
+Prepared::~Prepared() = default;
+Prepared::Prepared(Prepared&&) noexcept = default;
+
+const std::string& Prepared::reference() const { return state_->reference->kind; }
+
+Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
+  Case subject = case_;
+  subject.backend = backend.name;
+  subject.plugin = plugin;
+  std::optional<CrashGuard> guard;
+  if (options_.guard_crashes) {
+    guard.emplace(crash_text(subject, options_.json), timeout_seconds(multiply_adds_));
+  }
+  State& s = *state_;
+  CallFrame frame(case_, s.tensors(s.input_buffers), s.tensors(s.output_buffers));
+  const KernelChoice choice = choose_kernel(backend, frame.call());
+  Outcome outcome;
+  if (choice.kernel == nullptr) {
+    outcome.verdict = Verdict::unsupported;
+    outcome.reason = choice.reason;
+    return outcome;
+  }
+  SubjectRun subject_run(case_, *choice.kernel, frame, s.inputs, s.input_buffers, s.output_buffers);
+  const RunResult first = subject_run.run(Poison::first);
+  if (first.status != MOTE_OK) {
+    outcome.verdict = first.status == MOTE_UNSUPPORTED ? Verdict::unsupported : Verdict::failed;
+    outcome.reason = fmt::format("run returned status {}: {}", int{first.status}, first.message);
+    return outcome;
+  }
+  const RunResult second = subject_run.run(Poison::second);
+  guard.reset();
+  if (judgement_.judged) {
+    outcome.reason = s.compute_expected(case_);
+    if (!outcome.reason.empty()) return outcome;
+  }
+  const mote_contract* contract = choice.kernel->contract;
+  return compare({.of = case_,
+                  .expected = s.expected,
+                  .first = first.outputs,
+                  .second = second.outputs,
+                  .judgement = judgement_,
+                  .damage = !first.damage.empty() ? first.damage : second.damage,
+                  .status_of_second = second.status,
+                  .deterministic = contract == nullptr || contract->deterministic != 0});
+}
+
+std::string replay_command(const Case& c) {
+  std::string quoted;
+  for (const char ch : to_string(c))
+    quoted += ch == '\'' ? std::string("'\\''") : std::string(1, ch);
+  return fmt::format("mote replay '{}'", quoted);
+}
+
+}  // namespace mote

@@ -1,0 +1,262 @@
+// Steps over layouts, optional inputs, the fill, sizes, broadcast axes and parameters.
+#include "shrink_steps.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "mote/base/error.h"
+#include "mote/oracle/generate.h"
+
+namespace mote {
+namespace {
+
+constexpr std::int64_t kScanned = 40;  ///< sizes up to here are all tried, so the least is found
+
+/// What a draft leaves out, from the case that it was made of.
+void restore(Case& to, const Case& from) {
+  to.fill = from.fill;
+  to.backend = from.backend;
+  to.plugin = from.plugin;
+  for (CaseTensor& t : to.inputs) {
+    const auto at = std::ranges::find(from.inputs, t.name, &CaseTensor::name);
+    if (at != from.inputs.end()) t.layout = at->layout;
+  }
+  for (CaseTensor& t : to.outputs) {
+    const auto at = std::ranges::find(from.outputs, t.name, &CaseTensor::name);
+    if (at != from.outputs.end()) t.layout = at->layout;
+  }
+}
+
+/// Offers the case of a draft; a draft that is not legal is passed over.
+bool offer_draft(const Draft& draft, const Case& from, const Offer& offer) {
+  std::optional<Case> c;
+  try {
+    c = to_case(draft);
+  } catch (const Error&) {
+    return false;
+  }
+  if (!c) return false;
+  restore(*c, from);
+  return offer(*c);
+}
+
+/// Knob values for another domain: those of the knobs that both have.
+std::vector<std::int64_t> values_by_name(const Domain& from,
+                                         const std::vector<std::int64_t>& values,
+                                         const Domain& to) {
+  std::vector<std::int64_t> moved;
+  for (const Knob& knob : to.knobs) {
+    const auto at = std::ranges::find(from.knobs, knob.name, &Knob::name);
+    moved.push_back(at == from.knobs.end()
+                        ? knob.least
+                        : values[static_cast<std::size_t>(at - from.knobs.begin())]);
+  }
+  return moved;
+}
+
+bool drop_optional(const Case& c, const Offer& offer) {
+  for (std::size_t k = 0; k < c.target->inputs().size(); ++k) {
+    const std::uint32_t bit = std::uint32_t{1} << k;
+    if (!c.target->inputs()[k].optional || (c.instance.input_mask & bit) == 0) continue;
+    Draft draft = to_draft(c);
+    draft.instance.input_mask &= ~bit;
+    const auto program = c.target->program(draft.instance);
+    draft.at.values = values_by_name(domain_of(c.program), draft.at.values, domain_of(program));
+    std::erase_if(draft.params, [&](const auto& p) { return !find_param(*program, p.first); });
+    std::set<std::pair<int, int>> ones;
+    const auto dropped = find_input(*c.program, c.target->inputs()[k].name);
+    for (const auto& [input, axis] : draft.ones) {
+      if (input != dropped) ones.emplace(input > dropped ? input - 1 : input, axis);
+    }
+    draft.ones = std::move(ones);
+    if (offer_draft(draft, c, offer)) return true;
+  }
+  return false;
+}
+
+std::vector<Layout> simpler_layouts(const Layout& layout) {
+  std::vector<Layout> simpler;
+  if (layout.contiguous()) return simpler;
+  simpler.emplace_back();
+  const auto without = [&](const auto& change) {
+    Layout l = layout;
+    change(l);
+    if (l != layout) simpler.push_back(std::move(l));
+  };
+  without([](Layout& l) { l.order.clear(); });
+  without([](Layout& l) { l.pad = 0; });
+  without([](Layout& l) { l.pad = std::min<std::int64_t>(l.pad, 1); });
+  without([](Layout& l) { l.offset = 0; });
+  without([](Layout& l) { l.offset = std::min<std::int64_t>(l.offset, 1); });
+  without([](Layout& l) { l.repeated.clear(); });
+  return simpler;
+}
+
+bool simplify_layouts(const Case& c, const Offer& offer) {
+  Case plain = c;
+  bool any = false;
+  for (auto* tensors : {&plain.inputs, &plain.outputs}) {
+    for (CaseTensor& t : *tensors) {
+      any = any || !t.layout.contiguous();
+      t.layout = {};
+    }
+  }
+  if (!any) return false;
+  if (offer(plain)) return true;
+  for (auto Case::*tensors : {&Case::inputs, &Case::outputs}) {
+    for (std::size_t k = 0; k < (c.*tensors).size(); ++k) {
+      for (const Layout& layout : simpler_layouts((c.*tensors)[k].layout)) {
+        Case next = c;
+        (next.*tensors)[k].layout = layout;
+        if (offer(next)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool simplify_fill(const Case& c, const Offer& offer) {
+  using enum FillKind;
+  for (const FillKind kind : {index, onehot, integer}) {
+    const Fill fill{kind, 0};
+    if (c.fill == fill) return false;
+    Case next = c;
+    next.fill = fill;
+    if (offer(next)) return true;
+  }
+  return false;
+}
+
+/// Smaller values for a size: the least ones, half, then all small ones, then one less.
+std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least) {
+  std::vector<std::int64_t> all;
+  const auto add = [&](std::int64_t v) {
+    if (v >= least && v < value && std::ranges::find(all, v) == all.end()) all.push_back(v);
+  };
+  for (const std::int64_t v : {1, 0, 2}) add(v);
+  add(value / 2);
+  add(value / 2 + 1);
+  for (std::int64_t v = least; v < std::min(value, kScanned); ++v) add(v);
+  add(value - value / 4);
+  for (std::int64_t less = 8; less >= 1; --less) add(value - less);
+  return all;
+}
+
+bool shrink_size(std::size_t k, const Case& c, const Offer& offer) {
+  const Domain& domain = domain_of(c.program);
+  if (k >= domain.knobs.size()) return false;
+  const Draft draft = to_draft(c);
+  for (const std::int64_t value : smaller(draft.at.values[k], domain.knobs[k].least)) {
+    Draft next = draft;
+    next.at.values[k] = value;
+    if (value == 0) continue;  // nothing is left to see: an empty case fails only if it crashes
+    if (offer_draft(next, c, offer)) return true;
+  }
+  return false;
+}
+
+/// All sizes at once: halved.
+bool halve_all(const Case& c, const Offer& offer) {
+  Draft draft = to_draft(c);
+  bool any = false;
+  for (std::int64_t& value : draft.at.values) {
+    any = any || value > 3;
+    if (value > 3) value /= 2;
+  }
+  return any && offer_draft(draft, c, offer);
+}
+
+bool drop_slack(const Case& c, const Offer& offer) {
+  Draft draft = to_draft(c);
+  bool any = false;
+  for (auto& [pivot, slack] : draft.at.slack) {
+    any = any || slack != 0;
+    slack = 0;
+  }
+  return any && offer_draft(draft, c, offer);
+}
+
+bool drop_ones(const Case& c, const Offer& offer) {
+  Draft draft = to_draft(c);
+  if (draft.ones.empty()) return false;
+  draft.ones.clear();
+  return offer_draft(draft, c, offer);
+}
+
+bool is_simpler(const Number& a, const Number& b) {
+  const auto rank = [](const Number& n) {
+    const double v = n.is_real() ? n.real() : static_cast<double>(n.integer());
+    return v == 1 ? -1 : v < 0 ? 2 * -v + 1 : 2 * v;
+  };
+  return rank(a) < rank(b);
+}
+
+std::vector<Number> simpler_values(const ParamDecl& p, const Number& value) {
+  std::vector<Number> all;
+  if (!p.is_integer) {
+    if (p.default_value) all.emplace_back(*p.default_value);
+    for (const double v : {1.0, 0.0}) all.emplace_back(v);
+  } else {
+    const std::int64_t least = p.lower.value_or(0);
+    if (p.default_value) all.emplace_back(static_cast<std::int64_t>(*p.default_value));
+    const std::int64_t v = value.integer();
+    for (const std::int64_t n : {least, std::int64_t{1}, v / 2, v - 1}) {
+      if (n >= least && (!p.upper || n <= *p.upper)) all.emplace_back(n);
+    }
+  }
+  const bool at_default =
+      p.default_value &&
+      same(value, p.is_integer ? Number(static_cast<std::int64_t>(*p.default_value))
+                               : Number(*p.default_value));
+  if (at_default) all.clear();
+  std::erase_if(all, [&](const Number& n) {
+    const bool is_default =
+        p.default_value &&
+        (n.is_real() ? n.real() : static_cast<double>(n.integer())) == *p.default_value;
+    return !is_default && !is_simpler(n, value);
+  });
+  return all;
+}
+
+/// With the same derived sizes, then with the same free ones.
+bool simplify_param(const std::string& name, const Case& c, const Offer& offer) {
+  const auto position = find_param(*c.program, name);
+  if (!position) return false;
+  const ParamDecl& p = c.program->params[static_cast<std::size_t>(*position)];
+  const Draft draft = to_draft(c);
+  for (const Number& value : simpler_values(p, c.params.at(name))) {
+    Draft next = draft;
+    next.params[name] = value;
+    if (offer_draft(next, c, offer)) return true;
+    Sizes sizes = c.binding.values;
+    if (p.is_integer) sizes[Symbol(SymbolKind::param, name)] = value.integer();
+    next.at = knob_values(domain_of(c.program), sizes);
+    if (offer_draft(next, c, offer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<ShrinkStep> shrink_steps(const Case& c) {
+  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional},
+                                   {"layouts", simplify_layouts},
+                                   {"fill", simplify_fill},
+                                   {"all sizes", halve_all},
+                                   {"slack", drop_slack}};
+  const Domain& domain = domain_of(c.program);
+  for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
+    steps.push_back({domain.knobs[k].name, [k](const Case& of, const Offer& offer) {
+                       return shrink_size(k, of, offer);
+                     }});
+  }
+  for (const ParamDecl& p : c.program->params) {
+    steps.push_back({p.name, [name = p.name](const Case& of, const Offer& offer) {
+                       return simplify_param(name, of, offer);
+                     }});
+  }
+  steps.push_back({"broadcast axes", drop_ones});
+  return steps;
+}
+
+}  // namespace mote

@@ -1,0 +1,24 @@
+// The steps that the shrinker tries: each gives simpler neighbours of a case, the boldest first.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mote/oracle/case.h"
+
+namespace mote {
+
+/// Gets a neighbour; returns whether it was kept, which ends the step that offered it.
+using Offer = std::function<bool(const Case&)>;
+
+/// A way to make a case simpler. It offers neighbours until one is kept; true when one was.
+struct ShrinkStep {
+  std::string name;
+  std::function<bool(const Case&, const Offer&)> run;
+};
+
+/// The steps for a case, in the order in which they are tried.
+std::vector<ShrinkStep> shrink_steps(const Case& c);
+
+}  // namespace mote

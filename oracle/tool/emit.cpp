@@ -1,0 +1,85 @@
+// `mote emit`: the kernel of an op as text.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "commands.h"
+#include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+#include "mote/oracle/resolve.h"
+
+namespace mote::tool {
+namespace {
+
+struct Options {
+  std::string op;
+  std::string language = "c";
+  std::string dtype;
+  std::vector<std::string> without;
+  std::string folder;
+  bool standalone = false;
+};
+
+/// DIR/NAME.c, with DIR made where it is missing.
+std::filesystem::path write_file(const std::string& folder, const std::string& name,
+                                 const std::string& text) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw Error(fmt::format("{}: cannot be made: {}", folder, failed.message()));
+  std::filesystem::path path = std::filesystem::path(folder) / (name + ".c");
+  errno = 0;
+  std::ofstream stream(path, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) {
+    throw Error(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  }
+  return path;
+}
+
+int emit(const Options& options) {
+  if (options.language != "c") {
+    throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
+  }
+  std::optional<DType> dtype;
+  if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
+  const Resolved resolved = resolve_without(options.op, dtype, options.without);
+  const std::string name = instance_name(resolved);
+  EmitOptions how;
+  how.function = "mote_" + name;
+  how.standalone = options.standalone;
+  const std::string text = emit_c(compile(resolved.program), how);
+  if (options.folder.empty()) {
+    print(text);
+  } else {
+    print(write_file(options.folder, name, text).string() + "\n");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_emit(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("emit", "print an op's reference kernel as source text");
+  command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
+      ->required()
+      ->type_name("");
+  command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
+  command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
+  command->add_option("--without", options->without, "leave an optional input out")
+      ->type_name("INPUT")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--standalone", options->standalone, "one file that compiles alone");
+  command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
+      ->type_name("DIR");
+  command->callback([options, &action] { action = [options] { return emit(*options); }; });
+}
+
+}  // namespace mote::tool

@@ -1,0 +1,109 @@
+// `mote explain`: an op at each stage of the compiler, as text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "commands.h"
+#include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+#include "mote/oracle/resolve.h"
+
+namespace mote::tool {
+namespace {
+
+struct Options {
+  std::string op;
+  std::string dtype;
+  std::string stage;
+  std::vector<std::string> without;
+  bool passes = false;
+};
+
+constexpr std::array<std::string_view, 4> kStages = {"uops", "loops", "fused", "c"};
+
+void check_stage(const std::string& stage) {
+  if (stage.empty() || std::ranges::find(kStages, stage) != kStages.end()) return;
+  throw Error(fmt::format("unknown stage '{}' (known: uops, loops, fused, c)", stage));
+}
+
+/// Prints one stage; with a heading when there are several.
+class Printer {
+ public:
+  explicit Printer(bool headings) : headings_(headings) {}
+  void operator()(std::string_view title, const std::string& text) {
+    if (headings_) print(fmt::format("{}---- {} ----\n", first_ ? "" : "\n", title));
+    first_ = false;
+    print(text);
+    if (!text.ends_with('\n')) print("\n");
+  }
+
+ private:
+  bool headings_;
+  bool first_ = true;
+};
+
+Resolved resolve(const Options& options) {
+  std::optional<DType> dtype;
+  if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
+  return resolve_without(options.op, dtype, options.without);
+}
+
+int explain_passes(const Options& options) {
+  Printer show(true);
+  compile(resolve(options).program, [&](const char* stage, const LoopProgram& p) {
+    show(fmt::format("after {}", stage), to_string(p));
+  });
+  return 0;
+}
+
+int explain_stages(const Options& options) {
+  check_stage(options.stage);
+  const Resolved resolved = resolve(options);
+  const auto wanted = [&](std::string_view stage) {
+    return options.stage.empty() || options.stage == stage;
+  };
+  Printer show(options.stage.empty());
+  if (wanted("uops")) show("uops", to_string(*resolved.program));
+  if (options.stage == "uops") return 0;
+  bool lowered = false;
+  const LoopProgram fused = compile(resolved.program, [&](const char*, const LoopProgram& p) {
+    if (!lowered && wanted("loops")) show("loops", to_string(p));
+    lowered = true;
+  });
+  if (wanted("fused")) show("fused", to_string(fused));
+  if (!wanted("c")) return 0;
+  EmitOptions how;
+  how.function = "mote_" + instance_name(resolved);
+  show("c", emit_c(fused, how));
+  return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("explain", "show an op at each stage of the compiler");
+  command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
+      ->required()
+      ->type_name("");
+  CLI::Option* stage =
+      command->add_option("--stage", options->stage, "uops, loops, fused or c; default all")
+          ->type_name("STAGE");
+  command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
+  command->add_option("--without", options->without, "leave an optional input out")
+      ->type_name("INPUT")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--passes", options->passes, "the loops after each pass that changed them")
+      ->excludes(stage);
+  command->callback([options, &action] {
+    action = [options] {
+      return options->passes ? explain_passes(*options) : explain_stages(*options);
+    };
+  });
+}
+
+}  // namespace mote::tool

@@ -1,0 +1,135 @@
+// `mote replay`: one case, or each case of a file, once more.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "mote/base/error.h"
+#include "mote/oracle/campaign.h"
+#include "mote/oracle/memory.h"
+#include "mote/oracle/report.h"
+
+namespace mote::tool {
+namespace {
+
+constexpr std::size_t kShown = 8;
+
+struct Options {
+  std::vector<std::string> words;
+  std::vector<std::string> backends;
+  std::vector<std::string> plugins;
+  std::string memory;
+  bool json = false;
+};
+
+/// What is worse wins: 2, 3, 1, 4, 77 (2 and 3 end the process where they occur).
+int worse(int a, int b) {
+  for (const int code : {1, 4, 77}) {
+    if (a == code || b == code) return code;
+  }
+  return 0;
+}
+
+/// Of backends that nobody named, one that judges is enough.
+int combine(const std::vector<int>& codes, bool named) {
+  const bool any_passed = std::ranges::find(codes, 0) != codes.end();
+  int code = 0;
+  for (const int c : codes) code = worse(code, c == 4 && any_passed && !named ? 0 : c);
+  return code;
+}
+
+int code_of(const Outcome& outcome) {
+  if (is_failure(outcome.verdict)) return 1;
+  return outcome.verdict == Verdict::passed ? 0 : 4;
+}
+
+void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, bool json) {
+  if (json) {
+    print(outcome_json(c, outcome));
+    return;
+  }
+  print(fmt::format("{}: {}\n", name(outcome.verdict), to_string(c)));
+  if (!outcome.reason.empty()) print(fmt::format("  {}\n", outcome.reason));
+  print(differences_text(outcome, kShown));
+  if (outcome.differing > 0) {
+    print(fmt::format("  {} of {} elements differ from the reference ({})\n", outcome.differing,
+                      outcome.elements, prepared.reference()));
+  }
+}
+
+/// The names that the line gives, else those of the command line, else what there is.
+Selection backends_for(const Case& c, const Backends& backends, const Options& options) {
+  if (!c.backend.empty()) return select_backends(backends, {c.backend});
+  return select_backends(backends, options.backends);
+}
+
+int replay_case(const Case& c, const Options& options) {
+  std::vector<std::string> libraries = options.plugins;
+  if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
+  const Backends backends = find_backends(libraries);
+  const Selection selection = backends_for(c, backends, options);
+  for (const std::string& absent : selection.absent) {
+    fmt::print(stderr, "mote: backend {} is not on this machine\n", absent);
+  }
+  if (selection.chosen.empty()) return 77;
+  RunOptions run;
+  run.guard_crashes = true;
+  run.json = options.json;
+  if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
+  Prepared prepared(c, run);
+  std::vector<int> codes;
+  for (const BackendEntry& e : selection.chosen) {
+    std::fflush(stdout);
+    Case subject = c;
+    subject.backend = e.name();
+    subject.plugin = e.plugin;
+    const Outcome outcome = prepared.run(*e.backend, e.plugin);
+    print_outcome(subject, prepared, outcome, options.json);
+    codes.push_back(code_of(outcome));
+  }
+  return combine(codes, !c.backend.empty() || !options.backends.empty());
+}
+
+/// A file holds lines of cases; anything with a blank in it is a case itself.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::error_code ignored;
+  const bool is_case = text.find_first_of(" =") != std::string::npos;
+  if (!is_case && std::filesystem::exists(text, ignored)) return read_case_lines(text);
+  return {text};
+}
+
+int replay(const Options& options) {
+  std::vector<Case> cases;
+  const std::string text = fmt::format("{}", fmt::join(options.words, " "));
+  for (const std::string& line : lines_of(text)) cases.push_back(parse_case(line));
+  if (cases.empty()) throw Error(text + ": holds no case");
+  int code = 0;
+  for (const Case& c : cases) code = worse(code, replay_case(c, options));
+  return code;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("replay", "run a case again and show what differs");
+  command->add_option("CASE", options->words, "a case as `mote check` prints it, or a file of them")
+      ->required();
+  command->add_option("--backend", options->backends, "where the case names none; default: all")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--plugin", options->plugins, "load a library's backends too")
+      ->type_name("LIB.so")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
+      ->type_name("BYTES");
+  command->add_flag("--json", options->json, "lines of JSON");
+  command->callback([options, &action] { action = [options] { return replay(*options); }; });
+}
+
+}  // namespace mote::tool

@@ -1,0 +1,61 @@
+// Reading a mote_call: operands, parameters, and the reasons for which a call is declined. A check
+// returns the refusal, or nothing when all is well; no data is read here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/base/dtype.h"
+#include "mote/base/kernel.h"
+
+namespace mote::openblas {
+
+struct Refusal {
+  mote_status status;
+  std::string text;
+};
+using Check = std::optional<Refusal>;
+
+Refusal invalid(std::string text);      ///< the call is not legal for the op
+Refusal unsupported(std::string text);  ///< legal, but not for this backend
+
+/// One tensor of the call; `data` has the byte offset applied and may be null in can_run.
+struct Operand {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  void* data = nullptr;
+
+  std::string text() const;  ///< "a f32[3,4] with strides 4,1"
+};
+
+/// Counts of inputs and outputs; the inputs beyond `required` may be missing or NULL.
+Check check_counts(const mote_call& call, int required, int allowed, int outputs);
+bool has_input(const mote_call& call, int index);
+/// Reads a tensor whose rank lies in [min_rank, max_rank], on the CPU, of f32 or f64.
+Check read_input(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
+                 Operand& operand);
+Check read_output(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
+                  Operand& operand);
+Check check_dtypes(std::initializer_list<const Operand*> operands);
+Check check_shape(const Operand& operand, const std::vector<std::int64_t>& expected);
+/// Every extent fits into BLAS's 32-bit integer.
+Check check_extents(std::initializer_list<const Operand*> operands);
+
+Check check_param_names(const mote_call& call, std::initializer_list<const char*> known);
+Check read_real(const mote_call& call, const char* name, double& value);
+/// Reads an integer in [minimum, 2^31), leaving the value alone where the call does not give one.
+Check read_integer(const mote_call& call, const char* name, std::int64_t minimum,
+                   std::int64_t& value);
+
+/// Writes the refusal, if any, to the call's message.
+mote_status report(const mote_call& call, const Check& check);
+/// Runs the body; an exception becomes a status and a message, as nothing may throw across C.
+mote_status guarded(const mote_call& call, const std::function<Check()>& body);
+
+}  // namespace mote::openblas

@@ -1,0 +1,42 @@
+// What conv2d does for one call: operands, parameters, the size of a tile, and which operands BLAS
+// cannot take as they lie.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "call.h"
+
+namespace mote::openblas {
+
+struct ConvPlan {
+  Operand x, w, bias, y;
+  bool has_bias = false;
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  std::array<std::int64_t, 4> pads{0, 0, 0, 0};  ///< top, left, bottom, right
+  std::int64_t groups = 1;
+
+  std::int64_t taps = 0;                       ///< CG·KH·KW: the length of each sum
+  std::int64_t tile_rows = 1;                  ///< output rows of one product
+  std::optional<std::int64_t> w_tap_stride;    ///< of CG, KH, KW taken as one axis, if they can be
+  std::optional<std::int64_t> y_pixel_stride;  ///< of OH, OW taken as one axis, if they can be
+  bool pack_weights = false;                   ///< w is no BLAS matrix as it lies
+  bool spare_tile = false;                     ///< nor is y
+
+  std::int64_t group_outputs() const { return y.shape[1] / groups; }
+  std::int64_t packed_elements() const { return pack_weights ? group_outputs() * taps : 0; }
+  std::int64_t column_elements() const { return taps * tile_rows * y.shape[3]; }
+  std::int64_t tile_elements() const {
+    return spare_tile ? group_outputs() * tile_rows * y.shape[3] : 0;
+  }
+  std::size_t workspace_elements() const {
+    return static_cast<std::size_t>(packed_elements() + column_elements() + tile_elements());
+  }
+};
+
+/// Reads and checks the call; the refusal if it is illegal or beyond BLAS's integers.
+Check make_conv_plan(const mote_call& call, ConvPlan& plan);
+
+}  // namespace mote::openblas

@@ -1,0 +1,67 @@
+// The plug-in's tables: one backend, "openblas", with gemm, matmul and conv2d.
+#include <cblas.h>
+
+#include <array>
+#include <string>
+
+#include "kernels.h"
+
+namespace {
+
+namespace ob = mote::openblas;
+
+constexpr mote_contract contract(const char* form) {
+  return {.size = sizeof(mote_contract),
+          .accumulator = MOTE_ACC_NATIVE,
+          .multiply_rounding = 0,
+          .flushes_denormals = 0,
+          .deterministic = 1,
+          .form = form};
+}
+
+constexpr mote_contract kDirect = contract("direct");
+constexpr mote_contract kPaddingMultiplied = contract("padding_multiplied");
+
+constexpr std::array<mote_kernel, 3> kKernels = {{
+    {.size = sizeof(mote_kernel),
+     .op = "gemm",
+     .contract = &kDirect,
+     .can_run = ob::can_run_gemm,
+     .workspace_bytes = nullptr,
+     .run = ob::run_gemm},
+    {.size = sizeof(mote_kernel),
+     .op = "matmul",
+     .contract = &kDirect,
+     .can_run = ob::can_run_matmul,
+     .workspace_bytes = nullptr,
+     .run = ob::run_matmul},
+    {.size = sizeof(mote_kernel),
+     .op = "conv2d",
+     .contract = &kPaddingMultiplied,
+     .can_run = ob::can_run_conv2d,
+     .workspace_bytes = ob::workspace_of_conv2d,
+     .run = ob::run_conv2d},
+}};
+
+/// "0.3.21" out of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …".
+std::string library_version() {
+  const std::string config = openblas_get_config();
+  const std::size_t begin = config.find(' ') + 1;
+  return config.substr(begin, config.find(' ', begin) - begin);
+}
+
+}  // namespace
+
+extern "C" MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin) {
+  static const std::string version = library_version();
+  static const mote_backend backend = {.size = sizeof(mote_backend),
+                                       .name = "openblas",
+                                       .version = version.c_str(),
+                                       .kernel_count = static_cast<std::int32_t>(kKernels.size()),
+                                       .reserved = 0,
+                                       .kernels = kKernels.data()};
+  plugin->abi_version = MOTE_ABI_VERSION;
+  plugin->backend_count = 1;
+  plugin->backends = &backend;
+  return MOTE_OK;
+}

@@ -1,0 +1,5 @@
+/* A shared library that is no plug-in. */
+#include "mote/base/kernel.h"
+
+MOTE_PLUGIN_EXPORT int something_else(void);
+int something_else(void) { return MOTE_ABI_VERSION; }

@@ -1,0 +1,148 @@
+// The loader of plug-ins: what it accepts, and the one line that it says about each defect.
+#include "mote/base/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "mote/base/dlpack.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+std::string path_of(const std::string& name) {
+  return std::string(MOTE_TEST_PLUGINS) + "/" + name + ".so";
+}
+
+/// What load_plugin says about the file, without "plug-in PATH: ", which it must begin with.
+std::string refusal(const std::string& path) {
+  try {
+    load_plugin(path);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::string prefix = "plug-in " + path + ": ";
+    EXPECT_TRUE(text.starts_with(prefix)) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+    return text.substr(std::min(prefix.size(), text.size()));
+  }
+  return "accepted";
+}
+
+TEST(Plugin, LoadsAndRunsAGoodOne) {
+  const Plugin plugin = load_plugin(path_of("good_plugin"));
+  ASSERT_EQ(plugin.backends.size(), 1U);
+  EXPECT_STREQ(plugin.backends[0]->name, "good");
+  float x = 21;
+  float y = 0;
+  std::int64_t extent = 1;
+  DLTensor input{.data = &x,
+                 .device = {kDLCPU, 0},
+                 .ndim = 1,
+                 .dtype = to_dlpack(DType::f32),
+                 .shape = &extent,
+                 .strides = nullptr,
+                 .byte_offset = 0};
+  DLTensor output = input;
+  output.data = &y;
+  const DLTensor* inputs[] = {&input};
+  DLTensor* outputs[] = {&output};
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = "double";
+  call.input_count = call.output_count = 1;
+  call.inputs = inputs;
+  call.outputs = outputs;
+  const KernelChoice choice = choose_kernel(*plugin.backends[0], call);
+  ASSERT_NE(choice.kernel, nullptr) << choice.reason;
+  EXPECT_EQ(choice.kernel->run(&call, nullptr), MOTE_OK);
+  EXPECT_EQ(y, 42);
+}
+
+/// The choice of the good plug-in's backend for an op and an input of that rank.
+KernelChoice choice_for(const Plugin& plugin, const char* op, int rank) {
+  std::int64_t shape[] = {1, 1, 1};
+  const DLTensor input{.data = nullptr,
+                       .device = {kDLCPU, 0},
+                       .ndim = rank,
+                       .dtype = to_dlpack(DType::f32),
+                       .shape = shape,
+                       .strides = nullptr,
+                       .byte_offset = 0};
+  const DLTensor* inputs[] = {&input};
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = op;
+  call.input_count = 1;
+  call.inputs = inputs;
+  return choose_kernel(*plugin.backends[0], call);
+}
+
+TEST(Plugin, ChoosesTheFirstKernelThatAccepts) {
+  const Plugin plugin = load_plugin(path_of("good_plugin"));
+  const KernelChoice first = choice_for(plugin, "double", 1);
+  const KernelChoice second = choice_for(plugin, "double", 2);
+  ASSERT_NE(first.kernel, nullptr) << first.reason;
+  ASSERT_NE(second.kernel, nullptr) << second.reason;
+  EXPECT_NE(first.kernel, second.kernel);
+}
+
+TEST(Plugin, SaysWhyEachKernelDeclined) {
+  const Plugin plugin = load_plugin(path_of("good_plugin"));
+  const KernelChoice choice = choice_for(plugin, "double", 3);
+  EXPECT_EQ(choice.kernel, nullptr);
+  EXPECT_EQ(choice.reason, "not a legal call: no reason given; rank 3, expected 2");
+  EXPECT_EQ(choice_for(plugin, "triple", 1).reason, "no kernel for triple");
+}
+
+TEST(Plugin, MissingFile) {
+  EXPECT_EQ(refusal("/nowhere/at/all.so"),
+            "cannot open shared object file: No such file or directory");
+  EXPECT_NE(refusal("not_in_this_folder.so").find("No such file"), std::string::npos);
+}
+
+TEST(Plugin, FileThatIsNoLibrary) {
+  const std::string path = path_of("text");
+  std::ofstream(path)
+      << "This is a text, long enough to be read as the header of a library file.\n";
+  const std::string reason = refusal(path);
+  std::remove(path.c_str());
+  EXPECT_EQ(reason, "invalid ELF header");
+}
+
+TEST(Plugin, LibraryWithoutTheSymbol) {
+  EXPECT_EQ(refusal(path_of("no_symbol")), "not a mote plug-in: it exports no mote_plugin_init");
+}
+
+struct Defect {
+  const char* name;
+  const char* reason;
+};
+constexpr Defect kDefects[] = {
+    {"abi_version", "has ABI version 2, expected 1"},
+    {"init_fails", "mote_plugin_init failed with status 4"},
+    {"no_backends", "its backend table is empty"},
+    {"small_table", "the plug-in's table has size 8, expected at least 24"},
+    {"small_backend", "an element of its backend table has size 16, expected at least 40"},
+    {"no_backend_name", "a backend has no name"},
+    {"no_version", "backend broken has no version"},
+    {"no_kernels", "the kernel table of backend broken is empty"},
+    {"small_kernel",
+     "an element of the kernel table of backend broken has size 8, expected at least 48"},
+    {"no_op", "backend broken: a kernel has no op"},
+    {"no_contract", "backend broken: the kernel of double has no contract"},
+    {"small_contract",
+     "backend broken: the kernel of double has a contract that has size 8, expected at least 32"},
+    {"no_form", "backend broken: the kernel of double has a contract without a form"},
+    {"no_can_run", "backend broken: the kernel of double has no can_run"},
+    {"no_run", "backend broken: the kernel of double has no run"},
+};
+
+TEST(Plugin, RefusesEachDefectByName) {
+  for (const Defect& defect : kDefects)
+    EXPECT_EQ(refusal(path_of(std::string("broken_") + defect.name)), defect.reason);
+}
+
+}  // namespace
+}  // namespace mote

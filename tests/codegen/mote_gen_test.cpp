@@ -1,0 +1,108 @@
+// mote-gen: a second run writes nothing, --list agrees with the registry, bad arguments are named;
+// and the registry is found again by its keys.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "call.h"
+#include "mote/generated/kernels.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ran {
+  int status;
+  std::string output;
+};
+
+Ran mote_gen(const std::string& arguments) {
+  FILE* pipe = popen((std::string(MOTE_GEN) + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  Ran ran{0, ""};
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) ran.output += static_cast<char>(c);
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+std::map<std::string, fs::file_time_type> times(const fs::path& folder) {
+  std::map<std::string, fs::file_time_type> all;
+  for (const auto& entry : fs::directory_iterator(folder))
+    all[entry.path().filename().string()] = entry.last_write_time();
+  return all;
+}
+
+TEST(MoteGen, ASecondRunWritesNothing) {
+  std::string folder = (fs::temp_directory_path() / "mote_gen_XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const Ran first = mote_gen("--timing --shards 3 " + folder);
+  ASSERT_EQ(first.status, 0) << first.output;
+  EXPECT_NE(first.output.find(" kernels, 5 files written, "), std::string::npos) << first.output;
+  const auto written = times(folder);
+  ASSERT_EQ(written.size(), 5u);
+  const Ran second = mote_gen("--timing --shards 3 " + folder);
+  EXPECT_NE(second.output.find(" kernels, 0 files written, "), std::string::npos) << second.output;
+  EXPECT_EQ(times(folder), written);
+  fs::remove_all(folder);
+}
+
+TEST(MoteGen, ListsWhatTheRegistryHolds) {
+  const Ran ran = mote_gen("--list");
+  ASSERT_EQ(ran.status, 0);
+  std::size_t lines = 0;
+  for (const char c : ran.output) lines += c == '\n' ? 1U : 0U;
+  EXPECT_EQ(lines, generated_kernels().size());
+  EXPECT_NE(ran.output.find("mote_conv2d_f32 conv2d f32 inputs 0x7\n"), std::string::npos);
+}
+
+TEST(MoteGen, NamesBadArguments) {
+  EXPECT_EQ(mote_gen("").status, 2);
+  EXPECT_NE(mote_gen("").output.find("mote-gen: the output folder is missing\nusage: "),
+            std::string::npos);
+  EXPECT_NE(
+      mote_gen("--shards none x").output.find("--shards takes a number in 1..1000, got 'none'"),
+      std::string::npos);
+  EXPECT_EQ(mote_gen("--frob").status, 2);
+  const Ran unwritable = mote_gen("/dev/null/x");
+  EXPECT_EQ(unwritable.status, 1);
+  EXPECT_TRUE(unwritable.output.starts_with("mote-gen: ")) << unwritable.output;
+}
+
+TEST(Generated, EveryKernelIsFoundByItsKeys) {
+  ASSERT_GT(generated_kernels().size(), 100u);
+  for (const mote_generated_kernel& k : generated_kernels()) {
+    EXPECT_EQ(find_generated(k.op, k.variant, *parse_dtype(k.dtype), k.input_mask), &k);
+    EXPECT_STREQ(k.kernel.op, k.op);
+    EXPECT_EQ(k.kernel.size, sizeof(mote_kernel));
+    EXPECT_EQ(k.kernel.contract->accumulator, MOTE_ACC_F64);
+  }
+  EXPECT_EQ(find_generated("no_such_op", "oracle", DType::f32, 1), nullptr);
+  EXPECT_EQ(find_generated("conv2d", "fast", DType::f32, 7), nullptr);
+}
+
+TEST(Generated, GemmWithoutCIgnoresBeta) {
+  const mote_generated_kernel* gemm = find_generated("gemm", "oracle", DType::f64, 3);
+  ASSERT_NE(gemm, nullptr);
+  test::Tensor a(DType::f64, {2, 3});
+  test::Tensor b(DType::f64, {3, 2}, {1, 3});
+  test::Tensor y(DType::f64, {2, 2});
+  a.fill_integers(1);
+  b.fill_integers(2);
+  test::Call call("gemm", {&a, &b, nullptr}, {&y});
+  ASSERT_EQ(call.real("alpha", 2).real("beta", 5).run(gemm->kernel), MOTE_OK) << call.message();
+  for (std::int64_t m = 0; m < 2; ++m)
+    for (std::int64_t n = 0; n < 2; ++n) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < 3; ++k) sum += a.get({m, k}) * b.get({k, n});
+      EXPECT_EQ(y.get({m, n}), 2 * sum);
+    }
+}
+
+}  // namespace
+}  // namespace mote

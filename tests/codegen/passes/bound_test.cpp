@@ -1,0 +1,67 @@
+// Guards into loop limits, congruences into strides, the rest left alone.
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+constexpr auto kWindow = R"(
+op window_sum
+param stride int = 1 in 1..8
+param pad int = 0 in 0..8
+size OH = (H + 2*$pad - KH)/$stride + 1
+input x f64[H]
+input w f64[KH]
+p = x[i0*$stride + i1 - $pad over OH, KH] * w[i1 over OH, KH]
+)";
+
+TEST(Bound, Golden) {
+  expect_golden_pass(bound, lower(program(std::string(kWindow) + R"(
+row = iota(i0*$stride + i1 - $pad over OH, KH)
+output y = sum[1](where(row >= 0 && row < iota(H over OH, KH), p, 0))
+)")));
+}
+
+/// Without the where, a tap outside is 0·w: NaN for an infinite w, so it must be computed.
+TEST(Bound, KeepsAPaddedFactor) {
+  expect_unchanged(bound, lower(program(std::string(kWindow) + "output y = sum[1](p)\n")));
+}
+
+TEST(Bound, CongruenceBecomesAStride) {
+  expect_golden_pass(bound, lower(program(R"(
+op every_third
+input x f64[N]
+input z f64[M]
+output y = sum[1](where(iota((i1 - i0) % 3 over M, N) == 0, x[i1 over M, N], 0)) + z
+)")));
+}
+
+TEST(Bound, KeepsAGuardWhoseFillIsNotNeutral) {
+  expect_unchanged(bound, lower(program(R"(
+op padded
+input x f64[N]
+output y = sum[1](x[i0 + i1 over N, N else 3])
+)")));
+}
+
+TEST(Bound, KeepsADataDependentGuard) {
+  expect_unchanged(bound, lower(program(R"(
+op taken
+input x f64[V]
+input at i64[N]
+output y = sum[0](select[0](x, at))
+)")));
+}
+
+TEST(Bound, MaxSkipsWhatIsPaddedWithMinusInfinity) {
+  const LoopProgram after = run_checked(bound, lower(program(R"(
+op window_max
+input x f64[H]
+output y = max[1](x[i0 + i1 - 1 over H, k: 3 else -inf])
+)")));
+  EXPECT_EQ(count(after).conditions, 0);
+}
+
+}  // namespace
+}  // namespace mote

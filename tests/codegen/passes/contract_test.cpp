@@ -1,0 +1,53 @@
+// Contraction: which axes of a temporary go, and which stay because an outer loop carries a value.
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+TEST(Contract, Golden) {
+  const auto p = program(R"(
+op standard_score
+input x f64[R, N]
+d = x - mean[1 keep](x)
+output y = d / sqrt(mean[1 keep](d * d))
+)");
+  expect_golden_pass(contract, fuse(lower(p)));
+}
+
+TEST(Contract, KeepsWhatALaterNestReads) {
+  const auto p = program(R"(
+op ahead
+input x f64[N]
+t = x * 2
+output y = t[i0 + 1 over N]
+)");
+  const LoopProgram before = substitute(contract(fuse(lower_per_uop(p))));
+  EXPECT_EQ(count(before).temporary_axes, 1);
+  expect_unchanged(contract, before);
+}
+
+/// t is written in one round of r and read in the next, so its axis must stay, although within a
+/// round every access goes along n alike.
+TEST(Contract, KeepsAnAxisThatAnOuterLoopCarries) {
+  const Uop x = input("x", DType::f64, {"R", "N"});
+  const Expr r = var("r");
+  const Expr i = var("i");
+  const Expr j = var("j");
+  const Value carried = guard_value({nonneg(r - 1)}, at("t", {r - 1, i}, DType::f64), 0.0);
+  const Value twice = op(MapOp::mul, {at("x", {r, j}, DType::f64), constant(2.0, DType::f64)});
+  const LoopProgram p = loops_of(
+      {"carry", "", {}, {x}, {{"y", x + reindex(x * 2, shape_of(x), {"i0 - 1", "i1"})}}, {}, {}},
+      {loop("r", size("R"),
+            {loop("j", size("N"), {store("t", {r, j}, twice)}),
+             loop("i", size("N"),
+                  {store("y", {r, i}, op(MapOp::add, {at("x", {r, i}, DType::f64), carried}))})})},
+      {temporary("t", {size("R"), size("N")}, DType::f64)});
+  expect_right(p);
+  const LoopProgram after = run_checked(contract, p);
+  EXPECT_EQ(count(after).temporary_axes, 2);
+}
+
+}  // namespace
+}  // namespace mote

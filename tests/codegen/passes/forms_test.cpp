@@ -1,0 +1,106 @@
+// The forms that the compiler must reach: nests, conditions and temporaries of loops.md's table,
+// and the loops and the C themselves as golden files.
+#include "mote/codegen/emit_c.h"
+#include "mote/macroops/catalogue.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+struct Compiled {
+  int nests_lowered;
+  LoopProgram program;
+};
+
+Compiled compiled(std::shared_ptr<const Program> p) {
+  int nests = -1;
+  LoopProgram final = compile(std::move(p), [&](const char*, const LoopProgram& stage) {
+    verify(stage);
+    if (nests < 0) nests = count(stage).nests;
+  });
+  return {nests, std::move(final)};
+}
+
+std::shared_ptr<const Program> op(const std::string& name) {
+  const OpRecord& record = find_op(name);
+  return instantiate(record, {DType::f32, full_mask(record)});
+}
+
+/// One nest, no temporary, no condition, no scatter; and the text as the golden file has it.
+void expect_form(std::shared_ptr<const Program> p, int least_lowered, int most_lowered) {
+  const Compiled c = compiled(std::move(p));
+  EXPECT_GE(c.nests_lowered, least_lowered);
+  EXPECT_LE(c.nests_lowered, most_lowered);
+  const LoopCount n = count(c.program);
+  EXPECT_EQ(n.nests, 1);
+  EXPECT_EQ(n.temporaries, 0);
+  EXPECT_EQ(n.conditions, 0);
+  EXPECT_EQ(n.scatters, 0);
+  expect_right(c.program);
+  expect_golden(to_string(c.program) + "\n" +
+                emit_c(c.program, {.function = "", .standalone = true}));
+}
+
+TEST(Forms, Matmul) { expect_form(op("matmul"), 1, 1); }
+TEST(Forms, Conv2d) { expect_form(op("conv2d"), 1, 1); }
+TEST(Forms, Softmax) { expect_form(op("softmax"), 3, 4); }
+TEST(Forms, LayerNorm) { expect_form(op("layer_norm"), 3, 4); }
+
+TEST(Forms, ElementwiseChainOfEight) {
+  expect_form(program(R"(
+op chain "y[n] = tanh(1/sqrt(|exp(2*x[n] + b[n]) - 1| + eps)) for each n"
+param eps real = 0.5
+input x f32[N]
+input b f32[N]
+output y = tanh(1 / sqrt(abs(exp(x * 2 + b) - 1) + $eps))
+)"),
+              1, 1);
+}
+
+TEST(Forms, TanhOfMatmul) {
+  const Compiled c = compiled(program(R"(
+op tanh_matmul
+input a f32[M, K]
+input b f32[K, N]
+output y = tanh(sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]))
+)"));
+  EXPECT_EQ(c.nests_lowered, 1);
+  EXPECT_EQ(count(c.program).nests, 1);
+  EXPECT_EQ(count(c.program).temporaries, 0);
+}
+
+TEST(Forms, GroupNorm) {
+  const Compiled c = compiled(program(R"(
+op group_norm
+param groups int = 1 in 1..8
+param eps real = 0.00001
+input x f32[N, $groups*C, H]
+input gamma f32[$groups*C]
+x4 = x[i0, i1*C + i2, i3 over N, g: $groups, C, H]
+d = x4 - mean[2, 3 keep](x4)
+y4 = d * rsqrt(mean[2, 3 keep](d * d) + $eps)
+output y = y4[i0, i1/C, i1%C, i2 over N, $groups*C, H] * gamma[i1 over N, $groups*C, H]
+)"));
+  EXPECT_GE(c.nests_lowered, 3);
+  EXPECT_LE(c.nests_lowered, 4);
+  EXPECT_EQ(count(c.program).nests, 1) << to_string(c.program);
+  EXPECT_EQ(count(c.program).temporaries, 0) << to_string(c.program);
+}
+
+/// Twelve levels of y·y + y: bound to names, the text stays linear in the levels.
+TEST(Forms, SharedValuesAreBoundNotRepeated) {
+  std::string text = "op levels\ninput x f64[N]\ny0_ = x\n";
+  for (int k = 0; k < 12; ++k) {
+    const std::string from = "y" + std::to_string(k) + "_";
+    text += "y" + std::to_string(k + 1) + "_ = " + from + " * " + from + " + " + from + "\n";
+  }
+  text += "output z = y12_\n";
+  const Compiled c = compiled(program(text));
+  EXPECT_LT(to_string(c.program).size(), 1500u);
+  expect_right(c.program);
+}
+
+}  // namespace
+}  // namespace mote

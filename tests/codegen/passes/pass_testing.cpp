@@ -1,0 +1,124 @@
+// Random cases for loop programs, and the comparisons.
+#include "pass_testing.h"
+
+#include <random>
+
+#include "mote/base/error.h"
+
+namespace mote::test {
+namespace {
+
+constexpr int kCases = 40;
+
+struct Case {
+  std::vector<Array> inputs;
+  std::map<std::string, Number> params;
+};
+
+Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values,
+                   std::mt19937& engine) {
+  Array a;
+  a.dtype = u.dtype();
+  for (const Expr& e : u.shape()) a.shape.push_back(evaluate(e, values));
+  std::uniform_int_distribution<int> small(-3, 3);
+  std::uniform_real_distribution<double> real(-1, 1);
+  const bool whole = engine() % 2 == 0;
+  for (std::int64_t k = element_count(a.shape); k > 0; --k) {
+    if (u.dtype() == DType::boolean) {
+      a.values.push_back(std::int64_t{small(engine) > 0});
+    } else if (is_integer(u.dtype())) {
+      a.values.push_back(std::int64_t{small(engine)});
+    } else {
+      const double v = whole ? small(engine) : real(engine);
+      a.values.push_back(store_as(v, u.dtype()));
+    }
+  }
+  return a;
+}
+
+Case random_case(const Program& p, std::mt19937& engine) {
+  constexpr std::int64_t kSizes[] = {0, 1, 2, 3, 5};
+  Case c;
+  std::map<Symbol, std::int64_t> values;
+  for (const ParamDecl& d : p.params) {
+    const std::int64_t v = d.lower.value_or(0) + static_cast<std::int64_t>(engine() % 3);
+    c.params[d.name] = d.is_integer ? Number(v) : Number(0.5 * static_cast<double>(v));
+    if (d.is_integer) values[Symbol(SymbolKind::param, d.name)] = v;
+  }
+  for (const SizeRule& r : p.size_rules) values[r.size] = kSizes[engine() % 5];
+  for (const Uop& u : p.inputs) c.inputs.push_back(random_array(u, values, engine));
+  return c;
+}
+
+bool is_legal(const Program& p, const Case& c) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Array& a : c.inputs) shapes.push_back(a.shape);
+  try {
+    mote::bind(p, shapes, c.params);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// A case whose derived sizes are not negative.
+Case legal_case(const Program& p, std::mt19937& engine) {
+  constexpr int kTries = 1000;
+  for (int k = 0; k < kTries; ++k)
+    if (Case c = random_case(p, engine); is_legal(p, c)) return c;
+  throw Error(p.name + ": no legal case among those drawn");
+}
+
+template <typename F, typename G>
+void expect_alike(const LoopProgram& p, const F& expected, const G& got) {
+  std::mt19937 engine(7);
+  for (int k = 0; k < kCases; ++k) {
+    const Case c = legal_case(*p.source, engine);
+    const std::vector<Array> want = expected(c);
+    const std::vector<Array> have = got(c);
+    ASSERT_EQ(want.size(), have.size());
+    for (std::size_t o = 0; o < want.size(); ++o)
+      ASSERT_TRUE(want[o] == have[o])
+          << "case " << k << ", output " << p.source->outputs[o].name << "\n"
+          << to_string(p);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> program(const std::string& text) {
+  return std::make_shared<const Program>(parse_program(text));
+}
+
+void expect_same_meaning(const LoopProgram& a, const LoopProgram& b) {
+  expect_alike(
+      b, [&](const Case& c) { return interpret(a, c.inputs, c.params); },
+      [&](const Case& c) { return interpret(b, c.inputs, c.params); });
+}
+
+void expect_right(const LoopProgram& p) {
+  expect_alike(
+      p, [&](const Case& c) { return evaluate(*p.source, c.inputs, c.params); },
+      [&](const Case& c) { return interpret(p, c.inputs, c.params); });
+}
+
+LoopProgram run_checked(LoopProgram (*pass)(LoopProgram), const LoopProgram& p) {
+  verify(p);
+  LoopProgram after = pass(p);
+  verify(after);
+  expect_same_meaning(p, after);
+  return after;
+}
+
+LoopProgram expect_golden_pass(LoopProgram (*pass)(LoopProgram), const LoopProgram& p) {
+  LoopProgram after = run_checked(pass, p);
+  EXPECT_NE(to_string(after), to_string(p));
+  expect_golden("before\n" + to_string(p) + "\nafter\n" + to_string(after));
+  return after;
+}
+
+void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p) {
+  EXPECT_EQ(to_string(run_checked(pass, p)), to_string(p));
+}
+
+}  // namespace mote::test

@@ -1,0 +1,130 @@
+// The stages of the compiler against evaluate, for one program: the stages that need no C first, so
+// that the C of many programs can be compiled at once.
+#include "check_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mote/base/error.h"
+#include "mote/codegen/passes.h"
+
+namespace mote::test {
+namespace {
+
+std::string text(const Number& n) {
+  return n.is_real() ? fmt::format("{:.17g}", n.real()) : std::to_string(n.integer());
+}
+
+std::vector<std::int64_t> index_of(std::int64_t element, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t k = shape.size(); k-- > 0; element /= shape[k]) index[k] = element % shape[k];
+  return index;
+}
+
+std::optional<Mismatch> compare(const Program& p, const std::string& stage, const Trial& trial,
+                                const std::vector<Array>& expected, const std::vector<Array>& got) {
+  if (got.size() != expected.size())
+    return Mismatch{stage, fmt::format("{} outputs", got.size()), "", {}, {}, {}, trial};
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    const Array& e = expected[o];
+    const Array& g = got[o];
+    if (e.dtype != g.dtype || e.shape != g.shape)
+      return Mismatch{stage, "dtype or shape differs", p.outputs[o].name, {}, {}, {}, trial};
+    for (std::size_t k = 0; k < e.values.size(); ++k)
+      if (!identical(e.values[k], g.values[k]))
+        return Mismatch{stage,
+                        "",
+                        p.outputs[o].name,
+                        index_of(static_cast<std::int64_t>(k), e.shape),
+                        e.values[k],
+                        g.values[k],
+                        trial};
+  }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> check_stage(const Prepared& prepared, const std::string& stage,
+                                    const LoopProgram& loops) {
+  try {
+    verify(loops);
+  } catch (const std::exception& e) {
+    return Mismatch{stage, e.what(), "", {}, {}, {}, std::nullopt};
+  }
+  for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
+    const Trial& trial = prepared.trials[t];
+    try {
+      const std::vector<Array> got = interpret(loops, prepared.inputs[t], trial.params);
+      if (auto m = compare(*prepared.program, stage, trial, prepared.expected[t], got)) return m;
+    } catch (const std::exception& e) {
+      return Mismatch{stage, e.what(), "", {}, {}, {}, trial};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string to_string(const Mismatch& m) {
+  std::string out = "stage " + m.stage + ": ";
+  if (!m.message.empty())
+    out += m.message;
+  else
+    out += fmt::format("{}[{}] expected {}, got {}", m.output, fmt::join(m.index, ", "),
+                       text(m.expected), text(m.got));
+  return out + (m.trial ? "\n  " + to_string(*m.trial) : "");
+}
+
+std::optional<Mismatch> check_stages(const Program& p, const std::vector<Trial>& trials,
+                                     const CheckOptions& options, Prepared& prepared) {
+  prepared.program = std::make_shared<const Program>(p);
+  prepared.trials = trials;
+  for (const Trial& t : trials) {
+    prepared.inputs.push_back(make_inputs(p, t));
+    prepared.expected.push_back(evaluate(p, prepared.inputs.back(), t.params));
+  }
+  std::optional<Mismatch> found;
+  try {
+    if ((found = check_stage(prepared, "per-uop", lower_per_uop(prepared.program)))) return found;
+    if (options.planted) {
+      const LoopProgram wrong = options.planted(lower(prepared.program));
+      if ((found = check_stage(prepared, "planted", wrong))) return found;
+    }
+    prepared.final = compile(prepared.program, [&](const char* stage, const LoopProgram& loops) {
+      prepared.stages.insert(stage);
+      if (!found) found = check_stage(prepared, stage, loops);
+    });
+  } catch (const std::exception& e) {
+    if (!found) found = Mismatch{"compile", e.what(), "", {}, {}, {}, std::nullopt};
+  }
+  return found;
+}
+
+std::optional<Mismatch> check_c(const Prepared& prepared, const CBatch& batch, int k) {
+  for (std::size_t t = 0; t < prepared.trials.size(); ++t) {
+    const Trial& trial = prepared.trials[t];
+    try {
+      const std::vector<Array> got = batch.run(k, *prepared.program, prepared.inputs[t], trial);
+      if (auto m = compare(*prepared.program, "c", trial, prepared.expected[t], got)) return m;
+    } catch (const std::exception& e) {
+      return Mismatch{"c", e.what(), "", {}, {}, {}, trial};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Mismatch> check_program(const Program& p, const std::vector<Trial>& trials,
+                                      const CheckOptions& options) {
+  Prepared prepared;
+  if (auto m = check_stages(p, trials, options, prepared)) return m;
+  if (!options.run_c) return std::nullopt;
+  CBatch batch;
+  try {
+    const int k = batch.add(*prepared.final);
+    batch.compile();
+    return check_c(prepared, batch, k);
+  } catch (const std::exception& e) {
+    return Mismatch{"c", e.what(), "", {}, {}, {}, std::nullopt};
+  }
+}
+
+}  // namespace mote::test

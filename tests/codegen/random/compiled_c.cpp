@@ -1,0 +1,125 @@
+// A batch of programs as one C file with a thunk each, compiled by $CC (else cc) without any
+// freedom in floating point, loaded, and called by mote's kernel ABI.
+#include "compiled_c.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "mote/base/error.h"
+#include "mote/base/kernel.h"
+#include "mote/codegen/emit_c.h"
+#include "tensor_memory.h"
+
+namespace mote::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string function_name(int k) { return fmt::format("program_{}", k); }
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// The first `inputs` tensors are read, the others written.
+void call(mote_status (*kernel)(const mote_call*, void*), const Program& p,
+          std::vector<TensorMemory>& memory, std::size_t inputs, const Trial& t) {
+  std::vector<DLTensor> views;
+  for (TensorMemory& m : memory) views.push_back(m.view());
+  std::vector<const DLTensor*> in;
+  std::vector<DLTensor*> out;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    v < inputs ? in.push_back(&views[v]) : out.push_back(&views[v]);
+  std::vector<mote_param> params;
+  for (const auto& [name, value] : t.params) {
+    const bool real = value.is_real();
+    params.push_back({name.c_str(), real, real ? 0 : value.integer(), real ? value.real() : 0});
+  }
+  std::string message(512, '\0');
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = p.name.c_str();
+  call.input_count = static_cast<std::int32_t>(in.size());
+  call.output_count = static_cast<std::int32_t>(out.size());
+  call.param_count = static_cast<std::int32_t>(params.size());
+  call.inputs = in.data();
+  call.outputs = out.data();
+  call.params = params.data();
+  call.message = message.data();
+  call.message_bytes = message.size();
+  if (const mote_status status = kernel(&call, nullptr); status != MOTE_OK)
+    throw Error(
+        fmt::format("the kernel returned {}: {}", static_cast<int>(status), message.c_str()));
+}
+
+}  // namespace
+
+CBatch::CBatch() {
+  std::string name = (fs::temp_directory_path() / "mote_random_XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
+  folder_ = name;
+  source_ = emit_c_includes() + "#include \"mote/base/thunk.h\"\n\n" + emit_c_prelude();
+}
+
+CBatch::~CBatch() {
+  if (library_ != nullptr) dlclose(library_);
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+int CBatch::add(const LoopProgram& p) {
+  EmitOptions options;
+  options.function = function_name(count_);
+  options.thunk = true;
+  source_ += "\n" + emit_c(p, options);
+  return count_++;
+}
+
+void CBatch::compile() {
+  const fs::path c = fs::path(folder_) / "batch.c";
+  const fs::path so = fs::path(folder_) / "batch.so";
+  const fs::path log = fs::path(folder_) / "log.txt";
+  std::ofstream(c) << source_;
+  const char* cc = std::getenv("CC");
+  const std::string command = fmt::format(
+      "{} -O1 -std=c11 -ffp-contract=off -fno-builtin -w -shared -fPIC -I{} '{}' -o '{}' -lm > "
+      "'{}' 2>&1",
+      cc == nullptr ? "cc" : cc, MOTE_KERNEL_INCLUDE, c.string(), so.string(), log.string());
+  if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));
+  library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) throw Error(fmt::format("dlopen: {}", dlerror()));
+}
+
+std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>& inputs,
+                               const Trial& t) const {
+  const std::string name = function_name(k) + "_run";
+  using Kernel = mote_status (*)(const mote_call*, void*);
+  const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));
+  if (kernel == nullptr) throw Error("the library has no function " + name);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Array& a : inputs) shapes.push_back(a.shape);
+  const Binding binding = mote::bind(p, shapes, t.params);
+
+  Rng rng(t.seed * 7 + 3);
+  std::vector<TensorMemory> memory;
+  for (const Array& a : inputs) memory.emplace_back(a, rng);
+  for (std::size_t o = 0; o < p.outputs.size(); ++o)
+    memory.emplace_back(Array{p.outputs[o].value.dtype(), binding.outputs[o], {}}, rng);
+  call(kernel, p, memory, inputs.size(), t);
+  std::vector<Array> results;
+  for (std::size_t m = 0; m < memory.size(); ++m) {
+    memory[m].check_untouched(m < inputs.size());
+    if (m >= inputs.size()) results.push_back(memory[m].values());
+  }
+  return results;
+}
+
+}  // namespace mote::test

@@ -1,0 +1,37 @@
+// Loop programs as compiled C: a batch becomes one shared library, and its functions are called
+// through mote's kernel ABI on tensors in odd layouts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mote/codegen/loops.h"
+#include "trial.h"
+
+namespace mote::test {
+
+class CBatch {
+ public:
+  CBatch();
+  ~CBatch();
+  CBatch(const CBatch&) = delete;
+  CBatch& operator=(const CBatch&) = delete;
+
+  /// Emits the program; returns its number in the batch.
+  int add(const LoopProgram& p);
+  /// Compiles what was added and loads it. Throws Error with the compiler's words.
+  void compile();
+  /// The outputs of program k on these inputs, which lie in memory with strides drawn from the
+  /// seed. Throws Error when the kernel refuses, or writes where no element of an output is.
+  std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs,
+                         const Trial& t) const;
+
+ private:
+  std::string folder_;
+  std::string source_;
+  int count_ = 0;
+  void* library_ = nullptr;
+};
+
+}  // namespace mote::test

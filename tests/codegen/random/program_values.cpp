@@ -1,0 +1,227 @@
+// Nodes of random programs that compute values: Map in its many ops, where, masks, casts, Reduce,
+// Select, and the idioms of products, normalisations and running sums.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "program_builder.h"
+
+namespace mote::test {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Number ProgramBuilder::some_number(DType dtype) {
+  if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (is_integer(dtype)) return Number(rng_.pick({-3, -1, 0, 1, 2, 5}));
+  return Number(rng_.pick({-2.0, -0.5, 0.0, 1.0, 1.5, 3.0, 0.1}));
+}
+
+Number ProgramBuilder::some_fill(DType dtype) {
+  if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (is_integer(dtype)) return Number(rng_.pick({0, 0, 1, 3, -7}));
+  return Number(rng_.pick({0.0, 0.0, 0.0, 3.0, 1.0, -kInf}));
+}
+
+Uop ProgramBuilder::like(const Extents& shape, std::optional<DType> dtype) {
+  std::vector<Uop> same;
+  for (const Uop& u : pool_)
+    if (same_shape(u.shape(), shape) && (!dtype || u.dtype() == *dtype)) same.push_back(u);
+  if (!same.empty() && rng_.chance(75)) return rng_.pick(same);
+  const Uop u = rng_.pick(pool_);
+  std::vector<Expr> from;
+  for (int k = 0; k < u.rank(); ++k) from.push_back(some_index(static_cast<int>(shape.size())));
+  const Uop made = u.rank() == 0 && shape.empty() ? u : read(u, shape, from);
+  return dtype ? as(made, *dtype) : made;
+}
+
+Uop ProgramBuilder::make_unary(const Uop& u) {
+  using enum MapOp;
+  if (u.dtype() == DType::boolean) return map(logical_not, std::vector{u});
+  if (is_integer(u.dtype())) return map(rng_.pick({neg, abs, sign}), std::vector{u});
+  const MapOp op =
+      rng_.pick({neg,   neg, neg, abs,  abs, sign, floor, ceil,  round, trunc, recip, sqrt,
+                 rsqrt, exp, log, tanh, sin, cos,  erf,   expm1, log1p, atan,  isnan, isinf});
+  return map(op, std::vector{u});
+}
+
+Uop ProgramBuilder::make_binary(const Uop& u) {
+  using enum MapOp;
+  const Uop v = like(u.shape(), u.dtype());
+  if (u.dtype() == DType::boolean)
+    return map(rng_.pick({logical_and, logical_or, logical_xor}), std::vector{u, v});
+  const MapOp op =
+      rng_.pick({add, add, add, sub, sub, mul, mul, mul, min, max, max, div, mod, pow});
+  if (rng_.chance(20))
+    return map(op, {Operand(u), Operand(scalar(some_number(u.dtype()), u.dtype()))});
+  if (rng_.chance(5)) return map(op, std::vector{u, u});
+  return rng_.chance(50) ? map(op, std::vector{u, v}) : map(op, std::vector{v, u});
+}
+
+Uop ProgramBuilder::condition(const Extents& shape) {
+  using enum MapOp;
+  const Uop u = like(shape, std::nullopt);
+  if (u.dtype() == DType::boolean) return u;
+  const Uop v =
+      rng_.chance(50) ? scalar(some_number(u.dtype()), u.dtype()) : like(shape, u.dtype());
+  return map(rng_.pick({lt, le, gt, ge, eq, ne}), std::vector{u, v});
+}
+
+Uop ProgramBuilder::make_where(const Uop& u) {
+  const Uop c = condition(u.shape());
+  const Uop other =
+      rng_.chance(40) ? scalar(some_number(u.dtype()), u.dtype()) : like(u.shape(), u.dtype());
+  const bool bare = c.rank() != u.rank();
+  if (bare) return {};
+  return rng_.chance(50) ? map(MapOp::where, std::vector{c, u, other})
+                         : map(MapOp::where, std::vector{c, other, u});
+}
+
+// Values chosen by position: causal masks, stripes, frames.
+Uop ProgramBuilder::make_mask(const Uop& u) {
+  using enum MapOp;
+  if (u.rank() == 0) return {};
+  Shape shape;
+  for (const Expr& e : u.shape()) shape.emplace_back(e);
+  const Uop left = iota(iota_value(u.rank()), shape);
+  if (rng_.chance(20) && u.dtype() != DType::boolean)
+    return map(rng_.pick({add, mul}), std::vector{u, as(left, u.dtype())});
+  const Uop right = rng_.chance(50) ? scalar(Number(rng_.below(4)), DType::i64)
+                                    : iota(iota_value(u.rank()), shape);
+  Uop c = map(rng_.pick({lt, le, gt, ge, eq, ne}), std::vector{left, right});
+  if (c.rank() != u.rank()) return {};
+  if (rng_.chance(15))
+    c = map(rng_.pick({logical_and, logical_or}), std::vector{c, condition(u.shape())});
+  if (rng_.chance(10)) c = map(logical_not, std::vector{c});
+  const Uop other = scalar(some_fill(u.dtype()), u.dtype());
+  return rng_.chance(75) ? map(where, std::vector{c, u, other})
+                         : map(where, std::vector{c, other, u});
+}
+
+Uop ProgramBuilder::make_cast(const Uop& u) {
+  return cast(
+      u, rng_.pick({DType::f64, DType::f64, DType::f32, DType::i64, DType::i32, DType::boolean}));
+}
+
+Uop ProgramBuilder::reduced(ReduceOp op, const Uop& u, std::vector<int> axes) {
+  const bool logical = op == ReduceOp::any || op == ReduceOp::all;
+  if (logical) return reduce(op, as(u, DType::boolean), axes);
+  if (u.dtype() == DType::boolean) return reduce(op, cast(u, DType::i64), axes);
+  return reduce(op, u, axes);
+}
+
+// The position of the greatest over axes that are never empty, of which a window of C is one.
+Uop ProgramBuilder::argmax_of_some(const Uop& u) {
+  Extents shape = u.shape();
+  shape.push_back(Expr::size("C"));
+  if (!fits(shape)) return {};
+  std::vector<Expr> from = identity(u.rank());
+  from.back() = from.back() + Expr::loop(u.rank());
+  const ReduceOp op = rng_.pick({ReduceOp::argmax, ReduceOp::argmin});
+  return reduced(op, read(u, shape, from), {u.rank()});
+}
+
+Uop ProgramBuilder::make_reduce(const Uop& u) {
+  using enum ReduceOp;
+  if (u.rank() == 0) return {};
+  std::vector<int> axes;
+  for (int k = 0; k < u.rank(); ++k)
+    if (rng_.chance(40)) axes.push_back(k);
+  if (axes.empty()) axes.push_back(rng_.below(u.rank()));
+  ReduceOp op =
+      rng_.pick({sum, sum, sum, prod, max, min, argmax, argmin, argmax, argmin, any, all});
+  const bool positive = std::all_of(axes.begin(), axes.end(), [&](int k) {
+    return surely_positive(unaliased(u.shape()[static_cast<std::size_t>(k)]));
+  });
+  if (!positive && (op == argmax || op == argmin)) op = rng_.pick({max, min});
+  if (!positive && rng_.chance(10)) return argmax_of_some(u);
+  return reduced(op, u, axes);
+}
+
+// y[i] = x[…index[i]…] by an index that is computed from positions, or read from data.
+Uop ProgramBuilder::make_select(const Uop& u) {
+  if (u.rank() == 0) return {};
+  const int axis = rng_.below(u.rank());
+  Extents shape = u.shape();
+  shape[static_cast<std::size_t>(axis)] = some_extent();
+  if (!fits(shape)) return {};
+  Shape axes;
+  for (const Expr& e : shape) axes.emplace_back(e);
+  Uop index;
+  if (rng_.chance(40)) {
+    index = iota(iota_value(u.rank()), axes);
+  } else {
+    index = like(shape, std::nullopt);
+    if (!is_integer(index.dtype())) index = cast(index, DType::i64);
+    if (index.rank() != u.rank()) return {};
+    if (rng_.chance(30)) index = index + 1;
+  }
+  return select(u, axis, index, some_fill(u.dtype()));
+}
+
+Uop ProgramBuilder::make_param(const Uop& u) {
+  const MapOp op = rng_.pick({MapOp::add, MapOp::mul, MapOp::max});
+  if (u.dtype() == DType::boolean) return {};
+  if (is_real(u.dtype())) return map(op, std::vector{u, param("eps", u.dtype())});
+  return map(op, std::vector{u, param(rng_.chance(50) ? "s" : "p", u.dtype())});
+}
+
+Uop ProgramBuilder::make_stop(const Uop& u) { return stop_gradient(u); }
+
+// A matrix product along the last axis of u: sum over k of u[…, k] * v[k, j].
+Uop ProgramBuilder::make_product(const Uop& u) {
+  if (u.rank() == 0 || u.rank() > 2 || u.dtype() == DType::boolean) return {};
+  Extents wide = u.shape();
+  const Expr inner = wide.back();
+  const Expr columns = some_extent();
+  wide.push_back(columns);
+  if (!fits(wide)) return {};
+  const Uop v = like({inner, columns}, u.dtype());
+  std::vector<Expr> from;
+  for (int k = 0; k < u.rank(); ++k) from.push_back(Expr::loop(k));
+  const Uop left = read(u, wide, from);
+  const Uop right = read(v, wide, {Expr::loop(u.rank() - 1), Expr::loop(u.rank())});
+  return reduced(ReduceOp::sum, left * right, {u.rank() - 1});
+}
+
+// e / sum(e), e = f(x - max(x)): a row with two reductions.
+Uop ProgramBuilder::make_normalised(const Uop& u) {
+  if (u.rank() == 0 || !is_real(u.dtype())) return {};
+  const Axes axis = {rng_.below(u.rank())};
+  const Uop shifted = u - (rng_.chance(50) ? max(u, axis) : mean(u, axis));
+  const Uop e = rng_.chance(50) ? exp(shifted) : shifted * shifted;
+  return rng_.chance(50) ? e / sum(e, axis) : shifted * sum(e, axis);
+}
+
+// Masked attention: w = where(mask, f(x), c), w / sum(w), and a product that reads w again for
+// each column. What is read so often gets a temporary, and the mask sits in it.
+Uop ProgramBuilder::make_masked(const Uop& u) {
+  if (u.rank() == 0 || u.rank() > 2 || !is_real(u.dtype())) return {};
+  const Uop e = rng_.chance(50) ? exp(u) : map(MapOp::sin, std::vector{u});
+  Uop w = rng_.chance(30) ? make_shift(e) : make_mask(e);
+  if (!w || w.rank() != u.rank() || w.dtype() != u.dtype()) return {};
+  const int last = w.rank() - 1;
+  if (rng_.chance(40)) w = w / sum(w, {last});
+  if (rng_.chance(30)) w = w - max(w, {last});
+  const Uop rows = rng_.chance(50) ? w : make_mask(w);
+  if (!rows) return {};
+  return rng_.chance(70) ? make_product(rows) : w * sum(rows, {last});
+}
+
+// y[…, i] = sum over j <= i of x[…, j]
+Uop ProgramBuilder::make_running(const Uop& u) {
+  if (u.rank() == 0 || u.dtype() == DType::boolean) return {};
+  const int r = u.rank();
+  Extents wide = u.shape();
+  wide.push_back(u.shape().back());
+  if (!fits(wide)) return {};
+  Shape shape;
+  for (const Expr& e : wide) shape.emplace_back(e);
+  const Uop seen = iota(Expr::loop(r - 1), shape) <= iota(Expr::loop(r), shape);
+  const Uop all = where(seen, read(u, wide, identity(r)), 0);
+  return reduced(rng_.pick({ReduceOp::sum, ReduceOp::max, ReduceOp::prod}), all, {r - 1});
+}
+
+}  // namespace mote::test

@@ -1,0 +1,190 @@
+// Random programs through every stage of the compiler. MOTE_RANDOM_PROGRAMS sets how many,
+// MOTE_SEED the first seed; MOTE_REPLAY=FILE checks one program from a file instead.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+#include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+#include "program_features.h"
+#include "random_program.h"
+#include "replay.h"
+
+namespace mote::test {
+namespace {
+
+constexpr int kBatch = 50;
+constexpr int kTrials = 3;
+constexpr int kMostFailures = 3;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The seed at work, for the last words of a process that compiled C has killed.
+volatile std::uint64_t current_seed = 0;
+
+void say_seed_and_die(int number) {
+  char text[] =
+      "\ncrashed in a random program: MOTE_RANDOM_PROGRAMS=1 MOTE_SEED=00000000000000000000\n";
+  std::uint64_t seed = current_seed;
+  for (std::size_t k = sizeof text - 3; seed != 0; seed /= 10, --k)
+    text[k] = static_cast<char>('0' + seed % 10);
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(2);
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+struct Case {
+  std::uint64_t seed = 0;
+  Prepared prepared;
+  int number = -1;  ///< in the batch; -1: failed before any C
+};
+
+struct Batch {
+  std::vector<Case> cases;
+  std::unique_ptr<CBatch> c;
+  std::future<std::string> compiled;  ///< the compiler's words, empty if it succeeded
+};
+
+class Session {
+ public:
+  explicit Session(std::uint64_t first) : next_(first) {}
+
+  /// While one batch is compiled, the next is generated and taken through the passes.
+  void check(int count) {
+    std::optional<Batch> waiting;
+    for (int done = 0; done < count && failures_ < kMostFailures; done += kBatch) {
+      Batch batch = prepare(std::min(kBatch, count - done));
+      if (waiting) finish(*waiting);
+      waiting = std::move(batch);
+    }
+    if (waiting) finish(*waiting);
+  }
+
+  /// How many programs have a feature; how many a pass has changed.
+  const std::map<std::string, int>& features() const { return features_; }
+  const std::map<std::string, int>& stages() const { return stages_; }
+
+ private:
+  Batch prepare(int count) {
+    Batch batch;
+    batch.c = std::make_unique<CBatch>();
+    for (int k = 0; k < count && failures_ < kMostFailures; ++k) {
+      Case c;
+      c.seed = next_++;
+      current_seed = c.seed;
+      try {
+        if (prepare(c, *batch.c)) batch.cases.push_back(std::move(c));
+      } catch (const std::exception& e) {
+        ++failures_;
+        ADD_FAILURE() << "seed " << c.seed << ": not a legal program: " << e.what();
+      }
+    }
+    batch.compiled = std::async(std::launch::async, [c = batch.c.get()]() -> std::string {
+      try {
+        c->compile();
+        return "";
+      } catch (const Error& e) {
+        return e.what();
+      }
+    });
+    return batch;
+  }
+
+  /// All stages before the C, which joins the batch; false after a failure, which is reported.
+  bool prepare(Case& c, CBatch& batch) {
+    const Program p = random_program(c.seed);
+    for (const std::string& f : features_of(p)) ++features_[f];
+    std::optional<Mismatch> m = check_stages(p, make_trials(p, c.seed, kTrials), {}, c.prepared);
+    for (const std::string& stage : c.prepared.stages) ++stages_[stage];
+    try {
+      if (!m) c.number = batch.add(*c.prepared.final);
+    } catch (const std::exception& e) {
+      m = {"c", e.what(), "", {}, {}, {}, std::nullopt};
+    }
+    if (m) report(c, *m);
+    return !m;
+  }
+
+  void finish(Batch& batch) {
+    const std::string words = batch.compiled.get();
+    for (const Case& c : batch.cases) {
+      if (failures_ >= kMostFailures) return;
+      current_seed = c.seed;
+      const auto m = words.empty() ? check_c(c.prepared, *batch.c, c.number)
+                                   : check_program(*c.prepared.program, c.prepared.trials);
+      if (m) report(c, *m);
+    }
+  }
+
+  void report(const Case& c, const Mismatch& m) {
+    ++failures_;
+    const Failure f = shrink({*c.prepared.program, c.prepared.trials, m}, {});
+    ADD_FAILURE() << "seed " << c.seed << ", " << to_string(m) << "\nshrunk to:\n"
+                  << replay_text(f)
+                  << "replay: " << write_replay(f, fmt::format("mote_random_{}", c.seed));
+  }
+
+  std::uint64_t next_;
+  int failures_ = 0;
+  std::map<std::string, int> features_, stages_;
+};
+
+/// Prints the share of programs; fails when there are fewer than `least`.
+void expect_share(const std::string& what, const std::map<std::string, int>& counts,
+                  const std::string& key, int count, int least) {
+  const auto found = counts.find(key);
+  const int times = found == counts.end() ? 0 : found->second;
+  std::cout << fmt::format("  {:5.1f} %  {}\n", 100.0 * times / count, what);
+  EXPECT_GE(times, least) << "the generator hardly makes a " << what;
+}
+
+TEST(RandomPrograms, AgreeAtEveryStage) {
+  if (!environment("MOTE_REPLAY").empty()) GTEST_SKIP() << "MOTE_REPLAY is set";
+  const std::string wanted = environment("MOTE_SEED");
+  const std::string how_many = environment("MOTE_RANDOM_PROGRAMS");
+  const int count = how_many.empty() ? 1000 : std::stoi(how_many);
+  const std::uint64_t first =
+      wanted.empty() ? std::random_device{}() % 1000000000 : std::stoull(wanted);
+  std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
+  for (const int number : {SIGSEGV, SIGFPE, SIGBUS, SIGABRT}) std::signal(number, say_seed_and_die);
+  Session session(first);
+  session.check(count);
+  if (HasFailure()) return;
+  for (const std::string& feature : all_features())
+    expect_share("program with: " + feature, session.features(), feature, count,
+                 count < 500 ? 0 : count / 20);
+  for (const Pass& pass : passes())
+    expect_share(fmt::format("program changed by: {}", pass.name), session.stages(), pass.name,
+                 count, count < 2000 ? 0 : 1);
+}
+
+TEST(RandomPrograms, Replay) {
+  const std::string file = environment("MOTE_REPLAY");
+  if (file.empty()) GTEST_SKIP() << "MOTE_REPLAY is not set";
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const Replay replay = parse_replay(text.str());
+  const auto program = std::make_shared<const Program>(replay.program);
+  const LoopProgram final = compile(program, [](const char* stage, const LoopProgram& loops) {
+    std::cout << "---- " << stage << "\n" << to_string(loops);
+  });
+  std::cout << "---- c\n" << emit_c(final, {});
+  const auto m = check_program(replay.program, replay.trials);
+  EXPECT_FALSE(m) << to_string(*m);
+}
+
+}  // namespace
+}  // namespace mote::test

@@ -1,0 +1,18 @@
+// A failing program becomes the smallest that still fails, by edits of the domain: fewer trials and
+// outputs, nodes replaced by their operands or by inputs, simpler index maps, smaller sizes.
+#pragma once
+
+#include "check_program.h"
+
+namespace mote::test {
+
+struct Failure {
+  Program program;
+  std::vector<Trial> trials;
+  Mismatch mismatch;
+};
+
+/// `failure` comes from check_program(program, trials, options). Ends after `most` checks.
+Failure shrink(Failure failure, const CheckOptions& options, int most = 4000);
+
+}  // namespace mote::test

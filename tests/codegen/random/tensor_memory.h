@@ -1,0 +1,33 @@
+// A tensor in memory of its own with strides drawn at random: padded, permuted, repeated (inputs).
+// What belongs to no element holds a pattern, so that stray writes are seen.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "mote/base/dlpack.h"
+#include "mote/uops/evaluate.h"
+#include "rng.h"
+
+namespace mote::test {
+
+class TensorMemory {
+ public:
+  /// Values as given (an output has none: every element holds the pattern).
+  TensorMemory(const Array& a, Rng& rng);
+
+  DLTensor view();
+  Array values() const;
+  /// Throws Error when a byte outside of the elements was changed; for an input, any byte.
+  void check_untouched(bool is_input) const;
+
+ private:
+  std::size_t offset(const std::vector<std::int64_t>& index) const;
+
+  DType dtype_;
+  std::vector<std::int64_t> shape_, strides_;
+  std::vector<std::byte> bytes_, initial_;
+  std::size_t first_ = 0;  ///< byte where element 0, 0, … lies
+};
+
+}  // namespace mote::test

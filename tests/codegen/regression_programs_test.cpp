@@ -1,0 +1,218 @@
+// Programs that a careless compiler gets wrong, each as text and checked through every stage: what
+// random programs found, and what trials of fusion, contraction and guards are known to break.
+#include <gtest/gtest.h>
+
+#include "check_program.h"
+#include "mote/codegen/passes.h"
+
+namespace mote::test {
+namespace {
+
+constexpr int kTrials = 8;
+
+Program program(const std::string& text) { return parse_program("op regression\n" + text); }
+
+void expect_agreement(const std::string& text) {
+  const Program p = program(text);
+  const auto m = check_program(p, make_trials(p, 1, kTrials));
+  EXPECT_FALSE(m) << to_string(*m) << "\n" << to_string(p);
+}
+
+LoopCount compiled_count(const std::string& text) {
+  return count(compile(std::make_shared<const Program>(program(text))));
+}
+
+// ---- fusion
+
+TEST(RegressionPrograms, ShiftedReadOfACopy) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "t = x*2\n"
+      "output t\n"
+      "output u = t[i0 + 1 over N]");
+}
+
+TEST(RegressionPrograms, ShiftedReadOfAnExpensiveTemporary) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "t = exp(x)\n"
+      "output u = t[i0 + 1 over N] + t[i0 - 1 over N] + t");
+}
+
+TEST(RegressionPrograms, ReversedReadOfARowSum) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "s = sum[1](x)\n"
+      "output u = s[A - 1 - i0 over A] * s");
+}
+
+TEST(RegressionPrograms, ReductionOverAllAxesWithItsProducer) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "y = exp(x)\n"
+      "output y\n"
+      "output s = sum[0, 1](y)\n"
+      "output z = y / sum[0, 1](y)[over A, B]");
+}
+
+TEST(RegressionPrograms, ReductionOfOneAxisReadAlongTheOther) {
+  expect_agreement(
+      "input x f64[A, A]\n"
+      "row = sum[1](x)\n"
+      "column = sum[0](x)\n"
+      "output y = x[i0, i1 over A, A] + row[i1 over A, A]*column[i0 over A, A]");
+}
+
+TEST(RegressionPrograms, ValueUsedTwice) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "output y = x + x*x\n"
+      "t = exp(x)\n"
+      "output z = t + t*t");
+}
+
+TEST(RegressionPrograms, OutputThatOthersReadAndTheSameTwice) {
+  expect_agreement(
+      "input x f32[A, B]\n"
+      "t = exp(x)\n"
+      "output e = t\n"
+      "output f = t\n"
+      "output g = max[1](t)\n"
+      "output h = t[i1, i0 over B, A]");
+}
+
+TEST(RegressionPrograms, DifferentlyWrittenExtentsThatAreEqual) {
+  const std::string matmul =
+      "input x f64[A, K]\n"
+      "input w f64[L, B]\n"
+      "output y = sum[1](x[i0, i1 over A, K, B] * w[i1, i2 over A, L, B])";
+  expect_agreement(matmul);
+  EXPECT_EQ(compiled_count(matmul).nests, 1);
+  EXPECT_EQ(compiled_count(matmul).temporaries, 0);
+}
+
+// ---- contraction
+
+TEST(RegressionPrograms, ContractionUnderAnOuterLoopThatCarries) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "t = exp(x)\n"
+      "s = sum[1](t)\n"
+      "output y = t / s[i0 over A, B]\n"
+      "output z = t[i0 - 1, i1 over A, B] * s[i0 over A, B]");
+}
+
+TEST(RegressionPrograms, RunningSumOfRunningMax) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "m = max[0](where(iota(i0 over N, N) <= iota(i1 over N, N), x[i0 over N, N], -inf))\n"
+      "output y = sum[0](where(iota(i0 over N, N) <= iota(i1 over N, N), m[i0 over N, N], 0))");
+}
+
+TEST(RegressionPrograms, TwoReductionsOfOneRow) {
+  expect_agreement(
+      "input x f64[A, B, C]\n"
+      "e = exp(x - max[1 keep](x))\n"
+      "output y = e / sum[1 keep](e)");
+}
+
+// ---- guards
+
+TEST(RegressionPrograms, ReversedIndexThatLeavesTheRange) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "output y = x[-i0 + 3 over N]\n"
+      "output z = x[-i0 + 3 over 6 else 7]");
+}
+
+TEST(RegressionPrograms, GuardedReadUnderAnotherChoice) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "t = x[i0 - 1 over N else 3]\n"
+      "u = exp(t)\n"
+      "output y = where(iota(i0 over N) > 1, u[i0 - 2 over N else 5], t)");
+}
+
+TEST(RegressionPrograms, ReductionReadOutOfRange) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "output y = sum[1](x)[i0 - 1 over A else 7]\n"
+      "output z = prod[0](x)[i0*2 - 1 over B else 3]");
+}
+
+TEST(RegressionPrograms, ConditionOfAnInnerAxisInAReduction) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "s = sum[1](where(iota(i1 over A, B) <= iota(i0 over A, B), x, 0))\n"
+      "output y = where(iota(i0 over A, C) < 2, s[i0 over A, C], 1)\n"
+      "input w f64[C]\n"
+      "output z = y + w[i1 over A, C]");
+}
+
+TEST(RegressionPrograms, ScalarUnderACondition) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "t = exp(sum[1](x))\n"
+      "output y = where(iota(i0 over A, B) >= 1, t[i0 over A, B]*x, t[i0 - 1 over A, B])");
+}
+
+TEST(RegressionPrograms, PickOfAnAxisThatMayBeEmpty) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "output y = sum[0](x)[0 over]\n"
+      "output z = max[1](x)[1 over else 4]");
+}
+
+// ---- shapes
+
+TEST(RegressionPrograms, ShapeOfAnIntermediate) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "size T = (N + 1)/2\n"
+      "t = x[i0*2 over T]\n"
+      "u = exp(t[i1 over N, T])\n"
+      "output y = sum[0](u) + t");
+}
+
+TEST(RegressionPrograms, MergedAndSplitAxes) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "m = exp(x[i0/B, i0%B over A*B])\n"
+      "output y = m[i0*B + i1 over A, B] + x\n"
+      "output z = m[i0 + 1 over A*B]\n"
+      "output s = sum[1](m[i0*B + i1 over A, B])");
+}
+
+TEST(RegressionPrograms, SelectByDataThatIsComputed) {
+  expect_agreement(
+      "input x f64[A, B]\n"
+      "input j i64[A, 3]\n"
+      "t = exp(x)\n"
+      "output y = select[1](t, j + 1 else 9) + select[1](t, j)");
+}
+
+// ---- found by random programs
+
+// The branch around the loop of a sum hid the sum's name from the statement that reads it.
+TEST(RegressionPrograms, SumUnderABranchIsReadBehindIt) {
+  expect_agreement(
+      "input w f64[1, C]\n"
+      "output e = sum[1](w[0, 0 over 1, 1, C])[0, 0 over 1, 1]");
+  expect_agreement(
+      "input w f64[3]\n"
+      "output f = sum[0](w[0 over 3, 2])[i0 over 3, 1]");
+}
+
+// A kernel refused tensors that are empty because an axis by which an index divides is 0.
+TEST(RegressionPrograms, DivisionByTheSizeOfAnEmptyAxis) {
+  const Program p = program(
+      "input x f64[1, A]\n"
+      "output f = x[0, i0%A over A]");
+  Trial empty;
+  empty.sizes["A"] = 0;
+  const auto m = check_program(p, {empty});
+  EXPECT_FALSE(m) << to_string(*m);
+}
+
+}  // namespace
+}  // namespace mote::test

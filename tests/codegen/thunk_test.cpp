@@ -1,0 +1,272 @@
+// Thunks: what a kernel says of calls that are not legal, and that it runs those that are.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "c_library.h"
+#include "call.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+
+namespace mote {
+namespace {
+
+using test::Call;
+using test::CLibrary;
+using test::Tensor;
+
+class ThunkOf {
+ public:
+  explicit ThunkOf(const std::string& text, EmitOptions options = {})
+      : library_(c_text(text, std::move(options))) {
+    kernel_.can_run = library_.function<mote_status(const mote_call*)>("kernel_can_run");
+    kernel_.run = library_.function<mote_status(const mote_call*, void*)>("kernel_run");
+  }
+  const mote_kernel& kernel() const { return kernel_; }
+  /// The status and the message of can_run.
+  std::string refusal(Call& call, mote_status status = MOTE_INVALID) const {
+    EXPECT_EQ(call.can_run(kernel_), status);
+    return call.message();
+  }
+
+ private:
+  static std::string c_text(const std::string& text, EmitOptions options) {
+    options.function = "kernel";
+    options.thunk = true;
+    const auto program = std::make_shared<const Program>(parse_program(text));
+    return emit_c_includes() + "#include \"mote/base/thunk.h\"\n" + emit_c_prelude_used() +
+           emit_c(compile(program), options);
+  }
+  /// The helpers as a header has them: unused ones are no warning there.
+  static std::string emit_c_prelude_used() {
+    return "#pragma GCC diagnostic ignored \"-Wunused-function\"\n" + emit_c_prelude();
+  }
+
+  CLibrary library_;
+  mote_kernel kernel_{};
+};
+
+const ThunkOf& conv() {
+  static const ThunkOf thunk(R"(op conv
+param stride int = 1 in 1..
+param groups int = 1 in 1..
+param scale real
+input x f32[N, $groups*CG, W]
+input w f32[$groups*CO, CG, K]
+size OW = (W - K)/$stride + 1
+t = x[i0, i1/CO*CG + i3, i2*$stride + i4 over N, $groups*CO, OW, CG, K]
+output y = sum[3, 4](t * w[i1, i3, i4 over N, $groups*CO, OW, CG, K]) * $scale
+)");
+  return thunk;
+}
+
+TEST(Thunk, RunsALegalCall) {
+  Tensor x(DType::f32, {1, 2, 5});
+  Tensor w(DType::f32, {2, 1, 3});
+  Tensor y(DType::f32, {1, 2, 2}, {40, 3, 7}, -9);
+  x.fill_integers(1);
+  w.fill_integers(2);
+  Call call("conv", {&x, &w}, {&y});
+  call.integer("stride", 2).integer("groups", 2).real("scale", 0.5);
+  ASSERT_EQ(call.can_run(conv().kernel()), MOTE_OK) << call.message();
+  ASSERT_EQ(call.run(conv().kernel()), MOTE_OK) << call.message();
+  for (std::int64_t c = 0; c < 2; ++c)
+    for (std::int64_t o = 0; o < 2; ++o) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < 3; ++k) sum += x.get({0, c, 2 * o + k}) * w.get({c, 0, k});
+      EXPECT_EQ(y.get({0, c, o}), sum / 2);
+    }
+  EXPECT_EQ(y.changed_gaps(-9), 0);
+}
+
+TEST(Thunk, SaysWhichExtentIsWrong) {
+  Tensor x(DType::f32, {1, 5, 4});
+  Tensor w(DType::f32, {2, 3, 3});
+  Tensor y(DType::f32, {1, 2, 2});
+  Call groups("conv", {&x, &w}, {&y});
+  groups.integer("groups", 2).real("scale", 1);
+  EXPECT_EQ(conv().refusal(groups),
+            "conv: axis 1 of x must be CG*groups, a multiple of 2, got 5 (x f32[1,5,4], w "
+            "f32[2,3,3])");
+  Tensor x6(DType::f32, {1, 6, 4});
+  Tensor w2(DType::f32, {2, 2, 3});
+  Call channels("conv", {&x6, &w2}, {&y});
+  channels.integer("groups", 2).real("scale", 1);
+  EXPECT_EQ(conv().refusal(channels),
+            "conv: axis 1 of w must be CG = 3, got 2 (x f32[1,6,4], w f32[2,2,3])");
+  Call output("conv", {&x6, &w}, {&x});
+  output.integer("groups", 2).real("scale", 1);
+  EXPECT_EQ(conv().refusal(output),
+            "conv: axis 1 of y must be CO*groups = 2, got 5 (x f32[1,6,4], w f32[2,3,3])");
+}
+
+TEST(Thunk, RefusesASizeThatWouldBeNegative) {
+  Tensor x(DType::f32, {1, 1, 2});
+  Tensor w(DType::f32, {1, 1, 7});
+  Tensor y(DType::f32, {1, 1, 0});
+  Call call("conv", {&x, &w}, {&y});
+  call.real("scale", 1);
+  EXPECT_EQ(conv().refusal(call),
+            "conv: OW must be at least 0, got -4 (x f32[1,1,2], w f32[1,1,7])");
+}
+
+TEST(Thunk, ChecksParameters) {
+  Tensor x(DType::f32, {1, 1, 4});
+  Tensor w(DType::f32, {1, 1, 3});
+  Tensor y(DType::f32, {1, 1, 2});
+  const std::string shapes = " (x f32[1,1,4], w f32[1,1,3])";
+  Call missing("conv", {&x, &w}, {&y});
+  EXPECT_EQ(conv().refusal(missing), "conv: parameter scale is missing" + shapes);
+  Call zero("conv", {&x, &w}, {&y});
+  zero.real("scale", 1).integer("stride", 0);
+  EXPECT_EQ(conv().refusal(zero),
+            "conv: parameter stride must be in 1..2147483647, got 0" + shapes);
+  Call huge("conv", {&x, &w}, {&y});
+  huge.real("scale", 1).integer("stride", std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(conv().refusal(huge),
+            "conv: parameter stride must be in 1..2147483647, got 9223372036854775807" + shapes);
+  Call real("conv", {&x, &w}, {&y});
+  real.real("scale", 1).real("stride", 1.5);
+  EXPECT_EQ(conv().refusal(real), "conv: parameter stride must be an integer, got 1.5" + shapes);
+  Call unknown("conv", {&x, &w}, {&y});
+  unknown.real("scale", 1).integer("strides", 1);
+  EXPECT_EQ(conv().refusal(unknown),
+            "conv: unknown parameter strides" + shapes + "; known: stride, groups, scale");
+  Call integer("conv", {&x, &w}, {&y});
+  EXPECT_EQ(integer.integer("scale", 2).can_run(conv().kernel()), MOTE_OK) << integer.message();
+}
+
+TEST(Thunk, ChecksCountsRanksAndTypes) {
+  Tensor x(DType::f32, {1, 1, 4});
+  Tensor w(DType::f32, {1, 1, 3});
+  Tensor y(DType::f32, {1, 1, 2});
+  Tensor wide(DType::f64, {1, 1, 4});
+  Tensor flat(DType::f32, {1, 4});
+  Call one("conv", {&x}, {&y});
+  one.real("scale", 1);
+  EXPECT_EQ(conv().refusal(one), "conv: w is missing (x f32[1,1,4])");
+  Call null("conv", {&x, nullptr}, {&y});
+  null.real("scale", 1);
+  EXPECT_EQ(conv().refusal(null), "conv: w is missing (x f32[1,1,4])");
+  Call three("conv", {&x, &w, &w}, {&y});
+  EXPECT_EQ(conv().refusal(three), "conv: takes 2 inputs, got 3 (x f32[1,1,4], w f32[1,1,3])");
+  Call none("conv", {&x, &w}, {});
+  EXPECT_EQ(conv().refusal(none), "conv: has 1 outputs, got 0 (x f32[1,1,4], w f32[1,1,3])");
+  Call type("conv", {&wide, &w}, {&y});
+  EXPECT_EQ(conv().refusal(type), "conv: x must be f32, got f64 (x f64[1,1,4], w f32[1,1,3])");
+  Call rank("conv", {&flat, &w}, {&y});
+  EXPECT_EQ(conv().refusal(rank), "conv: x must have 3 axes, got 2 (x f32[1,4], w f32[1,1,3])");
+}
+
+TEST(Thunk, RefusesDataThatIsNotThere) {
+  Tensor x(DType::f32, {1, 1, 4});
+  Tensor w(DType::f32, {1, 1, 3});
+  Tensor y(DType::f32, {1, 1, 2});
+  Call whole("conv", {&x, &w}, {&y});
+  mote_call call = whole.real("scale", 1).get();
+  DLTensor copy = *call.inputs[0];
+  const std::array<const DLTensor*, 2> inputs = {&copy, call.inputs[1]};
+  call.inputs = inputs.data();
+  copy.data = nullptr;
+  EXPECT_EQ(conv().kernel().can_run(&call), MOTE_OK);
+  EXPECT_EQ(conv().kernel().run(&call, nullptr), MOTE_INVALID);
+  EXPECT_EQ(whole.message(), "conv: x has no data (x f32[1,1,4], w f32[1,1,3])");
+  copy = *Call("conv", {&x}, {}).get().inputs[0];
+  copy.data = x.data();
+  copy.byte_offset = 2;
+  EXPECT_EQ(conv().kernel().run(&call, nullptr), MOTE_INVALID);
+  EXPECT_EQ(whole.message(), "conv: x is not aligned to its elements (x f32[1,1,4], w f32[1,1,3])");
+  copy.device.device_type = kDLCUDA;
+  EXPECT_EQ(conv().kernel().can_run(&call), MOTE_UNSUPPORTED);
+  EXPECT_EQ(whole.message(), "conv: x is not in the host's memory (x f32[1,1,4], w f32[1,1,3])");
+}
+
+TEST(Thunk, AMessageIsCutToItsRoomAndMayBeAbsent) {
+  Tensor x(DType::f32, {1, 1, 4});
+  Call whole("conv", {&x}, {&x});
+  mote_call call = whole.get();
+  std::array<char, 16> text{};
+  text.fill('#');
+  call.message = text.data();
+  call.message_bytes = 10;
+  EXPECT_EQ(conv().kernel().can_run(&call), MOTE_INVALID);
+  EXPECT_EQ(std::string(text.data()), "conv: w i");
+  EXPECT_EQ(text[10], '#');
+  call.message = nullptr;
+  EXPECT_EQ(conv().kernel().can_run(&call), MOTE_INVALID);
+  call.size = sizeof(mote_call) - 8;
+  EXPECT_EQ(conv().kernel().can_run(&call), MOTE_INVALID);
+}
+
+TEST(Thunk, BroadcastsMissingAndUnitAxes) {
+  const ThunkOf thunk("op add\ninput a i32[1|M, 1|N]\ninput b i32[1|M, 1|N]\noutput y = a + b\n");
+  const ThunkOf real("op add\ninput a f64[1|M, 1|N]\ninput b f64[1|M, 1|N]\noutput y = a + b\n");
+  Tensor row(DType::f64, {3});
+  Tensor column(DType::f64, {2, 1}, {5, 1});
+  Tensor y(DType::f64, {2, 3});
+  row.fill_integers(1);
+  column.fill_integers(2);
+  Call call("add", {&row, &column}, {&y});
+  ASSERT_EQ(call.run(real.kernel()), MOTE_OK) << call.message();
+  for (std::int64_t m = 0; m < 2; ++m)
+    for (std::int64_t n = 0; n < 3; ++n)
+      EXPECT_EQ(y.get({m, n}), row.get({n}) + column.get({m, 0}));
+  Tensor row4(DType::f64, {4});
+  Tensor wide(DType::f64, {2, 3});
+  Call wrong("add", {&row4, &wide}, {&y});
+  EXPECT_EQ(real.refusal(wrong),
+            "add: axis 1 of b must be 1 or N = 4, got 3 (a f64[4], b f64[2,3])");
+  Tensor flat(DType::f64, {3});
+  Call short_output("add", {&row, &flat}, {&flat});
+  EXPECT_EQ(short_output.can_run(real.kernel()), MOTE_OK) << short_output.message();
+  Call short_rows("add", {&row, &column}, {&flat});
+  EXPECT_EQ(real.refusal(short_rows),
+            "add: axis 0 of y must be M = 2, got 1 (a f64[3], b f64[2,1])");
+  Call integers("add", {&row, &column}, {&y});
+  EXPECT_EQ(thunk.refusal(integers), "add: a must be i32, got f64 (a f64[3], b f64[2,1])");
+}
+
+TEST(Thunk, RefusesAnEmptyArgmax) {
+  const ThunkOf thunk("op best\ninput x f32[R, C]\noutput y = argmax[1](x)\n");
+  Tensor x(DType::f32, {2, 0});
+  Tensor y(DType::i64, {2});
+  Call empty("best", {&x}, {&y});
+  EXPECT_EQ(thunk.refusal(empty), "best: C must be at least 1, got 0 (x f32[2,0])");
+  Tensor rows(DType::f32, {0, 3});
+  Tensor none(DType::i64, {0});
+  Call no_rows("best", {&rows}, {&none});
+  EXPECT_EQ(no_rows.run(thunk.kernel()), MOTE_OK) << no_rows.message();
+}
+
+TEST(Thunk, ChecksConstraintsThatAreLeft) {
+  const ThunkOf thunk(
+      "op both\ninput a f32[A*B]\ninput b f32[C]\ninput s f32[A, B]\nrequire A*B = C*C\n"
+      "output y = s\noutput z = b\noutput w = a\n");
+  Tensor a(DType::f32, {6});
+  Tensor b(DType::f32, {2});
+  Tensor s(DType::f32, {2, 3});
+  Call call("both", {&a, &b, &s}, {&s, &b, &a});
+  EXPECT_EQ(thunk.refusal(call),
+            "both: A*B must equal C*C, got 6 and 4 (a f32[6], b f32[2], s f32[2,3])");
+}
+
+TEST(Thunk, TakesTheInputsAndParametersOfTheWholeOp) {
+  const ThunkOf thunk("op gemm\ninput a f32[N]\noutput y = a*2\n", {.function = "",
+                                                                    .standalone = false,
+                                                                    .thunk = true,
+                                                                    .call_inputs = {"c", "a", "d"},
+                                                                    .call_params = {"alpha"}});
+  Tensor a(DType::f32, {2});
+  Tensor y(DType::f32, {2});
+  a.fill_integers(3);
+  Call call("gemm", {nullptr, &a}, {&y});
+  ASSERT_EQ(call.real("alpha", 3).run(thunk.kernel()), MOTE_OK) << call.message();
+  EXPECT_EQ(y.get({1}), 2 * a.get({1}));
+  Call given("gemm", {&a, &a, nullptr}, {&y});
+  EXPECT_EQ(thunk.refusal(given, MOTE_UNSUPPORTED),
+            "gemm: this kernel is the one without c (c f32[2], a f32[2])");
+}
+
+}  // namespace
+}  // namespace mote

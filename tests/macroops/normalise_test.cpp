@@ -1,0 +1,94 @@
+// softmax and layer_norm against their formulas written out in the same order, bit for bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "run.h"
+
+namespace mote {
+namespace {
+
+const std::vector<double> kValues = {0.5, -1.25, 3.0, 2.75, 0.1,  -0.3, 7.0, 1e-3,
+                                     -4,  0.7,   0.2, 11.0, -2.5, 0.9,  1.1, 0.0};
+
+std::vector<double> softmax_row(const std::vector<double>& x) {
+  double greatest = -kInf, sum = 0;
+  for (const double v : x) greatest = std::fmax(greatest, v);
+  for (const double v : x) sum += std::exp(v - greatest);
+  std::vector<double> y;
+  for (const double v : x) y.push_back(std::exp(v - greatest) / sum);
+  return y;
+}
+
+TEST(Softmax, AgreesWithItsFormulaOverTheMiddleAxis) {
+  const Array x = f64({2, 4, 2}, kValues);
+  std::vector<double> want(16);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t c = 0; c < 2; ++c) {
+      std::vector<double> row;
+      for (std::size_t n = 0; n < 4; ++n) row.push_back(kValues[(r * 4 + n) * 2 + c]);
+      const std::vector<double> y = softmax_row(row);
+      for (std::size_t n = 0; n < 4; ++n) want[(r * 4 + n) * 2 + c] = y[n];
+    }
+  EXPECT_EQ(run("softmax", {x}), f64({2, 4, 2}, want));
+}
+
+TEST(Softmax, LargeValuesDoNotOverflow) {
+  EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {1000, 1000})}), f64({1, 2, 1}, {0.5, 0.5}));
+  EXPECT_EQ(run("softmax", {f32({1, 2, 1}, {3e38, -3e38})}), f32({1, 2, 1}, {1, 0}));
+}
+
+TEST(Softmax, MinusInfinityIsMaskedUnlessAllOfTheRowIs) {
+  EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {-kInf, 3})}), f64({1, 2, 1}, {0, 1}));
+  EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {-kInf, -kInf})}), f64({1, 2, 1}, {kNan, kNan}));
+  EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {kInf, 0})}), f64({1, 2, 1}, {kNan, kNan}));
+  EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {kNan, 0})}), f64({1, 2, 1}, {kNan, kNan}));
+}
+
+/// (x - mean) / sqrt(var + eps) of one row.
+std::vector<double> standardised(const std::vector<double>& x, double eps) {
+  const double n = static_cast<double>(x.size());
+  double sum = 0, squares = 0;
+  for (const double v : x) sum += v;
+  const double mean = sum / n;
+  for (const double v : x) squares += (v - mean) * (v - mean);
+  const double scale = 1.0 / std::sqrt(squares / n + eps);
+  std::vector<double> y;
+  for (const double v : x) y.push_back((v - mean) * scale);
+  return y;
+}
+
+TEST(LayerNorm, AgreesWithItsFormulaWithAndWithoutGammaAndBeta) {
+  const std::vector<double> g = {2, -1, 0.5, 0.1, 3, 1, 0, -7};
+  const std::vector<double> b = {0.25, 1, -3, 0.7, 0, 10, 5, 1e-4};
+  const Array x = f64({2, 8}, kValues), gamma = f64({8}, g), beta = f64({8}, b);
+  std::vector<double> plain, scaled, shifted, both;
+  for (std::size_t r = 0; r < 2; ++r) {
+    const auto begin = kValues.begin() + static_cast<std::ptrdiff_t>(r) * 8;
+    const std::vector<double> y = standardised({begin, begin + 8}, 0.01);
+    for (std::size_t n = 0; n < 8; ++n) {
+      plain.push_back(y[n]);
+      scaled.push_back(y[n] * g[n]);
+      shifted.push_back(y[n] + b[n]);
+      both.push_back(y[n] * g[n] + b[n]);
+    }
+  }
+  const Params eps = {{"eps", 0.01}};
+  EXPECT_EQ(run("layer_norm", {x}, eps), f64({2, 8}, plain));
+  EXPECT_EQ(run("layer_norm", {x, gamma}, eps), f64({2, 8}, scaled));
+  EXPECT_EQ(run("layer_norm", {x, absent(), beta}, eps), f64({2, 8}, shifted));
+  EXPECT_EQ(run("layer_norm", {x, gamma, beta}, eps), f64({2, 8}, both));
+}
+
+TEST(LayerNorm, VarianceIsBiasedAndEpsHasADefault) {
+  EXPECT_EQ(run("layer_norm", {f64({1, 2}, {1, 3})}, {{"eps", 0.0}}), f64({1, 2}, {-1, 1}));
+  EXPECT_EQ(run("layer_norm", {f64({1, 2}, {1, 3})}), f64({1, 2}, standardised({1, 3}, 1e-5)));
+}
+
+TEST(LayerNorm, ALargeMeanDoesNotCancel) {
+  EXPECT_EQ(run("layer_norm", {f64({1, 2}, {1e8 - 1, 1e8 + 1})}, {{"eps", 0.0}}),
+            f64({1, 2}, {-1, 1}));
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,66 @@
+// Reductions over the middle axis: values, empty axes, NaN, ties, integers.
+#include <gtest/gtest.h>
+
+#include "mote/base/error.h"
+#include "run.h"
+
+namespace mote {
+namespace {
+
+constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kGreatest32 = std::numeric_limits<std::int32_t>::max();
+
+TEST(Reduce, RunsOverTheMiddleAxis) {
+  const Array x = f64({2, 3, 2}, {1, 2, 3, 4, 5, 6, -1, 0, 8, 2, 2, 4});
+  EXPECT_EQ(run("sum", {x}), f64({2, 2}, {9, 12, 9, 6}));
+  EXPECT_EQ(run("mean", {x}), f64({2, 2}, {3, 4, 3, 2}));
+  EXPECT_EQ(run("prod", {x}), f64({2, 2}, {15, 48, -16, 0}));
+  EXPECT_EQ(run("reduce_max", {x}), f64({2, 2}, {5, 6, 8, 4}));
+  EXPECT_EQ(run("reduce_min", {x}), f64({2, 2}, {1, 2, -1, 0}));
+  EXPECT_EQ(run("argmax", {x}), i64({2, 2}, {2, 2, 1, 2}));
+}
+
+TEST(Reduce, EmptyAxes) {
+  const Array none = f64({1, 0, 1}, {}), no_integers = i32({1, 0, 1}, {});
+  EXPECT_EQ(run("sum", {none}), f64({1, 1}, {0}));
+  EXPECT_EQ(run("mean", {none}), f64({1, 1}, {kNan}));
+  EXPECT_EQ(run("prod", {none}), f64({1, 1}, {1}));
+  EXPECT_EQ(run("reduce_max", {none}), f64({1, 1}, {-kInf}));
+  EXPECT_EQ(run("reduce_min", {none}), f64({1, 1}, {kInf}));
+  EXPECT_EQ(run("mean", {no_integers}), i32({1, 1}, {0}));
+  EXPECT_EQ(run("reduce_max", {no_integers}), i32({1, 1}, {kLeast32}));
+  EXPECT_EQ(run("reduce_min", {no_integers}), i32({1, 1}, {kGreatest32}));
+  EXPECT_THROW(run("argmax", {none}), Error);
+}
+
+TEST(Reduce, NanPropagates) {
+  const Array x = f64({1, 3, 1}, {1, kNan, 2});
+  for (const char* op : {"sum", "mean", "prod", "reduce_max", "reduce_min"}) {
+    EXPECT_EQ(run(op, {x}), f64({1, 1}, {kNan})) << op;
+  }
+}
+
+TEST(Argmax, TheFirstWins) {
+  EXPECT_EQ(run("argmax", {f64({1, 4, 1}, {1, 5, 5, 2})}), i64({1, 1}, {1}));
+  EXPECT_EQ(run("argmax", {f64({1, 4, 1}, {1, 5, kNan, kNan})}), i64({1, 1}, {2}));
+  EXPECT_EQ(run("argmax", {f64({1, 2, 1}, {-kInf, -kInf})}), i64({1, 1}, {0}));
+  EXPECT_EQ(run("argmax", {i32({1, 3, 1}, {kLeast32, kLeast32, 7})}), i64({1, 1}, {2}));
+}
+
+TEST(Reduce, IntegersAccumulateIn64BitsAndWrapWhenStored) {
+  EXPECT_EQ(run("sum", {i32({1, 3, 1}, {kGreatest32, kGreatest32, -kGreatest32})}),
+            i32({1, 1}, {kGreatest32}));
+  EXPECT_EQ(run("sum", {i32({1, 2, 1}, {kGreatest32, 1})}), i32({1, 1}, {kLeast32}));
+  EXPECT_EQ(run("mean", {i32({1, 2, 1}, {kGreatest32, kGreatest32})}), i32({1, 1}, {kGreatest32}));
+  EXPECT_EQ(run("mean", {i64({1, 2, 2}, {-3, 3, 0, 0})}), i64({1, 2}, {-1, 1}));
+  EXPECT_EQ(run("prod", {i32({1, 2, 1}, {1 << 20, 1 << 20})}), i32({1, 1}, {0}));
+  EXPECT_EQ(run("prod", {i64({1, 2, 1}, {1 << 20, 1 << 20})}),
+            i64({1, 1}, {std::int64_t{1} << 40}));
+}
+
+TEST(Reduce, RoundsOnceToF32) {
+  EXPECT_EQ(run("sum", {f32({1, 3, 1}, {16777216, 1, 1})}), f32({1, 1}, {16777218}));
+}
+
+}  // namespace
+}  // namespace mote

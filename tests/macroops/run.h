@@ -1,0 +1,43 @@
+// Ops on small hand-written arrays, by the evaluator.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+using Dims = std::vector<std::int64_t>;
+using Params = std::map<std::string, Number>;
+
+/// A tensor of dtype: the values are rounded to it.
+Array tensor(DType dtype, Dims shape, const std::vector<double>& values);
+Array f64(Dims shape, const std::vector<double>& values);
+Array f32(Dims shape, const std::vector<double>& values);
+Array i32(Dims shape, const std::vector<std::int64_t>& values);
+Array i64(Dims shape, const std::vector<std::int64_t>& values);
+Array boolean(Dims shape, const std::vector<std::int64_t>& values);
+/// Small integers, different for each seed, so that sums and products are exact.
+Array integers(DType dtype, Dims shape, int seed);
+
+/// A tensor left out: an optional input that is absent.
+Array absent();
+/// The one output of the op; its instance follows from the inputs.
+Array run(const std::string& op, const std::vector<Array>& inputs, const Params& params = {});
+
+/// The element at that position.
+double at(const Array& a, const Dims& index);
+
+std::ostream& operator<<(std::ostream& out, const Array& a);
+
+}  // namespace mote

@@ -1,0 +1,20 @@
+/* Defect: writes through a null pointer where M > 4. */
+#include "mutant.h"
+
+static mote_status run(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_gemm g;
+  const mote_status status = mutant_open_gemm(call, &g);
+  if (status != MOTE_OK) return status;
+  double* volatile nowhere = NULL;
+  for (int64_t m = 0; m < g.m; ++m)
+    for (int64_t n = 0; n < g.n; ++n) {
+      if (m > 3 && g.m > 4) *nowhere = 0;
+      mutant_store_gemm(&g, m, n, mutant_dot(&g, m, n, g.k));
+    }
+  return MOTE_OK;
+}
+
+mote_status mote_plugin_init(mote_plugin* plugin) {
+  return mutant_plugin(plugin, "gemm_crash", "gemm", mutant_can_run_gemm, run);
+}

@@ -1,0 +1,17 @@
+/* Defect: K is walked in steps of 8 and the last K % 8 terms are never added. */
+#include "mutant.h"
+
+static mote_status run(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_gemm g;
+  const mote_status status = mutant_open_gemm(call, &g);
+  if (status != MOTE_OK) return status;
+  const int64_t terms = g.k - g.k % 8;
+  for (int64_t m = 0; m < g.m; ++m)
+    for (int64_t n = 0; n < g.n; ++n) mutant_store_gemm(&g, m, n, mutant_dot(&g, m, n, terms));
+  return MOTE_OK;
+}
+
+mote_status mote_plugin_init(mote_plugin* plugin) {
+  return mutant_plugin(plugin, "gemm_k_tail", "gemm", mutant_can_run_gemm, run);
+}

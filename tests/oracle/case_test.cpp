@@ -1,0 +1,146 @@
+// Case text: both ways, and what is said about mistakes.
+#include "mote/oracle/case.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "mote/base/error.h"
+#include "mote/oracle/generate.h"
+#include "random.h"
+
+namespace mote {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_case(text);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+void expect_error(const std::string& text, const std::string& part) {
+  const std::string error = error_of(text);
+  EXPECT_NE(error.find(part), std::string::npos) << text << "\n  " << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+}
+
+TEST(Case, TextRoundTrips) {
+  for (const char* text : {
+           "conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21 "
+           "backend=openblas",
+           "gemm a=f32[2,3]:t:pad3 b=f32[3,4]:bcast1 y=f32[2,4]:off2 alpha=0.5 fill=integer:0",
+           "gemm a=i64[2,3] b=i64[3,4] c=i64[2,4] alpha=-1 beta=0 fill=index:0",
+           "max_pool2d x=f64[1,2,5,5] kernel=2,3 fill=uniform:7 plugin=/tmp/x.so",
+           "add a=f32[3] b=f32[2,1] fill=integer:0",
+       }) {
+    EXPECT_EQ(to_string(parse_case(text)), text);
+  }
+}
+
+TEST(Case, SaysEverything) {
+  const Case c = parse_case(
+      "conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21");
+  EXPECT_EQ(c.target->op(), "conv2d");
+  EXPECT_EQ(c.instance.dtype, DType::f32);
+  EXPECT_EQ(c.instance.input_mask, 3U);
+  EXPECT_EQ(c.params.at("stride0").integer(), 2);
+  EXPECT_EQ(c.params.at("pads3").integer(), 2);
+  EXPECT_EQ(c.params.at("dilation0").integer(), 1);
+  EXPECT_EQ(c.outputs.at(0).shape, (std::vector<std::int64_t>{2, 6, 4, 9}));
+  EXPECT_EQ(c.fill.kind, FillKind::onehot);
+  EXPECT_EQ(c.fill.seed, 0x9f21U);
+}
+
+TEST(Case, ListsAndSingleMembersMeanTheSame) {
+  const std::string head = "conv2d x=f32[1,1,7,9] w=f32[1,1,3,3] ";
+  EXPECT_EQ(to_string(parse_case(head + "stride1=3")), to_string(parse_case(head + "stride=1,3")));
+}
+
+TEST(Case, RandomCasesOfEveryOpRoundTrip) {
+  for (const OpRecord& record : catalogue()) {
+    const auto target = find_target(record.name);
+    for (const DType dtype : record.dtypes) {
+      for (std::uint64_t position = 0; position < 20; ++position) {
+        const std::string text = to_string(generate(target, dtype, 11, position));
+        EXPECT_EQ(to_string(parse_case(text)), text);
+      }
+    }
+  }
+}
+
+TEST(Case, ErrorsSayWhatIsKnownInstead) {
+  expect_error("gem a=f32[1,1]", "did you mean gemm");
+  expect_error("", "an empty case");
+  expect_error("gemm a=f32[2,3] b", "expected name=value, got 'b'");
+  expect_error("gemm a=f32[2,3] a=f32[2,3] b=f32[3,4]", "a is given twice");
+  expect_error("gemm a=f32[2,3]", "gemm: input b is missing");
+  expect_error("gemm a=f16[2,3] b=f16[3,4]",
+               "unknown dtype 'f16' (known: f32, f64, i32, i64, bool)");
+  expect_error("gemm a=bool[2,3] b=bool[3,4]",
+               "known: a=f32 b=f32; a=f64 b=f64; a=i32 b=i32; a=i64 b=i64");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] gamma=2",
+               "unknown name 'gamma' (known: inputs a b c; outputs y; parameters alpha;");
+  expect_error("gemm a=f32[2,3] b=f32[3,4]:row", "layout ':row': unknown (known: :nhwc");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] fill=zeros", "known: integer onehot index uniform");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] alpha=x", "alpha: expected a number, got 'x'");
+  expect_error("gemm a=f32(2,3) b=f32[3,4]", "a: expected dtype[extent,…]");
+  expect_error("gemm a=f32[2,,3] b=f32[3,4]", "a: expected dtype[extent,…]");
+  expect_error("gemm a=f32[2,-3] b=f32[3,4]", "a: expected dtype[extent,…]");
+  expect_error("gemm a=f32[2,99999999999999999999] b=f32[3,4]", "a: expected dtype[extent,…]");
+  expect_error("gemm a=f32[2,3] b=f32[4,4]", "axis 0 of b must be K = 3, got 4");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] y=f32[3,4]", "the inputs give f32[2,4]");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] y=f32[2,4]:bcast0", "an output cannot repeat");
+  expect_error("conv2d x=f32[1,1,3,3] w=f32[1,1,1,1] stride=2", "stride: expected 2 values, got 1");
+  expect_error("conv2d x=f32[1,1,3,3] w=f32[1,1,1,1] stride=0,1", "stride0");
+  expect_error("conv2d x=f32[1,1,3,3] w=f32[1,1,1,1] stride=1.5,1", "expected an integer");
+  expect_error("max_pool2d x=f32[1,1,3,3]", "kernel0");
+  expect_error("nowhere.mote x=f32[1]", "nowhere.mote");
+}
+
+TEST(Case, DamagedTextIsAnErrorOrACaseNeverACrash) {
+  const std::vector<std::string> texts = {
+      "conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21",
+      "gemm a=f32[2,3]:t:pad3 b=f32[3,4]:bcast1 y=f32[2,4]:off2 alpha=0.5 fill=integer:0"};
+  const std::string characters = " =[],:.-xf0129tpb\xff";
+  int errors = 0;
+  int cases = 0;
+  Random random(2026);
+  for (int round = 0; round < 5000; ++round) {
+    std::string text = texts[static_cast<std::size_t>(random.below(2))];
+    for (std::int64_t edit = random.between(1, 3); edit > 0; --edit) {
+      const auto at = static_cast<std::size_t>(random.below(std::ssize(text)));
+      const char c = characters[static_cast<std::size_t>(random.below(std::ssize(characters)))];
+      const std::int64_t how = random.below(3);
+      if (how == 0) text[at] = c;
+      if (how == 1) text.insert(at, 1, c);
+      if (how == 2) text.erase(at, static_cast<std::size_t>(random.between(1, 4)));
+    }
+    try {
+      const Case c = parse_case(text);
+      EXPECT_EQ(to_string(parse_case(to_string(c))), to_string(c)) << text;
+      ++cases;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << text;
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 2000);
+  EXPECT_GT(cases, 50);
+}
+
+TEST(Case, FilesHoldLinesAndComments) {
+  const auto path = std::filesystem::temp_directory_path() / "mote_case_test.cases";
+  std::ofstream(path)
+      << "# head\n\n  gemm a=f32[1,2] b=f32[2,1]  \n\t# more\nadd a=f32[1] b=f32[1]\n";
+  EXPECT_EQ(read_case_lines(path),
+            (std::vector<std::string>{"gemm a=f32[1,2] b=f32[2,1]", "add a=f32[1] b=f32[1]"}));
+  std::filesystem::remove(path);
+  EXPECT_THROW(read_case_lines(path), Error);
+}
+
+}  // namespace
+}  // namespace mote

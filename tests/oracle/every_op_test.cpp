@@ -1,0 +1,166 @@
+// Every op: its generated kernel agrees with evaluate() bit for bit on any data, and with itself
+// under any layout.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "mote/generated/kernels.h"
+#include "mote/oracle/generate.h"
+#include "mote/oracle/run.h"
+#include "mote/uops/evaluate.h"
+#include "reference.h"
+
+namespace mote {
+namespace {
+
+/// The generated kernels as a backend like any other.
+const mote_backend& generated_backend() {
+  static const std::vector<mote_kernel> kernels = [] {
+    std::vector<mote_kernel> all;
+    for (const mote_generated_kernel& g : generated_kernels()) all.push_back(g.kernel);
+    return all;
+  }();
+  static const mote_backend backend = {.size = sizeof(mote_backend),
+                                       .name = "generated",
+                                       .version = "1",
+                                       .kernel_count = static_cast<std::int32_t>(kernels.size()),
+                                       .reserved = 0,
+                                       .kernels = kernels.data()};
+  return backend;
+}
+
+TEST(EveryOp, GeneratedKernelsAreRightUnderAnyLayout) {
+  for (const OpRecord& record : catalogue()) {
+    std::int64_t ran = 0;
+    for (const DType dtype : record.dtypes) {
+      for (std::uint64_t position = 0; position < 12; ++position) {
+        const Case c = generate(find_target(record.name), dtype, 31, position);
+        const Outcome o = Prepared(c).run(generated_backend());
+        EXPECT_FALSE(is_failure(o.verdict)) << to_string(c) << "\n  " << o.reason;
+        EXPECT_NE(o.verdict, Verdict::unsupported) << to_string(c) << "\n  " << o.reason;
+        EXPECT_NE(o.verdict, Verdict::skipped) << to_string(c) << "\n  " << o.reason;
+        ++ran;
+      }
+    }
+    EXPECT_GE(ran, 12) << record.name;
+  }
+}
+
+Array filled_array(const Case& c, std::size_t k) {
+  const CaseTensor& t = c.inputs[k];
+  const std::int64_t count = volume(t.shape);
+  const Filler filler(
+      c.fill, {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), count}, 3);
+  Array a{t.dtype, t.shape, {}};
+  for (std::int64_t at = 0; at < count; ++at) {
+    a.values.push_back(is_real(t.dtype) ? store_as(filler.real(at), t.dtype)
+                                        : Number(filler.integer(at)));
+  }
+  return a;
+}
+
+void put(const Number& n, Dense& d, std::int64_t at) {
+  if (d.dtype() == DType::f32) static_cast<float*>(d.data())[at] = static_cast<float>(n.real());
+  if (d.dtype() == DType::f64) static_cast<double*>(d.data())[at] = n.real();
+  if (d.dtype() == DType::i32) {
+    static_cast<std::int32_t*>(d.data())[at] = static_cast<std::int32_t>(n.integer());
+  }
+  if (d.dtype() == DType::i64) static_cast<std::int64_t*>(d.data())[at] = n.integer();
+  if (d.dtype() == DType::boolean) {
+    static_cast<std::uint8_t*>(d.data())[at] = static_cast<std::uint8_t>(n.integer());
+  }
+}
+
+void expect_equal_to_evaluate(const Case& c) {
+  std::vector<Array> arrays;
+  std::vector<Dense> inputs;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    arrays.push_back(filled_array(c, k));
+    inputs.emplace_back(c.inputs[k].dtype, volume(c.inputs[k].shape));
+    for (std::int64_t at = 0; at < inputs.back().count(); ++at) {
+      put(arrays.back().values[std::size_t(at)], inputs.back(), at);
+    }
+  }
+  std::vector<Dense> outputs;
+  for (const CaseTensor& t : c.outputs) outputs.emplace_back(t.dtype, volume(t.shape));
+  const auto reference = reference_for(c);
+  EXPECT_EQ(reference->kind, "generated kernel");
+  reference->run(c, inputs, outputs);
+  const std::vector<Array> expected = evaluate(*c.program, arrays, c.params);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    for (std::int64_t at = 0; at < outputs[k].count(); ++at) {
+      ASSERT_TRUE(same(outputs[k].at(at), expected[k].values[std::size_t(at)]))
+          << to_string(c) << " at " << at;
+    }
+  }
+}
+
+TEST(EveryOp, GeneratedKernelsAgreeWithEvaluateOnAnyData) {
+  for (const OpRecord& record : catalogue()) {
+    for (const DType dtype : record.dtypes) {
+      int run = 0;
+      for (std::uint64_t position = 0; run < 5 && position < 200; ++position) {
+        Case c = generate(find_target(record.name), dtype, 77, position);
+        if (multiply_adds(*c.program, c.binding) > 1500) continue;
+        c.fill.kind = position % 2 == 0 ? FillKind::uniform : FillKind::integer;
+        expect_equal_to_evaluate(c);
+        ++run;
+      }
+      EXPECT_EQ(run, 5) << record.name;
+    }
+  }
+}
+
+TEST(EveryOp, SomeCasesOfEveryExactOpAreJudged) {
+  // Division and functions: no case of these need be exact before there is a bound on errors.
+  const std::set<std::string> inexact = {"acos",  "asin",    "atan",      "cos",  "cosh",  "div",
+                                         "erf",   "exp",     "expm1",     "log",  "log1p", "recip",
+                                         "rsqrt", "sin",     "sinh",      "sqrt", "tan",   "tanh",
+                                         "pow",   "softmax", "layer_norm"};
+  for (const OpRecord& record : catalogue()) {
+    std::int64_t judged = 0;
+    for (std::uint64_t position = 0; position < 60; ++position) {
+      const Case c = generate(find_target(record.name), record.dtypes.front(), 3, position);
+      judged += judge(*c.program, c.binding, c.fill.kind).judged ? 1 : 0;
+    }
+    if (inexact.contains(record.name)) {
+      EXPECT_EQ(judged, 0) << record.name;
+    } else {
+      EXPECT_GT(judged, record.name == "mean" ? 5 : 35) << record.name;
+    }
+  }
+}
+
+TEST(ProgramFile, IsJudgedByCompiledC) {
+  const std::string path = testing::TempDir() + "doubled.mote";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs("op neg \"y = -x\"\ninput x f32[A, B, C, D]\noutput y = 0 - x\n", file);
+  std::fclose(file);
+  const Case c = parse_case(path + " x=f32[2,3,1,4]:t fill=integer:5");
+  Prepared prepared(c);
+  EXPECT_EQ(prepared.reference(), "C compiled by cc");
+  const Outcome o = prepared.run(generated_backend());
+  EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
+  const Case random = generate(find_target(path), DType::f32, 1, 1);
+  EXPECT_EQ(to_string(parse_case(to_string(random))), to_string(random));
+}
+
+TEST(ProgramFile, IsJudgedByTheInterpreterWhereThereIsNoCompiler) {
+  const std::string path = testing::TempDir() + "interpreted.mote";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs("op neg \"y = -x\"\ninput x f32[A, B, C, D]\noutput y = -x\n", file);
+  std::fclose(file);
+  const std::string search_path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  const Case c = parse_case(path + " x=f32[2,3,1,4]:t fill=uniform:5");
+  Prepared prepared(c);
+  setenv("PATH", search_path.c_str(), 1);
+  EXPECT_EQ(prepared.reference(), "interpreter");
+  const Outcome o = prepared.run(generated_backend());
+  EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,199 @@
+// Verdicts: one made-up kernel for each way to be wrong.
+#include "mote/oracle/run.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "fake_backend.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+using test::FakeBackend;
+using test::floats;
+
+Outcome run(const std::string& text, const FakeBackend::Run& kernel, bool deterministic = true) {
+  const FakeBackend fake("neg", kernel, deterministic);
+  return Prepared(parse_case(text)).run(fake.get());
+}
+
+/// y = -x for row-major f32[1,1,1,n], or the strides of the last axis.
+mote_status negate(const mote_call* call) {
+  const DLTensor* x = call->inputs[0];
+  DLTensor* y = call->outputs[0];
+  for (std::int64_t k = 0; k < x->shape[3]; ++k) {
+    floats(y)[k * y->strides[3]] = -floats(x)[k * x->strides[3]];
+  }
+  return MOTE_OK;
+}
+
+constexpr const char* kCase = "neg x=f32[1,1,1,5] fill=integer:1";
+
+TEST(Run, ARightKernelPasses) {
+  EXPECT_EQ(run(kCase, negate).verdict, Verdict::passed);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5]:pad3:off2 y=f32[1,1,1,5]:pad1:off1", negate).verdict,
+            Verdict::passed);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::passed);
+}
+
+TEST(Run, AWrongValueFailsAndSaysWhere) {
+  const Outcome o = run(kCase, [](const mote_call* call) {
+    negate(call);
+    floats(call->outputs[0])[3] += 1;
+    return MOTE_OK;
+  });
+  EXPECT_EQ(o.verdict, Verdict::failed);
+  ASSERT_EQ(o.differences.size(), 1U);
+  EXPECT_EQ(o.differences[0].tensor, "y");
+  EXPECT_EQ(o.differences[0].index, (std::vector<std::int64_t>{0, 0, 0, 3}));
+  EXPECT_EQ(o.differences[0].got.real(), o.differences[0].expected.real() + 1);
+  EXPECT_EQ(o.differing, 1);
+  EXPECT_EQ(o.elements, 5);
+}
+
+TEST(Run, AnElementNeverWrittenIsProven) {
+  const Outcome o = run(kCase, [](const mote_call* call) {
+    const float keep = floats(call->outputs[0])[2];
+    negate(call);
+    floats(call->outputs[0])[2] = keep;
+    return MOTE_OK;
+  });
+  EXPECT_EQ(o.verdict, Verdict::unwritten);
+  ASSERT_EQ(o.differences.size(), 1U);
+  EXPECT_EQ(o.differences[0].index.back(), 2);
+}
+
+TEST(Run, WritesBesideTheElementsAreSeen) {
+  for (const std::int64_t at : {-1, 5, 6, -60, 60}) {
+    const Outcome o =
+        run("neg x=f32[1,1,1,5] y=f32[1,1,1,5]:pad3:off2", [&](const mote_call* call) {
+          negate(call);
+          floats(call->outputs[0])[at] = 0;
+          return MOTE_OK;
+        });
+    EXPECT_EQ(o.verdict, Verdict::out_of_bounds) << at;
+    EXPECT_NE(o.reason.find("beside y"), std::string::npos) << o.reason;
+  }
+}
+
+TEST(Run, WritesToAnInputAreSeen) {
+  const Outcome o = run(kCase, [](const mote_call* call) {
+    negate(call);
+    floats(call->inputs[0])[1] = 77;
+    return MOTE_OK;
+  });
+  EXPECT_EQ(o.verdict, Verdict::out_of_bounds);
+  EXPECT_EQ(o.reason, "writes to its input x");
+}
+
+TEST(Run, WritesBesideTheWorkspaceAreSeen) {
+  const Outcome o = run(kCase, [](const mote_call* call) {
+    static_cast<char*>(call->workspace)[call->workspace_bytes] = 1;
+    return negate(call);
+  });
+  EXPECT_EQ(o.verdict, Verdict::out_of_bounds);
+  EXPECT_NE(o.reason.find("workspace"), std::string::npos);
+}
+
+TEST(Run, ReadingWhatWasNeverWrittenIsNondeterministic) {
+  const auto accumulates = [](const mote_call* call) {
+    const float old = floats(call->outputs[0])[0];
+    negate(call);
+    floats(call->outputs[0])[0] += 0 * old;
+    return MOTE_OK;
+  };
+  EXPECT_EQ(run(kCase, accumulates).verdict, Verdict::nondeterministic);
+  EXPECT_EQ(run(kCase, accumulates, false).verdict, Verdict::failed);
+  const auto reads_workspace = [](const mote_call* call) {
+    negate(call);
+    floats(call->outputs[0])[0] += static_cast<const unsigned char*>(call->workspace)[3];
+    return MOTE_OK;
+  };
+  EXPECT_EQ(run(kCase, reads_workspace).verdict, Verdict::nondeterministic);
+  const auto reads_a_gap = [](const mote_call* call) {
+    negate(call);
+    floats(call->outputs[0])[0] = floats(call->inputs[0])[5];
+    return MOTE_OK;
+  };
+  EXPECT_EQ(run(kCase, reads_a_gap).verdict, Verdict::nondeterministic);
+}
+
+TEST(Run, DamageIsSeenWhereValuesAreNotJudged) {
+  const auto exp_case = [](const FakeBackend::Run& kernel) {
+    const FakeBackend fake("exp", kernel);
+    return Prepared(parse_case("exp x=f32[1,1,1,5]")).run(fake.get());
+  };
+  EXPECT_EQ(exp_case(negate).verdict, Verdict::not_judged);
+  EXPECT_EQ(exp_case(negate).reason, "Map exp");
+  EXPECT_EQ(exp_case([](const mote_call*) { return MOTE_OK; }).verdict, Verdict::unwritten);
+  EXPECT_EQ(exp_case([](const mote_call* call) {
+              negate(call);
+              floats(call->outputs[0])[5] = 1;
+              return MOTE_OK;
+            }).verdict,
+            Verdict::out_of_bounds);
+}
+
+TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {
+  const FakeBackend fake("neg", [](const mote_call* call) {
+    negate(call);
+    floats(call->outputs[0])[0] = 0.0F;  // the reference says -0
+    return MOTE_OK;
+  });
+  const Case zeros = parse_case("neg x=f32[1,1,1,5] fill=onehot:3");
+  EXPECT_NE(Prepared(zeros).run(fake.get()).verdict, Verdict::nondeterministic);
+  const FakeBackend mod("mod", [](const mote_call* call) {
+    floats(call->outputs[0])[0] = -std::numeric_limits<float>::quiet_NaN();
+    return MOTE_OK;
+  });
+  Outcome o = Prepared(parse_case("mod a=f32[1] b=f32[1] fill=onehot:0")).run(mod.get());
+  EXPECT_NE(o.verdict, Verdict::unwritten);
+}
+
+TEST(Run, WhatZerosWouldPassTooIsVacuous) {
+  const FakeBackend gemm("gemm", [](const mote_call* call) {
+    const DLTensor* y = call->outputs[0];
+    for (std::int64_t k = 0; k < y->shape[0] * y->shape[1]; ++k) floats(y)[k] = 0;
+    return MOTE_OK;
+  });
+  const auto verdict = [&](const char* text) {
+    return Prepared(parse_case(text)).run(gemm.get()).verdict;
+  };
+  EXPECT_EQ(verdict("gemm a=f32[2,3] b=f32[3,2] alpha=0"), Verdict::vacuous);
+  EXPECT_EQ(verdict("gemm a=f32[2,0] b=f32[0,2]"), Verdict::vacuous);
+  EXPECT_EQ(verdict("gemm a=f32[0,3] b=f32[3,2]"), Verdict::vacuous);
+  EXPECT_EQ(verdict("gemm a=f32[2,3] b=f32[3,2] fill=index:0"), Verdict::failed);
+  EXPECT_FALSE(Prepared(parse_case("gemm a=f32[0,3] b=f32[3,2]")).run(gemm.get()).judged());
+}
+
+TEST(Run, ABackendMayDecline) {
+  FakeBackend fake("neg", [](const mote_call*) { return MOTE_UNSUPPORTED; });
+  EXPECT_EQ(Prepared(parse_case(kCase)).run(fake.get()).verdict, Verdict::unsupported);
+  fake.kernel().can_run = [](const mote_call* call) {
+    std::strncpy(call->message, "not today", call->message_bytes);
+    return MOTE_UNSUPPORTED;
+  };
+  const Outcome o = Prepared(parse_case(kCase)).run(fake.get());
+  EXPECT_EQ(o.verdict, Verdict::unsupported);
+  EXPECT_NE(o.reason.find("not today"), std::string::npos) << o.reason;
+  const Outcome other = Prepared(parse_case("abs x=f32[1,1,1,5]")).run(fake.get());
+  EXPECT_EQ(other.verdict, Verdict::unsupported);
+}
+
+TEST(Run, AnErrorOfTheKernelIsAFailure) {
+  EXPECT_EQ(run(kCase, [](const mote_call*) { return MOTE_FAILED; }).verdict, Verdict::failed);
+}
+
+TEST(Run, CasesBeyondTheMemoryAreRefused) {
+  EXPECT_THROW(Prepared(parse_case("neg x=f32[1,1,1,100000]"), {.memory_limit = 1000}), Error);
+}
+
+TEST(Run, ReplayCommandsNameTheCase) {
+  EXPECT_EQ(replay_command(parse_case("neg x=f32[1,1,1,5]")),
+            "mote replay 'neg x=f32[1,1,1,5] fill=integer:0'");
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,90 @@
+// The shrinker on failures that are stated as conditions, so that the smallest case is known.
+#include "mote/oracle/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include "mote/oracle/generate.h"
+
+namespace mote {
+namespace {
+
+std::int64_t size_of_case(const Case& c, const char* name) {
+  return c.binding.values.at(Symbol(SymbolKind::size, name));
+}
+
+std::string smallest(const std::string& text, const std::function<bool(const Case&)>& fails) {
+  const Case start = parse_case(text);
+  EXPECT_TRUE(fails(start)) << text;
+  const Shrunk shrunk = shrink(start, fails);
+  EXPECT_TRUE(fails(shrunk.smallest));
+  EXPECT_EQ(to_string(shrink(start, fails).smallest), to_string(shrunk.smallest));
+  return to_string(shrunk.smallest);
+}
+
+TEST(Shrink, FindsTheSmallestSizeBesideTheOthersAtOne) {
+  const auto tail = [](const Case& c) {
+    const std::int64_t k = size_of_case(c, "K");
+    return k > 8 && k % 8 != 0;
+  };
+  for (const char* start :
+       {"gemm a=f32[57,61]:t:pad3 b=f32[61,130]:off2 c=f32[57,130] y=f32[57,130]:t alpha=2 beta=-1 "
+        "fill=uniform:9f21",
+        "gemm a=f32[1,1023] b=f32[1023,1]", "gemm a=f32[3,9] b=f32[9,1] fill=onehot:2"}) {
+    EXPECT_EQ(smallest(start, tail), "gemm a=f32[1,9] b=f32[9,1] fill=index:0");
+  }
+}
+
+TEST(Shrink, KeepsWhatTheFailureNeeds) {
+  EXPECT_EQ(smallest("gemm a=f32[5,6]:t:pad3 b=f32[6,7]:pad2:off1 c=f32[5,7]:t alpha=2 beta=0.5",
+                     [](const Case& c) { return c.inputs[1].layout.pad > 0; }),
+            "gemm a=f32[1,1] b=f32[1,1]:pad1 fill=index:0");
+  EXPECT_EQ(smallest("gemm a=f32[5,6] b=f32[6,7] c=f32[5,7]:t alpha=2 beta=0.5 fill=integer:5",
+                     [](const Case& c) {
+                       return c.inputs.size() == 3 && c.params.at("beta").real() != 1;
+                     }),
+            "gemm a=f32[1,1] b=f32[1,1] c=f32[1,1] beta=0 fill=index:0");
+  EXPECT_EQ(smallest("gemm a=f32[5,6] b=f32[6,7] fill=integer:5",
+                     [](const Case& c) { return c.fill.kind == FillKind::integer; }),
+            "gemm a=f32[1,1] b=f32[1,1] fill=integer:0");
+}
+
+TEST(Shrink, GoesThroughDerivedSizes) {
+  EXPECT_EQ(smallest("conv2d x=f32[3,6,20,31] w=f32[8,3,3,5] b=f32[8] groups=2 stride=2,3 "
+                     "dilation=2,1 pads=1,2,0,3",
+                     [](const Case& c) {
+                       return c.params.at("stride1").integer() > 1 && c.outputs[0].shape[3] >= 3;
+                     }),
+            "conv2d x=f32[1,1,1,5] w=f32[1,1,1,1] stride=1,2 fill=index:0");
+  EXPECT_EQ(smallest("max_pool2d x=f32[3,6,20,31] kernel=3,4 stride=2,2 pads=1,1,1,0",
+                     [](const Case& c) {
+                       return c.params.at("pads0").integer() > 0 && c.outputs[0].shape[2] > 0;
+                     }),
+            "max_pool2d x=f32[1,1,0,1] kernel=1,1 pads=1,0,0,0 fill=index:0");
+}
+
+TEST(Shrink, EveryCandidateIsLegal) {
+  for (const char* op : {"conv2d", "max_pool2d", "argmax", "matmul", "layer_norm"}) {
+    const Case start = generate(find_target(op), DType::f32, 4, 2);
+    int offered = 0;
+    shrink(start, [&](const Case& c) {
+      ++offered;
+      return to_string(parse_case(to_string(c))) == to_string(c) && offered % 3 == 0;
+    });
+    EXPECT_GT(offered, 5) << op;
+  }
+}
+
+TEST(Shrink, StopsAtItsLimits) {
+  int tries = 0;
+  const auto never = [&](const Case&) {
+    ++tries;
+    return false;
+  };
+  const Case start = parse_case("gemm a=f32[57,61]:t b=f32[61,130] c=f32[57,130]");
+  EXPECT_EQ(shrink(start, never, {.tries = 5, .multiply_adds = 1e12}).tries, 5);
+  EXPECT_EQ(tries, 5);
+  EXPECT_EQ(shrink(start, never, {.tries = 100, .multiply_adds = 1000}).tries, 1);
+}
+
+}  // namespace
+}  // namespace mote

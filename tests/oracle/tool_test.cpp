@@ -1,0 +1,321 @@
+// `mote ops`, `mote explain` and `mote emit` from outside: exit codes, what goes to which stream,
+// and C that compiles.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A folder of this test's own, removed at its end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "mote-tool-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// Runs `command` (a shell's) with that standard input.
+Result shell(const std::string& command, const std::string& input = "") {
+  const Folder folder;
+  const std::string in = folder.write("in", input).string();
+  const std::string out = folder.path() / "out", err = folder.path() / "err";
+  const int status =
+      std::system(fmt::format("{{ {}; }} <'{}' >'{}' 2>'{}'", command, in, out, err).c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(out), read(err)};
+}
+
+Result mote(const std::string& arguments, const std::string& input = "") {
+  return shell(fmt::format("'{}' {}", MOTE_TOOL, arguments), input);
+}
+
+/// Good: exit 0, nothing on standard error.
+std::string good(const std::string& arguments, const std::string& input = "") {
+  const Result r = mote(arguments, input);
+  EXPECT_EQ(r.code, 0) << arguments << "\n" << r.err;
+  EXPECT_EQ(r.err, "") << arguments;
+  return r.out;
+}
+
+/// Bad: exit 2, nothing on standard output, one line on standard error; the line.
+std::string bad(const std::string& arguments, const std::string& input = "") {
+  const Result r = mote(arguments, input);
+  EXPECT_EQ(r.code, 2) << arguments << "\n" << r.err;
+  EXPECT_EQ(r.out, "") << arguments;
+  EXPECT_TRUE(r.err.starts_with("mote: ")) << r.err;
+  EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+  return r.err;
+}
+
+void expect_has(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
+}
+
+/// Each file compiles alone, without a warning, as strict C11.
+void expect_compiles(const std::string& files, const fs::path& folder) {
+  const Result r = shell(fmt::format(
+      "cd '{}' && cc -std=c11 -Wall -Wextra -Wconversion -Werror -c {}", folder.string(), files));
+  EXPECT_EQ(r.code, 0) << r.err.substr(0, 4000);
+}
+
+// An op that the catalogue does not have.
+constexpr const char* kRelu6 = R"mote(op relu6 "y = min(max(x, 0), 6)"
+input x f32[N]
+output y = min(max(x, 0), 6)
+)mote";
+
+TEST(Tool, HelpAndVersionAreData) {
+  const std::string help = good("--help");
+  for (const char* command : {"check", "emit", "explain", "ops", "replay"}) {
+    expect_has(help, command);
+  }
+  expect_has(good("emit --help"), "--standalone");
+  EXPECT_TRUE(good("--version").starts_with("mote "));
+}
+
+TEST(Tool, UsageErrorsSayWhatIsKnown) {
+  expect_has(bad(""), "no command (known: check, emit, explain, ops, replay)");
+  expect_has(bad("frobnicate"), "unknown command 'frobnicate' (known: check, emit, explain, ");
+  expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
+  expect_has(bad("emit gemm --frob"), "emit: unknown option --frob (known: ");
+  expect_has(bad("emit gemm --frob"), "--standalone");
+  expect_has(bad("emit gemm extra"), "unexpected argument 'extra'");
+  expect_has(bad("emit"), "emit: OP is required");
+  expect_has(bad("emit gemm --dtype"), "--dtype");
+  expect_has(bad("explain softmax --stage loops --passes"), "--stage");
+}
+
+TEST(Tool, UnknownNamesSayWhatIsKnown) {
+  for (const char* command : {"ops", "explain", "emit"}) {
+    expect_has(bad(fmt::format("{} sotfmax", command)), "did you mean softmax? `mote ops`");
+  }
+  expect_has(bad("emit gemm --dtype f16"), "unknown dtype 'f16' (known: f32, f64, i32, i64, bool)");
+  expect_has(bad("emit softmax --dtype i32"), "dtype i32 is not offered (known: f32, f64)");
+  expect_has(bad("explain softmax --stage asm"),
+             "unknown stage 'asm' (known: uops, loops, fused, c)");
+  expect_has(bad("emit softmax --lang cuda"), "unknown language 'cuda' (known: c)");
+  expect_has(bad("emit gemm --without a"), "'a' is not an optional input (optional: c)");
+  expect_has(bad("emit softmax --without q"), "(optional: none)");
+}
+
+TEST(Tool, BadFilesAreNamed) {
+  const Folder folder;
+  expect_has(bad("emit none/such.mote"), "none/such.mote: cannot be read: No such file");
+  expect_has(bad(fmt::format("emit '{}'", folder.path().string())), "is a directory");
+  const fs::path file = folder.write("broken.mote", "op broken\ninput x f32[N]\noutput y = x +\n");
+  expect_has(bad(fmt::format("emit '{}'", file.string())),
+             "broken.mote: program text: line 3, column ");
+  expect_has(bad("emit -", ""), "standard input: program text: line 1, column ");
+  expect_has(bad("emit -", std::string("\0\xff\x01", 3)), "standard input: program text: line 1");
+  const fs::path fine = folder.write("fine.mote", kRelu6);
+  expect_has(bad(fmt::format("emit '{}' --dtype f64", fine.string())), "states its own dtypes");
+  expect_has(bad(fmt::format("emit '{}' --without x", fine.string())), "states its own inputs");
+  expect_has(bad("emit softmax -o /dev/null/folder"), "/dev/null/folder: cannot be made: ");
+}
+
+TEST(Tool, AFullDiskIsAnError) {
+  const Result r = shell(fmt::format("'{}' ops >/dev/full", MOTE_TOOL));
+  EXPECT_EQ(r.code, 2);
+  expect_has(r.err, "standard output cannot be written");
+}
+
+TEST(Ops, ListsEveryOpWithItsEquation) {
+  std::istringstream lines(good("ops"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("OP ")) << line;
+  for (const OpRecord& record : catalogue()) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_TRUE(line.starts_with(record.name + " ")) << line;
+    EXPECT_TRUE(line.ends_with(record.equation)) << line;
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
+}
+
+TEST(Ops, SaysEverythingAboutOne) {
+  const std::string text = good("ops conv2d");
+  for (const char* part :
+       {"conv2d (linear)", "[N, CG*$groups, H, W]", "[N, CO*$groups, OH, OW]", "dilation1",
+        "int >= 1, default 1", "optional", "ONNX opset 17 Conv", "f32 f64"}) {
+    expect_has(text, part);
+  }
+  expect_has(good("ops gemm"), "c -> y");
+  expect_has(good("ops matmul"), "[1|P, 1|Q, M, K]");
+  expect_has(good("ops max_pool2d"), "int >= 1, required");
+  expect_has(good("ops -", kRelu6), "min(max(x, 0), 6)");
+}
+
+TEST(Ops, JsonIsOneObjectALine) {
+  std::istringstream lines(good("ops --json"));
+  std::string line;
+  for (const OpRecord& record : catalogue()) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const auto op = nlohmann::json::parse(line);
+    EXPECT_EQ(op.at("op"), record.name);
+    EXPECT_EQ(op.at("inputs").size(), record.inputs.size());
+    EXPECT_EQ(op.at("params").size(), record.params.size());
+    EXPECT_EQ(op.at("dtypes").size(), record.dtypes.size());
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
+  const auto gemm = nlohmann::json::parse(good("ops gemm --json"));
+  EXPECT_EQ(gemm.at("inputs").at(2).at("optional"), true);
+  EXPECT_EQ(gemm.at("inputs").at(0).at("shape"), nlohmann::json::parse(R"(["M", "K"])"));
+  EXPECT_EQ(gemm.at("in_place"), nlohmann::json::parse(R"([["c", "y"]])"));
+}
+
+TEST(Explain, ShowsTheStagesInTheirOrder) {
+  const std::string all = good("explain softmax");
+  std::size_t from = 0;
+  for (const char* stage : {"uops", "loops", "fused", "c"}) {
+    const std::size_t heading = all.find(fmt::format("---- {} ----\n", stage), from);
+    ASSERT_NE(heading, std::string::npos) << stage << " in:\n" << all;
+    from = heading + 1;
+    const std::string one = good(fmt::format("explain softmax --stage {}", stage));
+    EXPECT_EQ(one.find("----"), std::string::npos);
+    expect_has(all, one);
+  }
+}
+
+TEST(Explain, TheUopsAreAProgramFile) {
+  const std::string text = good("explain layer_norm --stage uops --dtype f64 --without beta");
+  EXPECT_EQ(good("explain - --stage uops", text), text);
+  expect_has(text, "input gamma f64");
+  EXPECT_EQ(text.find("input beta"), std::string::npos) << text;
+}
+
+TEST(Explain, PassesStartsFromTheLoopsAndEndsWithTheFusedOnes) {
+  const std::string text = good("explain softmax --passes");
+  const std::string lowered = "---- after lower ----\n" + good("explain softmax --stage loops");
+  EXPECT_TRUE(text.starts_with(lowered)) << text;
+  EXPECT_TRUE(text.ends_with(good("explain softmax --stage fused"))) << text;
+  expect_has(text, "---- after fuse ----\n");
+}
+
+TEST(Emit, PrintsTheTypedFunction) {
+  const std::string text = good("emit gemm --dtype f64 --without c");
+  expect_has(text, "mote_gemm_a_b_f64(");
+  EXPECT_EQ(text.find("#include"), std::string::npos);
+  expect_has(good("emit gemm --standalone"), "#include");
+}
+
+TEST(Emit, TheDtypeIsTheFirstThatTheOpOffersWhereThatIsNotF32) {
+  expect_has(good("emit logical_and"), "mote_logical_and_bool(");
+  expect_has(good("emit exp"), "mote_exp_f32(");
+}
+
+TEST(Emit, AFileNeedsNoSuffixAndAnOpIsNotHiddenByAFile) {
+  const Folder folder;
+  const fs::path file = folder.write("relu6", kRelu6);
+  expect_has(good(fmt::format("emit '{}'", file.string())), "mote_relu6(");
+  folder.write("exp", kRelu6);
+  const std::string there = fmt::format("cd '{}' && '{}' emit ", folder.path().string(), MOTE_TOOL);
+  expect_has(shell(there + "relu6").out, "mote_relu6(");
+  expect_has(shell(there + "exp").out, "mote_exp_f32(");
+}
+
+class EmitEveryInstance : public testing::TestWithParam<DType> {};
+
+std::string emit_arguments(const OpRecord& record, const Instance& instance, const fs::path& to) {
+  std::string text = fmt::format("emit {} --lang c --standalone --dtype {} -o '{}'", record.name,
+                                 name(instance.dtype), to.string());
+  for (std::size_t k = 0; k < record.inputs.size(); ++k) {
+    const bool present = (instance.input_mask >> k & 1U) != 0;
+    if (!present) text += " --without " + record.inputs[k].name;
+  }
+  return text;
+}
+
+TEST_P(EmitEveryInstance, CompilesAlone) {
+  const Folder folder;
+  std::ptrdiff_t files = 0;
+  for (const OpRecord& record : catalogue()) {
+    for (const Instance& instance : instances(record)) {
+      if (instance.dtype != GetParam()) continue;
+      std::string path = good(emit_arguments(record, instance, folder.path()));
+      ASSERT_TRUE(path.ends_with(".c\n")) << path;
+      path.pop_back();
+      EXPECT_TRUE(fs::exists(path)) << path;
+      ++files;
+    }
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), files);
+  expect_compiles("*.c", folder.path());
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, EmitEveryInstance,
+                         testing::Values(DType::f32, DType::f64, DType::i32, DType::i64,
+                                         DType::boolean),
+                         [](const auto& param) { return std::string(name(param.param)); });
+
+TEST(Emit, AnOpThatMoteHasNeverHeardOf) {
+  const Folder folder;
+  const fs::path file = folder.write("relu6.mote", kRelu6);
+  const std::string text = good(fmt::format("emit '{}' --lang c --standalone", file.string()));
+  expect_has(text, "mote_relu6(");
+  EXPECT_EQ(good("emit - --standalone", kRelu6), text);
+  folder.write("relu6.c", text);
+  expect_compiles("relu6.c", folder.path());
+}
+
+TEST(Emit, TheExamplesCompile) {
+  const Folder folder;
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(MOTE_EXAMPLES_FOLDER)) {
+    if (entry.path().extension() != ".mote") continue;
+    good(fmt::format("emit '{}' --standalone -o '{}'", entry.path().string(),
+                     folder.path().string()));
+    ++files;
+  }
+  EXPECT_GE(files, 3);
+  expect_compiles("*.c", folder.path());
+}
+
+TEST(Examples, SoftmaxAndConv2dAreTheCataloguesDefinitions) {
+  for (const char* op : {"softmax", "conv2d"}) {
+    const OpRecord& record = find_op(op);
+    const fs::path file = fs::path(MOTE_EXAMPLES_FOLDER) / (std::string(op) + ".mote");
+    const Program mine = parse_program(read(file));
+    EXPECT_TRUE(equal(mine, *instantiate(record, {DType::f32, full_mask(record)})))
+        << to_string(mine);
+  }
+}
+
+}  // namespace
+}  // namespace mote

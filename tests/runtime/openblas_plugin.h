@@ -1,0 +1,14 @@
+// The OpenBLAS plug-in, loaded once for all tests of this program.
+#pragma once
+
+#include "mote/base/plugin.h"
+#include "support/call.h"
+
+namespace mote::test {
+
+inline const mote_kernel& openblas_kernel(const char* op) {
+  static const Plugin plugin = load_plugin(MOTE_OPENBLAS_PLUGIN);
+  return *kernel_of(*plugin.backends.at(0), op);
+}
+
+}  // namespace mote::test

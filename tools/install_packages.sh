@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that mote is built with; asks apt only for those that are missing.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache
+  libdlpack-dev libfmt-dev libcli11-dev nlohmann-json3-dev librapidcheck-dev libgtest-dev
+  libopenblas-openmp-dev
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  status="$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)"
+  [[ "$status" == installed ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "packages: all ${#packages[@]} are installed"
+  exit 0
+fi
+
+echo "packages: installing ${missing[*]}"
+as_root=()
+if ((EUID != 0)); then
+  command -v sudo >/dev/null || {
+    echo "packages: neither root nor sudo; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+"${as_root[@]}" apt-get update -qq </dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null

@@ -1,0 +1,110 @@
+/* The C ABI of kernels and backends, version 1 (C99). A shared library offers backends through
+ * mote_plugin_init; generated kernels and mote's own backends use the same structs. Every struct
+ * begins with its size, so that later versions can append members: a reader looks at no member
+ * beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in elements,
+ * NULL means row-major. Integers are 64-bit. Nothing here throws or aborts. */
+#ifndef MOTE_BASE_KERNEL_H
+#define MOTE_BASE_KERNEL_H
+
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MOTE_ABI_VERSION 1
+#define MOTE_PLUGIN_EXPORT __attribute__((visibility("default")))
+
+/* DLPack 0.6 has no code for booleans; later versions use this one. */
+#define MOTE_DL_BOOL 6U
+
+typedef enum mote_status {
+  MOTE_OK = 0,
+  MOTE_INVALID = 1,     /* the call is not legal for the op: shapes, dtypes, parameters */
+  MOTE_UNSUPPORTED = 2, /* legal, but this kernel declines it */
+  MOTE_OUT_OF_MEMORY = 3,
+  MOTE_FAILED = 4 /* anything else that went wrong inside the kernel */
+} mote_status;
+
+/* A parameter of the op, by name: is_real says which member holds it. */
+typedef struct mote_param {
+  const char* name;
+  int32_t is_real;
+  int64_t integer;
+  double real;
+} mote_param;
+
+/* One execution of an op. An optional input that is absent is NULL in `inputs`. */
+typedef struct mote_call {
+  size_t size; /* sizeof(mote_call) */
+  const char* op;
+  int32_t input_count;
+  int32_t output_count;
+  int32_t param_count;
+  int32_t reserved;
+  const DLTensor* const* inputs;
+  DLTensor* const* outputs;
+  const mote_param* params;
+  void* workspace;
+  size_t workspace_bytes;
+  char* message; /* where a kernel writes why it declined or failed; may be NULL */
+  size_t message_bytes;
+} mote_call;
+
+/* The format in which a kernel accumulates sums. */
+typedef enum mote_accumulator {
+  MOTE_ACC_NATIVE = 0, /* the dtype of the inputs (integers: 64-bit or the dtype, wrapping) */
+  MOTE_ACC_F32 = 1,
+  MOTE_ACC_F64 = 2
+} mote_accumulator;
+
+/* What a kernel promises about its numbers; the oracle judges it by this. */
+typedef struct mote_contract {
+  size_t size;
+  int32_t accumulator;       /* mote_accumulator */
+  int32_t multiply_rounding; /* 0: operands of multiplies are used as they are */
+  int32_t flushes_denormals;
+  int32_t deterministic;
+  const char* form; /* the formula that is computed: "direct", "padding_multiplied", … */
+} mote_contract;
+
+/* One kernel: an op for some dtypes, layouts and shapes. */
+typedef struct mote_kernel {
+  size_t size;
+  const char* op;
+  const mote_contract* contract;
+  /* MOTE_OK, or MOTE_UNSUPPORTED or MOTE_INVALID with the reason in call->message. No data is read.
+   */
+  mote_status (*can_run)(const mote_call* call);
+  /* Bytes of workspace that run needs; NULL: none. */
+  size_t (*workspace_bytes)(const mote_call* call);
+  /* stream is NULL on the CPU: the result is complete when run returns. */
+  mote_status (*run)(const mote_call* call, void* stream);
+} mote_kernel;
+
+typedef struct mote_backend {
+  size_t size;
+  const char* name; /* "openblas" */
+  const char* version;
+  int32_t kernel_count;
+  int32_t reserved;
+  const mote_kernel* kernels;
+} mote_backend;
+
+typedef struct mote_plugin {
+  size_t size;
+  int32_t abi_version; /* the plug-in sets MOTE_ABI_VERSION */
+  int32_t backend_count;
+  const mote_backend* backends;
+} mote_plugin;
+
+/* A plug-in exports this under the name "mote_plugin_init". It fills *plugin, whose size and
+ * abi_version (the host's) are set; the pointers stay valid until the library is closed. */
+typedef mote_status (*mote_plugin_init_fn)(mote_plugin* plugin);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

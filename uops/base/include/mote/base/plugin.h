@@ -1,0 +1,30 @@
+// Loading backends from shared libraries. A failure is an Error that names the library and gives
+// the loader's reason; an ABI version that differs, a missing symbol, a struct that is too small
+// likewise.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mote/base/kernel.h"
+
+namespace mote {
+
+/// A loaded plug-in; the library is closed with the last copy.
+struct Plugin {
+  std::string path;
+  std::vector<const mote_backend*> backends;
+  std::shared_ptr<void> library;
+};
+Plugin load_plugin(const std::string& path);
+
+/// The first kernel of the backend for that op whose can_run accepts the call; otherwise the
+/// reasons, one per kernel that declined, or "no kernel for OP".
+struct KernelChoice {
+  const mote_kernel* kernel = nullptr;
+  std::string reason;
+};
+KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call);
+
+}  // namespace mote

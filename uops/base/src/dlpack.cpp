@@ -1,0 +1,61 @@
+// DLPack helpers: element types, strides, the short description used in messages.
+#include "mote/base/dlpack.h"
+
+#include <algorithm>
+
+#include "mote/base/kernel.h"
+
+namespace mote {
+
+DLDataType to_dlpack(DType dtype) {
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
+  if (dtype == DType::boolean) return {MOTE_DL_BOOL, bits, 1};
+  return {static_cast<std::uint8_t>(is_real(dtype) ? kDLFloat : kDLInt), bits, 1};
+}
+
+std::optional<DType> from_dlpack(DLDataType dtype) {
+  for (const DType known : all_dtypes()) {
+    const DLDataType d = to_dlpack(known);
+    if (d.code == dtype.code && d.bits == dtype.bits && d.lanes == dtype.lanes) return known;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
+
+std::span<const std::int64_t> shape_of(const DLTensor& tensor) {
+  return {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
+}
+
+std::vector<std::int64_t> strides_of(const DLTensor& tensor) {
+  if (tensor.strides == nullptr) return contiguous_strides(shape_of(tensor));
+  return {tensor.strides, tensor.strides + tensor.ndim};
+}
+
+std::int64_t element_count(const DLTensor& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape_of(tensor)) count *= extent;
+  return count;
+}
+
+std::string describe(const DLTensor& tensor) {
+  const DLDataType d = tensor.dtype;
+  const std::optional<DType> dtype = from_dlpack(d);
+  std::string text = dtype ? std::string(name(*dtype))
+                           : "dlpack(" + std::to_string(d.code) + "," + std::to_string(d.bits) +
+                                 "," + std::to_string(d.lanes) + ")";
+  text += "[";
+  for (int axis = 0; axis < tensor.ndim; ++axis)
+    text += (axis > 0 ? "," : "") + std::to_string(tensor.shape[axis]);
+  return text + "]";
+}
+
+}  // namespace mote

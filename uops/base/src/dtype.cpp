@@ -1,0 +1,39 @@
+// Names and sizes of the element types.
+#include "mote/base/dtype.h"
+
+#include <array>
+
+namespace mote {
+namespace {
+
+struct Entry {
+  DType dtype;
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr std::array<Entry, 5> kEntries = {{{DType::f32, "f32", 4},
+                                            {DType::f64, "f64", 8},
+                                            {DType::i32, "i32", 4},
+                                            {DType::i64, "i64", 8},
+                                            {DType::boolean, "bool", 1}}};
+constexpr std::array<DType, 5> kAll = {DType::f32, DType::f64, DType::i32, DType::i64,
+                                       DType::boolean};
+
+const Entry& entry(DType dtype) { return kEntries.at(static_cast<std::size_t>(dtype)); }
+
+}  // namespace
+
+std::string_view name(DType dtype) { return entry(dtype).name; }
+
+std::optional<DType> parse_dtype(std::string_view text) {
+  for (const Entry& e : kEntries)
+    if (e.name == text) return e.dtype;
+  return std::nullopt;
+}
+
+std::span<const DType> all_dtypes() { return kAll; }
+
+std::size_t size_of(DType dtype) { return entry(dtype).size; }
+
+}  // namespace mote

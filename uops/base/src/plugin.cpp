@@ -1,0 +1,135 @@
+// Loads a shared library that offers backends and checks every struct that it hands over, so that
+// nothing later has to. Only what kernel.h promises is looked at: arrays are stepped by the size
+// that the plug-in gives its own elements, which a later version may have made larger.
+#include "mote/base/plugin.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  throw Error("plug-in " + path + ": " + reason);
+}
+
+/// Element `index` of an array whose elements are as large as the first one says.
+template <typename T>
+const T* element(const T* array, std::int32_t index) {
+  const auto* bytes = reinterpret_cast<const char*>(array);
+  return reinterpret_cast<const T*>(bytes + array->size * static_cast<std::size_t>(index));
+}
+
+/// What dlopen or dlsym says, without the path that we name anyway.
+std::string loader_reason(const std::string& path) {
+  const char* text = dlerror();
+  std::string reason = text != nullptr ? text : "the loader gives no reason";
+  const std::string prefix = path + ": ";
+  if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
+  return reason;
+}
+
+std::shared_ptr<void> open_library(const std::string& path) {
+  // A name without a slash would be looked for in the system's folders instead of here.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) fail(path, loader_reason(file));
+  return {handle, [](void* library) { dlclose(library); }};
+}
+
+template <typename T>
+void check_size(const std::string& path, const std::string& what, const T& value) {
+  if (value.size < sizeof(T))
+    fail(path, what + " has size " + std::to_string(value.size) + ", expected at least " +
+                   std::to_string(sizeof(T)));
+}
+
+template <typename T>
+void check_array(const std::string& path, const std::string& what, const T* array,
+                 std::int32_t count) {
+  if (count < 1 || array == nullptr) fail(path, what + " is empty");
+  check_size(path, "an element of " + what, *array);
+}
+
+void check_kernel(const std::string& path, const std::string& backend, const mote_kernel& kernel) {
+  const std::string where = "backend " + backend + ": ";
+  check_size(path, where + "a kernel", kernel);
+  if (kernel.op == nullptr) fail(path, where + "a kernel has no op");
+  const std::string what = where + "the kernel of " + kernel.op + " ";
+  if (kernel.contract == nullptr) fail(path, what + "has no contract");
+  check_size(path, what + "has a contract that", *kernel.contract);
+  if (kernel.contract->form == nullptr) fail(path, what + "has a contract without a form");
+  if (kernel.can_run == nullptr) fail(path, what + "has no can_run");
+  if (kernel.run == nullptr) fail(path, what + "has no run");
+}
+
+void check_backend(const std::string& path, const mote_backend& backend) {
+  check_size(path, "a backend", backend);
+  if (backend.name == nullptr || *backend.name == '\0') fail(path, "a backend has no name");
+  const std::string name = backend.name;
+  if (backend.version == nullptr) fail(path, "backend " + name + " has no version");
+  check_array(path, "the kernel table of backend " + name, backend.kernels, backend.kernel_count);
+  for (std::int32_t k = 0; k < backend.kernel_count; ++k)
+    check_kernel(path, name, *element(backend.kernels, k));
+}
+
+/// The reason of one kernel that declined, with the status in front where the call is illegal.
+std::string declined(mote_status status, const char* message) {
+  std::string text = *message != '\0' ? message : "no reason given";
+  if (status == MOTE_INVALID) text.insert(0, "not a legal call: ");
+  return text;
+}
+
+}  // namespace
+
+Plugin load_plugin(const std::string& path) {
+  Plugin plugin{.path = path, .backends = {}, .library = open_library(path)};
+  void* symbol = dlsym(plugin.library.get(), "mote_plugin_init");
+  if (symbol == nullptr) fail(path, "not a mote plug-in: it exports no mote_plugin_init");
+  const auto init = reinterpret_cast<mote_plugin_init_fn>(symbol);
+
+  mote_plugin table{.size = sizeof(mote_plugin),
+                    .abi_version = MOTE_ABI_VERSION,
+                    .backend_count = 0,
+                    .backends = nullptr};
+  const mote_status status = init(&table);
+  if (table.abi_version != MOTE_ABI_VERSION)
+    fail(path, "has ABI version " + std::to_string(table.abi_version) + ", expected " +
+                   std::to_string(MOTE_ABI_VERSION));
+  if (status != MOTE_OK)
+    fail(path, "mote_plugin_init failed with status " + std::to_string(status));
+  check_size(path, "the plug-in's table", table);
+  check_array(path, "its backend table", table.backends, table.backend_count);
+  for (std::int32_t b = 0; b < table.backend_count; ++b) {
+    const mote_backend* backend = element(table.backends, b);
+    check_backend(path, *backend);
+    plugin.backends.push_back(backend);
+  }
+  return plugin;
+}
+
+KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call) {
+  std::array<char, 512> message{};
+  mote_call asked = call;
+  asked.message = message.data();
+  asked.message_bytes = message.size();
+
+  const std::string op = call.op;
+  KernelChoice choice;
+  for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
+    const mote_kernel* kernel = element(backend.kernels, k);
+    if (op != kernel->op) continue;
+    message.front() = '\0';
+    const mote_status status = kernel->can_run(&asked);
+    message.back() = '\0';
+    if (status == MOTE_OK) return {.kernel = kernel, .reason = ""};
+    choice.reason += (choice.reason.empty() ? "" : "; ") + declined(status, message.data());
+  }
+  if (choice.reason.empty()) choice.reason = "no kernel for " + op;
+  return choice;
+}
+
+}  // namespace mote

@@ -1,0 +1,27 @@
+// The root of trust: a direct, slow, obviously right evaluator of programs, in double (integers in
+// wrapping 64-bit). It shares nothing with lowering or the passes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/uops/program.h"
+
+namespace mote {
+
+/// A dense row-major tensor of values. Reals hold doubles, integers and booleans hold int64.
+struct Array {
+  DType dtype = DType::f64;
+  std::vector<std::int64_t> shape;
+  std::vector<Number> values;
+
+  friend bool operator==(const Array& a, const Array& b);  ///< same() element by element
+};
+std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< Error on overflow
+
+/// The outputs, rounded to their dtypes. Throws Error as bind() does.
+std::vector<Array> evaluate(const Program& program, const std::vector<Array>& inputs,
+                            const std::map<std::string, Number>& params);
+
+}  // namespace mote

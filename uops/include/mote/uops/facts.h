@@ -1,0 +1,49 @@
+// What is known about symbols, and the prover that uses it: lower bounds of sizes and parameters,
+// half-open ranges of loop variables, divisibility. The prover has fuel and never hangs: running
+// out means "not proved". Facts is a value; proofs are remembered until a fact changes, so that one
+// Facts may not be asked from two threads at once.
+//
+// Each divisor counts as >= 1, in the question as in the facts, since a program divides only by
+// positive values. Answers depend on the facts and the question only, not on earlier questions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "mote/uops/expr.h"
+
+namespace mote {
+
+class Facts {
+ public:
+  Facts();
+  Facts(const Facts& other);
+  Facts& operator=(const Facts& other);
+  ~Facts();
+
+  /// symbol >= bound. Without it a size is known to be >= 0, a parameter nothing.
+  void set_lower(Symbol symbol, std::int64_t bound);
+  /// begin <= variable < end; inside the loop the range is not empty.
+  void set_range(Symbol variable, const Expr& begin, const Expr& end);
+  /// e >= 0 is given (a condition that encloses the place of use).
+  void assume_nonneg(const Expr& e);
+  /// e == 0 is given; of use when e is x % s (then s·(x/s) = x).
+  void assume_zero(const Expr& e);
+
+  /// True when e >= 0 is proved; false says nothing.
+  bool prove_nonneg(const Expr& e) const;
+  bool prove_positive(const Expr& e) const { return prove_nonneg(e - 1); }
+  /// True when e == 0 is proved.
+  bool prove_zero(const Expr& e) const;
+
+  /// An expression with the same value wherever the facts hold; simplify(simplify(e)) ==
+  /// simplify(e).
+  Expr simplify(const Expr& e) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mote

@@ -1,0 +1,303 @@
+// The uops: what a computation is. Immutable nodes behind cheap handles; a std::variant of a small
+// closed set. A node knows its dtype, its shape (index expressions over sizes and parameters) and,
+// for readable output, a name for each axis.
+//
+// Meaning (every evaluator, emitter and backend follows it):
+// - Reals are computed in double and rounded only where a value is stored in an output or cast;
+//   integers are computed in wrapping 64-bit and narrowed likewise; booleans are 0 or 1.
+// - A read out of range has the value `fill`. Division of indices is floor division.
+// - NaN propagates through max and min and reductions of them. The empty sum is 0, the empty
+// product
+//   1, the empty max the least value of the dtype (-inf for reals), any false, all true; an empty
+//   argmax or argmin is an error. argmax and argmin take the first, and the first NaN if there is
+//   one.
+// - Integer div truncates towards zero; x/0 is 0. mod has the sign of the divisor (floor mod); for
+//   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; to bool: x !=
+//   0.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mote/base/dtype.h"
+#include "mote/uops/expr.h"
+
+namespace mote {
+
+/// A scalar: a real (f32, f64) or an integer (i32, i64, bool).
+struct Number {
+  std::variant<double, std::int64_t> value = 0.0;
+
+  Number() = default;
+  Number(double real) : value(real) {}                   // NOLINT(google-explicit-constructor)
+  Number(std::int64_t integer) : value(integer) {}       // NOLINT(google-explicit-constructor)
+  Number(int integer) : value(std::int64_t{integer}) {}  // NOLINT(google-explicit-constructor)
+  bool is_real() const { return value.index() == 0; }
+  double real() const { return std::get<double>(value); }
+  std::int64_t integer() const { return std::get<std::int64_t>(value); }
+};
+/// Same value: all NaNs alike, -0 equal to +0.
+bool same(const Number& a, const Number& b);
+/// Same bits, NaNs alike (for comparing programs).
+bool identical(const Number& a, const Number& b);
+/// The number as a value of dtype: rounded, wrapped (stored) as a store to a tensor does it.
+Number store_as(const Number& n, DType dtype);
+
+enum class MapOp : std::uint8_t {
+  // one argument
+  neg,
+  abs,
+  sign,
+  recip,
+  sqrt,
+  rsqrt,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  erf,
+  floor,
+  ceil,
+  round /* half to even */,
+  trunc,
+  logical_not,
+  isnan,
+  isinf,
+  cast,
+  // two
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  mod,
+  min,
+  max,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logical_and,
+  logical_or,
+  logical_xor,
+  // three
+  where
+};
+enum class ReduceOp : std::uint8_t { sum, prod, max, min, argmax, argmin, any, all };
+
+std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "logical_and", "where"
+std::string_view name(ReduceOp op);
+int arity(MapOp op);
+/// The dtype of op on arguments of these dtypes; throws Error naming op and dtypes. For cast: `to`.
+DType result_dtype(MapOp op, std::span<const DType> args, DType to);
+/// What one element of Map(op) is: the scalar semantics of the language, in one place. `args` are
+/// reals or integers as their dtypes say; `dtype` is the argument dtype, `to` the result's (cast).
+Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to);
+/// The value of an empty reduction (not argmax, argmin).
+Number neutral(ReduceOp op, DType dtype);
+
+struct UopNode;
+
+/// A handle to an immutable node.
+class Uop {
+ public:
+  Uop() = default;
+  explicit Uop(std::shared_ptr<const UopNode> node) : node_(std::move(node)) {}
+  const UopNode& node() const { return *node_; }
+  const UopNode* id() const { return node_.get(); }  ///< identity
+  explicit operator bool() const { return node_ != nullptr; }
+  const std::vector<Expr>& shape() const;
+  DType dtype() const;
+  int rank() const { return static_cast<int>(shape().size()); }
+
+ private:
+  std::shared_ptr<const UopNode> node_;
+};
+
+namespace uop {
+/// A tensor given from outside. broadcast[k]: axis k may have extent 1 and then repeats (NumPy).
+struct Input {
+  std::string name;
+  std::vector<bool> broadcast;
+};
+struct Scalar {
+  Number value;
+};
+/// A parameter of the op used as a value; rank 0.
+struct Param {
+  std::string name;
+};
+/// y[i] = value(i), an i64; or, as the cast of one to a real dtype, that real, not rounded to f32.
+struct Iota {
+  Expr value;
+};
+/// y[i] = x[from(i)] where in range, else fill. `constraints`: equalities that its shape text
+/// stated.
+struct Reindex {
+  Uop x;
+  std::vector<Expr> from;
+  Number fill;
+  std::vector<Constraint> constraints;
+};
+/// Element-wise. Each argument has the node's shape, or is a Scalar or Param.
+struct Map {
+  MapOp op;
+  std::vector<Uop> args;
+};
+/// Drops `axes` (sorted, distinct, not empty). argmax, argmin give i64: the row-major position
+/// among the reduced axes.
+struct Reduce {
+  ReduceOp op;
+  Uop x;
+  std::vector<int> axes;
+};
+/// Take-along: y[…i…] = x[…index[i]…] on `axis`; index has the shape of y; out of range gives fill.
+/// y's shape equals x's on all other axes.
+struct Select {
+  Uop x;
+  int axis;
+  Uop index;
+  Number fill;
+};
+/// x, with gradient zero.
+struct StopGradient {
+  Uop x;
+};
+using Kind = std::variant<Input, Scalar, Param, Iota, Reindex, Map, Reduce, Select, StopGradient>;
+}  // namespace uop
+
+struct UopNode {
+  uop::Kind kind;
+  DType dtype;
+  std::vector<Expr> shape;
+  std::vector<std::string>
+      axis_names;  ///< as many as axes; "" where unnamed. A hint, not identity.
+};
+
+/// The nodes that a node reads, in order.
+std::vector<Uop> operands(const Uop& u);
+/// "Reindex", "Map add", "Reduce sum": for messages.
+std::string describe(const Uop& u);
+/// Every node that the outputs need, operands first, each once; the order is that of first use.
+std::vector<Uop> topological(std::span<const Uop> outputs);
+
+// ---- Builders. They check dtypes, ranks and constant sizes at once, and throw Error that names
+// the uop, the axis and the sizes; symbolic sizes that must be equal become constraints
+// (program.h).
+
+/// One axis of a shape: an expression, an optional name, and equalities that its text stated.
+/// Text: "N", "$groups*CG", "ci: $groups*CG", "1|P" (an input axis that may be 1 and repeats),
+/// "dA1[=dB0]". The name defaults to the lower-case size name.
+struct Axis {
+  Expr extent;
+  std::string name;
+  bool broadcast = false;
+  std::vector<Constraint> constraints;
+
+  Axis(const char* text);                           // NOLINT(google-explicit-constructor)
+  Axis(const std::string& text);                    // NOLINT(google-explicit-constructor)
+  Axis(const Expr& extent, std::string name = "");  // NOLINT(google-explicit-constructor)
+};
+using Shape = std::vector<Axis>;
+/// The axes of u, with their names, for building shapes from shapes.
+Shape shape_of(const Uop& u);
+
+/// An index expression, or its text.
+struct IndexText {
+  Expr expr;
+  std::vector<Constraint> constraints;
+  IndexText(const char* text);                 // NOLINT(google-explicit-constructor)
+  IndexText(const Expr& e) : expr(e) {}        // NOLINT(google-explicit-constructor)
+  IndexText(int constant) : expr(constant) {}  // NOLINT(google-explicit-constructor)
+};
+
+Uop input(std::string_view name, DType dtype, const Shape& shape);
+/// An input of that rank with sizes d<name>0, d<name>1, …
+Uop input(std::string_view name, DType dtype, int rank);
+Uop scalar(Number value, DType dtype);
+Uop param(std::string_view name, DType dtype);
+Uop iota(const IndexText& value, const Shape& shape);
+Uop reindex(const Uop& x, const Shape& shape, const std::vector<IndexText>& from,
+            Number fill = 0.0);
+/// y[i] = x[i[axes[0]], i[axes[1]], …]: axis k of x runs along axis axes[k] of the new shape.
+Uop broadcast(const Uop& x, const Shape& shape, const std::vector<int>& axes);
+/// Element-wise; axes of constant extent 1 repeat along the other arguments' (NumPy, equal ranks);
+/// rank-0 arguments go with any shape; plain numbers take the dtype of the tensor argument.
+Uop map(MapOp op, const std::vector<Uop>& args);
+Uop cast(const Uop& x, DType dtype);
+/// Drops the axes.
+Uop reduce(ReduceOp op, const Uop& x, const std::vector<int>& axes);
+Uop select(const Uop& x, int axis, const Uop& index, Number fill = 0.0);
+Uop stop_gradient(const Uop& x);
+/// The axes, all of extent 1, are dropped.
+Uop squeeze(const Uop& x, const std::vector<int>& axes);
+
+/// Tensor or plain number, as an argument of the operators below.
+struct Operand {
+  Uop uop;
+  std::variant<std::monostate, Number> number;
+  Operand(const Uop& u) : uop(u) {}               // NOLINT(google-explicit-constructor)
+  Operand(double v) : number(Number(v)) {}        // NOLINT(google-explicit-constructor)
+  Operand(int v) : number(Number(v)) {}           // NOLINT(google-explicit-constructor)
+  Operand(std::int64_t v) : number(Number(v)) {}  // NOLINT(google-explicit-constructor)
+};
+Uop map(MapOp op, const std::vector<Operand>& args);
+
+Uop operator+(const Operand& a, const Operand& b);
+Uop operator-(const Operand& a, const Operand& b);
+Uop operator*(const Operand& a, const Operand& b);
+Uop operator/(const Operand& a, const Operand& b);
+Uop operator-(const Uop& a);
+Uop operator<(const Operand& a, const Operand& b);
+Uop operator<=(const Operand& a, const Operand& b);
+Uop operator>(const Operand& a, const Operand& b);
+Uop operator>=(const Operand& a, const Operand& b);
+Uop operator&&(const Uop& a, const Uop& b);
+Uop operator||(const Uop& a, const Uop& b);
+Uop eq(const Operand& a, const Operand& b);
+Uop ne(const Operand& a, const Operand& b);
+Uop min(const Operand& a, const Operand& b);
+Uop max(const Operand& a, const Operand& b);
+Uop pow(const Operand& a, const Operand& b);
+Uop mod(const Operand& a, const Operand& b);
+Uop where(const Uop& condition, const Operand& a, const Operand& b);
+Uop exp(const Uop& x);
+Uop log(const Uop& x);
+Uop sqrt(const Uop& x);
+Uop rsqrt(const Uop& x);
+Uop tanh(const Uop& x);
+Uop abs(const Uop& x);
+
+// Reductions that keep the reduced axes with extent 1, so that the result broadcasts against x:
+// softmax is e / sum(e, 1). The forms that drop them end in _over: sum_over(a * b, {2}).
+using Axes = std::vector<int>;
+Uop sum(const Uop& x, const Axes& axes);
+Uop prod(const Uop& x, const Axes& axes);
+Uop mean(const Uop& x, const Axes& axes);  ///< sum / count
+Uop max(const Uop& x, const Axes& axes);
+Uop min(const Uop& x, const Axes& axes);
+Uop sum_over(const Uop& x, const Axes& axes);
+Uop prod_over(const Uop& x, const Axes& axes);
+Uop mean_over(const Uop& x, const Axes& axes);
+Uop max_over(const Uop& x, const Axes& axes);
+Uop min_over(const Uop& x, const Axes& axes);
+Uop argmax_over(const Uop& x, const Axes& axes);
+Uop argmin_over(const Uop& x, const Axes& axes);
+
+}  // namespace mote

@@ -1,0 +1,77 @@
+// What Facts holds, and what follows from it for the prover: lower bounds, given inequalities, the
+// nesting of loop variables, and sample points at which all the facts hold.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "mote/uops/expr.h"
+
+namespace mote {
+
+struct Range {
+  Expr begin, end;
+};
+
+/// As told by the user of Facts.
+struct FactBase {
+  std::map<Symbol, std::int64_t> lower;
+  std::map<Symbol, Range> ranges;
+  std::vector<Expr> nonneg;
+  std::vector<Expr> zero;
+};
+
+/// symbol >= bound, or e >= 0, gathered from inequalities. Divisors count as >= 1.
+struct Inequalities {
+  std::unordered_map<std::uint32_t, std::int64_t> lower;  ///< by symbol id
+  std::vector<Expr> nonneg;  ///< those that aren't a bound of one symbol
+
+  void add_lower(Symbol symbol, std::int64_t bound);
+  void add_nonneg(const Expr& e);
+  void add_divisor(const Expr& d);
+};
+
+/// All divisors that occur inside e, outermost first, without repetition.
+void collect_divisors(const Expr& e, std::vector<Expr>& into);
+
+/// One assignment of values. Symbols without a range get theirs by hash of the name, when asked
+/// for.
+struct SamplePoint {
+  std::uint64_t seed = 0;
+  mutable std::unordered_map<std::uint32_t, std::int64_t> values;  ///< by symbol id
+};
+
+struct Knowledge {
+  explicit Knowledge(const FactBase& base);
+
+  const Range* range(Symbol symbol) const;
+  /// A lower bound of a symbol without a range.
+  std::optional<std::int64_t> lower(Symbol symbol) const;
+  /// How deep a variable is nested: more than each variable that its range mentions.
+  int rank(Symbol variable) const;
+  /// e's value at a sample; nullopt when undefined there (overflow, a divisor < 1).
+  std::optional<std::int64_t> value(const Expr& e, const SamplePoint& point) const;
+
+  FactBase base;
+  Inequalities given;
+  std::vector<std::pair<Expr, Expr>> divisible;  ///< (x, s) with x % s == 0 given, -x too
+  std::vector<SamplePoint> samples;
+
+ private:
+  friend struct SampleValue;
+  std::int64_t choose(Symbol symbol, const SamplePoint& point) const;
+  bool assign(Symbol variable, SamplePoint& point, int depth) const;
+  bool facts_hold(const SamplePoint& point) const;
+  void derive_inequalities();
+  void derive_divisible();
+  void draw_samples();
+  int compute_rank(Symbol variable, int depth) const;
+
+  std::unordered_map<std::uint32_t, int> ranks_;
+};
+
+}  // namespace mote

@@ -1,0 +1,79 @@
+// Inside of the uop graph: making nodes, comparing them, and the texts of types in messages.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/base/error.h"
+#include "mote/uops/uop.h"
+
+namespace mote {
+
+inline constexpr int kMaxRank = 15;
+
+/// An Error about a node of a program, for whoever knows where its text stands.
+class NodeError : public Error {
+ public:
+  NodeError(const std::string& what, const UopNode* node) : Error(what), node_(node) {}
+  const UopNode* node() const { return node_; }
+
+ private:
+  const UopNode* node_;
+};
+
+/// A new node; long chains of nodes are freed without recursion.
+Uop make_node(uop::Kind kind, DType dtype, std::vector<Expr> shape,
+              std::vector<std::string> axis_names);
+
+/// Equal kind, dtype and shape, with operands compared by identity; axis names are not looked at.
+bool same_node(const UopNode& a, const UopNode& b);
+std::size_t hash_node(const UopNode& n);
+
+/// The node with other operands (in the order of operands()) and symbols replaced everywhere. The
+/// equalities that a Reindex states are dropped.
+Uop rebuild(const Uop& u, std::vector<Uop> operands, const std::map<Symbol, Expr>& env);
+
+/// A Reindex, or the simpler node with exactly its meaning (x itself; one Reindex for two of which
+/// the inner is always read in range). `fill` is already a value of x's dtype.
+Uop make_reindex(const Uop& x, std::vector<Expr> shape, std::vector<std::string> names,
+                 std::vector<Expr> from, Number fill, std::vector<Constraint> constraints);
+
+/// `reduced` with the axes of x that it lost brought back with extent 1, under their old names.
+Uop keep_axes(const Uop& reduced, const Uop& x, const std::vector<int>& axes);
+
+/// The number as a value of dtype, exactly (for constants, fills): Error when 2.5 is to be an i32.
+Number constant_of(const Number& n, DType dtype, std::string_view what);
+
+/// An axis from its text; errors say line and column.
+Axis parse_axis(std::string_view text, int line, int column);
+/// "oh" for the size OH; "" for what is not just a size.
+std::string default_axis_name(const Expr& extent);
+bool is_identifier(std::string_view text);
+
+std::optional<MapOp> find_map_op(std::string_view name);
+std::optional<ReduceOp> find_reduce_op(std::string_view name);
+/// A word of the program text (an op, a dtype, `over`, …), which cannot name a value.
+bool is_reserved_word(std::string_view name);
+/// Every node that the roots need, by the edges that `reads` gives, operands first, each once.
+std::vector<Uop> topological(std::span<const Uop> roots,
+                             const std::function<std::vector<Uop>(const Uop&)>& reads);
+/// Calls f with every index expression that the node holds: its shape, Iota's value, Reindex's
+/// from.
+void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f);
+
+std::string shape_text(std::span<const Expr> shape);          ///< [N, 3]
+std::string shape_text(std::span<const std::int64_t> shape);  ///< [1,4,4,5]
+std::string type_text(const Uop& u);                          ///< f32[N, 3]
+
+/// For std::visit: one lambda for each alternative.
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace mote

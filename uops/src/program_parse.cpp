@@ -1,0 +1,181 @@
+// Program text -> program: one statement after another, then make_program.
+//
+//   op NAME ["equation"]                              size OH = INDEX
+//   param NAME int|real [= default] [in LO..HI] ["meaning"]
+//   input x f32[N, ci: $groups*CG, 1|P]               input x f32 rank 3
+//   require INDEX = INDEX                             name = VALUE
+//   output y = VALUE                                  output y
+//
+// `#` opens a comment; inside brackets a statement may go on over lines; `;` ends one, too.
+#include <fmt/format.h>
+
+#include "mote/base/error.h"
+#include "node.h"
+#include "value_parse.h"
+
+namespace mote {
+namespace {
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Program run() {
+    text_.next_statement();
+    while (!text_.at_end()) {
+      statement();
+      if (!text_.at_statement_end()) text_.expected("the end of the statement");
+      text_.next_statement();
+    }
+    if (spec_.name.empty()) text_.fail(0, "there is no 'op NAME'");
+    spec_.params = scope_.params;
+    try {
+      return make_program(std::move(spec_));
+    } catch (const NodeError& error) {
+      const auto found = positions_.find(error.node());
+      text_.fail(found == positions_.end() ? op_at_ : found->second, error.what());
+    } catch (const Error& error) {
+      text_.fail(op_at_, error.what());
+    }
+  }
+
+ private:
+  void statement() {
+    const std::size_t at = text_.position();
+    const std::string word =
+        text_.word("a statement (op, param, input, size, require, output or NAME =)");
+    if (word == "op") return op(at);
+    if (word == "param") return param();
+    if (word == "input") return input();
+    if (word == "size") return size();
+    if (word == "require") return require();
+    if (word == "output") return output();
+    if (!text_.peek("=") || text_.peek("=="))
+      text_.fail(at, fmt::format("unknown statement '{}' (known: op, param, input, size, require, "
+                                 "output, NAME = VALUE)",
+                                 word.substr(0, 32)));
+    text_.expect("=");
+    define(at, word, parse_value(text_, scope_, positions_));
+  }
+
+  void op(std::size_t at) {
+    if (!spec_.name.empty()) text_.fail(at, "a second 'op'");
+    op_at_ = at;
+    spec_.name = text_.word("the op's name");
+    while (text_.accept(".")) spec_.name += "." + text_.word("the op's name");
+    if (text_.peek("\"")) spec_.equation = text_.string();
+  }
+
+  void param() {
+    const std::size_t at = text_.position();
+    ParamDecl p;
+    p.name = text_.word("the parameter's name");
+    for (const ParamDecl& other : scope_.params)
+      if (other.name == p.name) text_.fail(at, fmt::format("a second parameter '{}'", p.name));
+    p.is_integer = text_.accept_word("int");
+    if (!p.is_integer && !text_.accept_word("real")) text_.expected("'int' or 'real'");
+    if (text_.accept("=")) {
+      const std::size_t value_at = text_.position();
+      const Literal value = text_.literal(text_.accept("-"));
+      if (p.is_integer && !value.is_integer)
+        text_.fail(value_at, fmt::format("{} is not an integer", value.text));
+      p.default_value = value.real;
+    }
+    if (text_.accept_word("in")) range(p);
+    if (text_.peek("\"")) p.meaning = text_.string();
+    scope_.params.push_back(std::move(p));
+  }
+
+  void range(ParamDecl& p) {
+    if (!p.is_integer) text_.fail(text_.position(), "a range is for integers");
+    if (!text_.peek("..")) p.lower = text_.integer();
+    text_.expect("..");
+    if (text_.at_number() || text_.peek("-")) p.upper = text_.integer();
+  }
+
+  void input() {
+    const std::size_t at = text_.position();
+    const std::string name = text_.word("the input's name");
+    const std::size_t dtype_at = text_.position();
+    const std::string word = text_.word("a dtype");
+    const std::optional<DType> dtype = parse_dtype(word);
+    if (!dtype) unknown_dtype(dtype_at, word);
+    Uop u;
+    if (text_.accept_word("rank")) {
+      const std::int64_t rank = text_.integer();
+      if (rank > kMaxRank) text_.fail(at, fmt::format("rank {} is above {}", rank, kMaxRank));
+      u = text_.build(at, [&] { return mote::input(name, *dtype, static_cast<int>(rank)); });
+    } else {
+      text_.open("[");
+      const Shape shape = text_.axes();
+      text_.close("]");
+      u = text_.build(at, [&] { return mote::input(name, *dtype, shape); });
+    }
+    define(at, name, u);
+    spec_.inputs.push_back(u);
+  }
+
+  [[noreturn]] void unknown_dtype(std::size_t at, const std::string& word) const {
+    std::string known;
+    for (const DType d : all_dtypes())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", name(d));
+    text_.fail(at, fmt::format("unknown dtype '{}' (known: {})", word, known));
+  }
+
+  void size() {
+    NamedSize s;
+    s.name = text_.word("the size's name");
+    text_.expect("=");
+    ParsedExpr parsed = text_.index("");
+    s.value = std::move(parsed.expr);
+    add(parsed.constraints);
+    spec_.sizes.push_back(std::move(s));
+  }
+
+  void require() {
+    ParsedExpr left = text_.index("=");
+    text_.expect("=");
+    ParsedExpr right = text_.index("");
+    add(left.constraints);
+    add(right.constraints);
+    spec_.constraints.push_back({std::move(left.expr), std::move(right.expr)});
+  }
+
+  void add(const std::vector<Constraint>& constraints) {
+    spec_.constraints.insert(spec_.constraints.end(), constraints.begin(), constraints.end());
+  }
+
+  void output() {
+    const std::size_t at = text_.position();
+    const std::string name = text_.word("the output's name");
+    for (const Output& o : spec_.outputs)
+      if (o.name == name) text_.fail(at, fmt::format("a second output '{}'", name));
+    if (text_.accept("=")) {
+      define(at, name, parse_value(text_, scope_, positions_));
+    } else if (!scope_.values.contains(name)) {
+      text_.fail(at,
+                 fmt::format("output '{}' is no earlier value, write output {} = VALUE", name, name));
+    }
+    spec_.outputs.push_back({name, scope_.values.at(name)});
+  }
+
+  void define(std::size_t at, const std::string& name, Uop u) {
+    if (is_reserved_word(name))
+      text_.fail(at, fmt::format("'{}' is a word of the language, not a name", name));
+    if (!scope_.values.emplace(name, std::move(u)).second)
+      text_.fail(at, fmt::format("'{}' has a value already", name));
+    scope_.order.push_back(name);
+  }
+
+  TextCursor text_;
+  Scope scope_;
+  ProgramSpec spec_;
+  Positions positions_;
+  std::size_t op_at_ = 0;
+};
+
+}  // namespace
+
+Program parse_program(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace mote

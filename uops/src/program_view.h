@@ -1,0 +1,53 @@
+// How a person would write the graph: without the nodes that builders insert by themselves.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "mote/uops/uop.h"
+
+namespace mote {
+
+bool is_bare(const Uop& u);  ///< a Scalar or a Param: written as a literal or $name
+
+/// A Reduce, or the quotient that mean() builds.
+struct ReduceView {
+  std::string_view name;
+  Uop x;
+  std::vector<int> axes;
+};
+std::optional<ReduceView> reduce_view(const Uop& u);
+
+/// True when u is exactly a reduction whose axes are kept with extent 1.
+bool kept_view(const Uop& u);
+
+/// A node as it appears in the text of another one; `keeping`: a reduction with its axes kept.
+struct Use {
+  Uop u;
+  bool keeping;
+};
+
+class ProgramView {
+ public:
+  /// The nodes that are written, operands first.
+  std::vector<Uop> order;
+
+  /// What the text of u shows, in order. Arguments of a Map come without the repetition of axes
+  /// that map() inserts by itself.
+  std::vector<Use> written(const Uop& u) const;
+  int uses(const Uop& u) const;
+  /// Every use of the reduction u shows it with its axes kept.
+  bool keeps(const Uop& u) const;
+
+ private:
+  friend ProgramView view_program(const std::vector<Uop>& roots);
+  std::unordered_set<const UopNode*> plain_;  ///< nodes that some use shows as they are
+  std::unordered_map<const UopNode*, int> uses_;
+};
+
+ProgramView view_program(const std::vector<Uop>& roots);
+
+}  // namespace mote

@@ -1,0 +1,292 @@
+// What one element of a Map is: the scalar semantics of the language. Reals are computed in double
+// with libm, integers in wrapping 64-bit; every other evaluator and emitter mirrors this file.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "mote/base/error.h"
+#include "mote/uops/uop.h"
+
+namespace mote {
+namespace {
+
+using U64 = std::uint64_t;
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+
+Number boolean(bool b) { return Number(static_cast<std::int64_t>(b)); }
+Number wrap(U64 x) { return Number(static_cast<std::int64_t>(x)); }
+
+[[noreturn]] void not_defined(MapOp op, DType dtype) {
+  throw InternalError(fmt::format("apply: Map {} is not defined for {}", name(op), name(dtype)));
+}
+
+// The remainder with the sign of the divisor: fmod(x, y), plus y where the signs differ.
+double floor_mod(double x, double y) {
+  const double r = std::fmod(x, y);
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+std::int64_t floor_mod(std::int64_t x, std::int64_t y) {
+  if (y == 0 || y == -1) return 0;
+  const std::int64_t r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+std::int64_t truncating_div(std::int64_t x, std::int64_t y) {
+  if (y == 0) return 0;
+  if (y == -1) return static_cast<std::int64_t>(-static_cast<U64>(x));
+  return x / y;
+}
+
+// By repeated squaring, wrapping. A negative exponent gives 0, except for the bases 1 and -1.
+std::int64_t power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return 0;
+  }
+  U64 result = 1;
+  U64 square = static_cast<U64>(base);
+  for (U64 e = static_cast<U64>(exponent); e != 0; e >>= 1, square *= square)
+    if (e & 1) result *= square;
+  return static_cast<std::int64_t>(result);
+}
+
+template <typename T>
+bool compare(MapOp op, T a, T b) {
+  switch (op) {
+    case MapOp::lt:
+      return a < b;
+    case MapOp::le:
+      return a <= b;
+    case MapOp::gt:
+      return a > b;
+    case MapOp::ge:
+      return a >= b;
+    case MapOp::eq:
+      return a == b;
+    default:
+      return a != b;
+  }
+}
+
+Number apply_real_unary(MapOp op, double x, DType dtype) {
+  switch (op) {
+    case MapOp::neg:
+      return -x;
+    case MapOp::abs:
+      return std::fabs(x);
+    case MapOp::sign:
+      return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+    case MapOp::recip:
+      return 1.0 / x;
+    case MapOp::sqrt:
+      return std::sqrt(x);
+    case MapOp::rsqrt:
+      return 1.0 / std::sqrt(x);
+    case MapOp::exp:
+      return std::exp(x);
+    case MapOp::expm1:
+      return std::expm1(x);
+    case MapOp::log:
+      return std::log(x);
+    case MapOp::log1p:
+      return std::log1p(x);
+    case MapOp::sin:
+      return std::sin(x);
+    case MapOp::cos:
+      return std::cos(x);
+    case MapOp::tan:
+      return std::tan(x);
+    case MapOp::asin:
+      return std::asin(x);
+    case MapOp::acos:
+      return std::acos(x);
+    case MapOp::atan:
+      return std::atan(x);
+    case MapOp::sinh:
+      return std::sinh(x);
+    case MapOp::cosh:
+      return std::cosh(x);
+    case MapOp::tanh:
+      return std::tanh(x);
+    case MapOp::erf:
+      return std::erf(x);
+    case MapOp::floor:
+      return std::floor(x);
+    case MapOp::ceil:
+      return std::ceil(x);
+    case MapOp::round:
+      return std::nearbyint(x);  // half to even in the default rounding mode
+    case MapOp::trunc:
+      return std::trunc(x);
+    case MapOp::isnan:
+      return boolean(std::isnan(x));
+    case MapOp::isinf:
+      return boolean(std::isinf(x));
+    default:
+      not_defined(op, dtype);
+  }
+}
+
+Number apply_real_binary(MapOp op, double x, double y, DType dtype) {
+  switch (op) {
+    case MapOp::add:
+      return x + y;
+    case MapOp::sub:
+      return x - y;
+    case MapOp::mul:
+      return x * y;
+    case MapOp::div:
+      return x / y;
+    case MapOp::pow:
+      return std::pow(x, y);
+    case MapOp::mod:
+      return floor_mod(x, y);
+    case MapOp::min:  // a NaN in either argument wins; equal arguments give the second
+      return x < y || std::isnan(x) ? x : y;
+    case MapOp::max:
+      return x > y || std::isnan(x) ? x : y;
+    default:
+      not_defined(op, dtype);
+  }
+}
+
+Number apply_integer_unary(MapOp op, std::int64_t x, DType dtype) {
+  switch (op) {
+    case MapOp::neg:
+      return wrap(-static_cast<U64>(x));
+    case MapOp::abs:
+      return x < 0 ? wrap(-static_cast<U64>(x)) : Number(x);
+    case MapOp::sign:
+      return Number(std::int64_t{x > 0} - std::int64_t{x < 0});
+    case MapOp::floor:
+    case MapOp::ceil:
+    case MapOp::round:
+    case MapOp::trunc:
+      return Number(x);
+    case MapOp::logical_not:
+      return boolean(x == 0);
+    default:
+      not_defined(op, dtype);
+  }
+}
+
+Number apply_integer_binary(MapOp op, std::int64_t x, std::int64_t y, DType dtype) {
+  switch (op) {
+    case MapOp::add:
+      return wrap(static_cast<U64>(x) + static_cast<U64>(y));
+    case MapOp::sub:
+      return wrap(static_cast<U64>(x) - static_cast<U64>(y));
+    case MapOp::mul:
+      return wrap(static_cast<U64>(x) * static_cast<U64>(y));
+    case MapOp::div:
+      return Number(truncating_div(x, y));
+    case MapOp::pow:
+      return Number(power(x, y));
+    case MapOp::mod:
+      return Number(floor_mod(x, y));
+    case MapOp::min:
+      return Number(x < y ? x : y);
+    case MapOp::max:
+      return Number(x > y ? x : y);
+    case MapOp::logical_and:
+      return boolean(x != 0 && y != 0);
+    case MapOp::logical_or:
+      return boolean(x != 0 || y != 0);
+    case MapOp::logical_xor:
+      return boolean((x != 0) != (y != 0));
+    default:
+      not_defined(op, dtype);
+  }
+}
+
+// Truncates and saturates; NaN gives 0.
+std::int64_t to_integer(double x, std::int64_t least, std::int64_t greatest) {
+  if (std::isnan(x)) return 0;
+  const double t = std::trunc(x);
+  if (t <= static_cast<double>(least)) return least;
+  if (t >= static_cast<double>(greatest)) return greatest;
+  return static_cast<std::int64_t>(t);
+}
+
+}  // namespace
+
+bool same(const Number& a, const Number& b) {
+  if (a.is_real() != b.is_real()) return false;
+  if (!a.is_real()) return a.integer() == b.integer();
+  return a.real() == b.real() || (std::isnan(a.real()) && std::isnan(b.real()));
+}
+
+bool identical(const Number& a, const Number& b) {
+  if (a.is_real() != b.is_real()) return false;
+  if (!a.is_real()) return a.integer() == b.integer();
+  if (std::isnan(a.real()) || std::isnan(b.real()))
+    return std::isnan(a.real()) && std::isnan(b.real());
+  return std::bit_cast<U64>(a.real()) == std::bit_cast<U64>(b.real());
+}
+
+Number store_as(const Number& n, DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return n.is_real() ? n.real() : static_cast<double>(n.integer());
+    case DType::f32:  // an integer becomes a double first, then is rounded
+      return static_cast<double>(
+          static_cast<float>(n.is_real() ? n.real() : static_cast<double>(n.integer())));
+    case DType::i64:
+      return n.is_real() ? Number(to_integer(n.real(), kLeast, kGreatest)) : n;
+    case DType::i32:
+      if (n.is_real())
+        return Number(to_integer(n.real(), std::numeric_limits<std::int32_t>::min(),
+                                 std::numeric_limits<std::int32_t>::max()));
+      return Number(std::int64_t{static_cast<std::int32_t>(static_cast<U64>(n.integer()))});
+    case DType::boolean:
+      return boolean(n.is_real() ? n.real() != 0 : n.integer() != 0);
+  }
+  throw InternalError("store_as: unknown dtype");
+}
+
+Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to) {
+  if (op == MapOp::cast) return store_as(args[0], to);
+  if (op == MapOp::where) return args[0].integer() != 0 ? args[1] : args[2];
+  if (op >= MapOp::lt && op <= MapOp::ne)
+    return boolean(args[0].is_real() ? compare(op, args[0].real(), args[1].real())
+                                     : compare(op, args[0].integer(), args[1].integer()));
+  if (arity(op) == 1)
+    return args[0].is_real() ? apply_real_unary(op, args[0].real(), dtype)
+                             : apply_integer_unary(op, args[0].integer(), dtype);
+  return args[0].is_real() ? apply_real_binary(op, args[0].real(), args[1].real(), dtype)
+                           : apply_integer_binary(op, args[0].integer(), args[1].integer(), dtype);
+}
+
+Number neutral(ReduceOp op, DType dtype) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const bool real = is_real(dtype);
+  switch (op) {
+    case ReduceOp::sum:
+      return real ? Number(0.0) : Number(0);
+    case ReduceOp::prod:
+      return real ? Number(1.0) : Number(1);
+    case ReduceOp::max:
+      if (real) return -inf;
+      if (dtype == DType::boolean) return Number(0);
+      return dtype == DType::i32 ? Number(std::numeric_limits<std::int32_t>::min())
+                                 : Number(kLeast);
+    case ReduceOp::min:
+      if (real) return inf;
+      if (dtype == DType::boolean) return Number(1);
+      return dtype == DType::i32 ? Number(std::numeric_limits<std::int32_t>::max())
+                                 : Number(kGreatest);
+    case ReduceOp::any:
+      return Number(0);
+    case ReduceOp::all:
+      return Number(1);
+    default:
+      throw InternalError(fmt::format("neutral: {} has none", name(op)));
+  }
+}
+
+}  // namespace mote

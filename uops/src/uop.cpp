@@ -1,0 +1,216 @@
+// Nodes of the uop graph: creation and release, comparison, operands, order, texts in messages.
+#include "mote/uops/uop.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <unordered_set>
+
+#include "node.h"
+
+namespace mote {
+namespace {
+
+// Frees a node; the nodes that die with it wait in a list of the outermost call, so that a chain of
+// any length takes no stack.
+void release(const UopNode* node) {
+  thread_local std::vector<Uop>* pending = nullptr;
+  std::vector<Uop> own;
+  const bool outermost = pending == nullptr;
+  if (outermost) pending = &own;
+  for (Uop& u : operands(Uop(std::shared_ptr<const UopNode>(node, [](const UopNode*) {}))))
+    pending->push_back(std::move(u));
+  delete node;
+  if (!outermost) return;
+  while (!own.empty()) {
+    const Uop last = std::move(own.back());
+    own.pop_back();
+  }
+  pending = nullptr;
+}
+
+struct SameKind {
+  bool operator()(const uop::Input& a, const uop::Input& b) const {
+    return a.name == b.name && a.broadcast == b.broadcast;
+  }
+  bool operator()(const uop::Scalar& a, const uop::Scalar& b) const {
+    return identical(a.value, b.value);
+  }
+  bool operator()(const uop::Param& a, const uop::Param& b) const { return a.name == b.name; }
+  bool operator()(const uop::Iota& a, const uop::Iota& b) const { return a.value == b.value; }
+  bool operator()(const uop::Reindex& a, const uop::Reindex& b) const {
+    return a.x.id() == b.x.id() && a.from == b.from && identical(a.fill, b.fill) &&
+           a.constraints == b.constraints;
+  }
+  bool operator()(const uop::Map& a, const uop::Map& b) const {
+    if (a.op != b.op || a.args.size() != b.args.size()) return false;
+    for (std::size_t k = 0; k < a.args.size(); ++k)
+      if (a.args[k].id() != b.args[k].id()) return false;
+    return true;
+  }
+  bool operator()(const uop::Reduce& a, const uop::Reduce& b) const {
+    return a.op == b.op && a.x.id() == b.x.id() && a.axes == b.axes;
+  }
+  bool operator()(const uop::Select& a, const uop::Select& b) const {
+    return a.x.id() == b.x.id() && a.axis == b.axis && a.index.id() == b.index.id() &&
+           identical(a.fill, b.fill);
+  }
+  bool operator()(const uop::StopGradient& a, const uop::StopGradient& b) const {
+    return a.x.id() == b.x.id();
+  }
+  template <typename A, typename B>
+  bool operator()(const A&, const B&) const {
+    return false;
+  }
+};
+
+struct Hasher {
+  std::size_t value;
+  void add(std::size_t x) { value = (value ^ x) * 0x9E3779B97F4A7C15ULL + (value >> 29); }
+  void add(const Number& n) {
+    if (!n.is_real())
+      add(static_cast<std::size_t>(n.integer()));
+    else
+      add(std::isnan(n.real()) ? 1 : std::bit_cast<std::uint64_t>(n.real()));
+  }
+  void add(std::string_view text) { add(std::hash<std::string_view>()(text)); }
+};
+
+}  // namespace
+
+const std::vector<Expr>& Uop::shape() const { return node_->shape; }
+DType Uop::dtype() const { return node_->dtype; }
+
+Uop make_node(uop::Kind kind, DType dtype, std::vector<Expr> shape,
+              std::vector<std::string> axis_names) {
+  axis_names.resize(shape.size());
+  return Uop(std::shared_ptr<const UopNode>(
+      new UopNode{std::move(kind), dtype, std::move(shape), std::move(axis_names)}, release));
+}
+
+bool same_node(const UopNode& a, const UopNode& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && std::visit(SameKind(), a.kind, b.kind);
+}
+
+std::size_t hash_node(const UopNode& n) {
+  Hasher h{n.kind.index()};
+  h.add(static_cast<std::size_t>(n.dtype));
+  for (const Expr& e : n.shape) h.add(e.hash());
+  std::visit(
+      Overloaded{[&](const uop::Input& k) { h.add(k.name); },
+                 [&](const uop::Scalar& k) { h.add(k.value); },
+                 [&](const uop::Param& k) { h.add(k.name); },
+                 [&](const uop::Iota& k) { h.add(k.value.hash()); },
+                 [&](const uop::Reindex& k) {
+                   h.add(std::hash<const void*>()(k.x.id()));
+                   for (const Expr& e : k.from) h.add(e.hash());
+                   h.add(k.fill);
+                 },
+                 [&](const uop::Map& k) {
+                   h.add(static_cast<std::size_t>(k.op));
+                   for (const Uop& a : k.args) h.add(std::hash<const void*>()(a.id()));
+                 },
+                 [&](const uop::Reduce& k) {
+                   h.add(static_cast<std::size_t>(k.op));
+                   h.add(std::hash<const void*>()(k.x.id()));
+                   for (const int a : k.axes) h.add(static_cast<std::size_t>(a));
+                 },
+                 [&](const uop::Select& k) {
+                   h.add(std::hash<const void*>()(k.x.id()));
+                   h.add(static_cast<std::size_t>(k.axis));
+                   h.add(std::hash<const void*>()(k.index.id()));
+                 },
+                 [&](const uop::StopGradient& k) { h.add(std::hash<const void*>()(k.x.id())); }},
+      n.kind);
+  return h.value;
+}
+
+std::vector<Uop> operands(const Uop& u) {
+  using Uops = std::vector<Uop>;
+  return std::visit(Overloaded{[](const uop::Reindex& k) { return Uops{k.x}; },
+                               [](const uop::Map& k) { return k.args; },
+                               [](const uop::Reduce& k) { return Uops{k.x}; },
+                               [](const uop::Select& k) {
+                                 return Uops{k.x, k.index};
+                               },
+                               [](const uop::StopGradient& k) { return Uops{k.x}; },
+                               [](const auto&) { return Uops{}; }},
+                    u.node().kind);
+}
+
+void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f) {
+  for (const Expr& e : u.shape()) f(e);
+  if (const auto* iota = std::get_if<uop::Iota>(&u.node().kind)) f(iota->value);
+  if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))
+    for (const Expr& e : reindex->from) f(e);
+}
+
+std::string describe(const Uop& u) {
+  return std::visit(
+      Overloaded{[](const uop::Input& k) { return "Input " + k.name; },
+                 [](const uop::Scalar&) { return std::string("Scalar"); },
+                 [](const uop::Param& k) { return "Param $" + k.name; },
+                 [](const uop::Iota&) { return std::string("Iota"); },
+                 [](const uop::Reindex&) { return std::string("Reindex"); },
+                 [](const uop::Map& k) { return fmt::format("Map {}", name(k.op)); },
+                 [](const uop::Reduce& k) { return fmt::format("Reduce {}", name(k.op)); },
+                 [](const uop::Select&) { return std::string("Select"); },
+                 [](const uop::StopGradient&) { return std::string("StopGradient"); }},
+      u.node().kind);
+}
+
+std::vector<Uop> topological(std::span<const Uop> outputs) {
+  return topological(outputs, operands);
+}
+
+std::vector<Uop> topological(std::span<const Uop> roots,
+                             const std::function<std::vector<Uop>(const Uop&)>& reads) {
+  struct Visit {
+    Uop u;
+    std::vector<Uop> operands;
+    std::size_t next = 0;
+  };
+  std::vector<Uop> order;
+  std::unordered_set<const UopNode*> seen;
+  std::vector<Visit> stack;
+  for (const Uop& root : roots) {
+    if (seen.insert(root.id()).second) stack.push_back({root, reads(root)});
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (top.next == top.operands.size()) {
+        order.push_back(top.u);
+        stack.pop_back();
+        continue;
+      }
+      const Uop next = top.operands[top.next++];
+      if (seen.insert(next.id()).second) stack.push_back({next, reads(next)});
+    }
+  }
+  return order;
+}
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
+  for (const char c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
+  return true;
+}
+
+std::string shape_text(std::span<const Expr> shape) {
+  std::string text = "[";
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    text += (k == 0 ? "" : ", ") + shape[k].to_string();
+  return text + "]";
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+std::string type_text(const Uop& u) {
+  return fmt::format("{}{}", name(u.dtype()), shape_text(u.shape()));
+}
+
+}  // namespace mote

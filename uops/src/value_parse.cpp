@@ -1,0 +1,274 @@
+// Values by precedence climbing. Literals and parameters wait, untyped, for the tensor that they
+// meet, and take its dtype.
+#include "value_parse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mote/base/error.h"
+#include "node.h"
+#include "value_typing.h"
+
+namespace mote {
+namespace {
+
+struct Infix {
+  std::string_view symbol;
+  MapOp op;
+  int level;
+};
+// Longer symbols first.
+constexpr int kComparison = 3;
+constexpr Infix kInfix[] = {
+    {"||", MapOp::logical_or, 1}, {"&&", MapOp::logical_and, 2}, {"<=", MapOp::le, 3},
+    {">=", MapOp::ge, 3},         {"==", MapOp::eq, 3},          {"!=", MapOp::ne, 3},
+    {"<", MapOp::lt, 3},          {">", MapOp::gt, 3},           {"+", MapOp::add, 4},
+    {"-", MapOp::sub, 4},         {"*", MapOp::mul, 5},          {"/", MapOp::div, 5}};
+
+class Parser {
+ public:
+  Parser(TextCursor& text, const Scope& scope, Positions& positions)
+      : text_(text), scope_(scope), typing_(text, positions) {}
+
+  Uop run() {
+    const std::size_t start = text_.position();
+    return typing_.typed(start, infix(1));
+  }
+
+ private:
+  struct Nest {  // counts how deep texts nest
+    explicit Nest(Parser& p) : parser(p) {
+      if (++parser.nesting_ > kMaxNesting)
+        parser.text_.fail(parser.text_.position(),
+                          fmt::format("nested deeper than {}", kMaxNesting));
+    }
+    ~Nest() { --parser.nesting_; }
+    Nest(const Nest&) = delete;
+    Nest& operator=(const Nest&) = delete;
+    Parser& parser;
+  };
+
+  // ---- operators
+
+  Value infix(int least) {
+    const Nest nest(*this);
+    Value left = unary();
+    int last_level = 0;
+    while (const Infix* op = next_infix()) {
+      if (op->level < least) break;
+      const std::size_t at = text_.position();
+      if (op->level == kComparison && last_level == kComparison)
+        text_.fail(at, "comparisons do not chain, join them by &&");
+      text_.expect(op->symbol);
+      Value right = infix(op->level + 1);
+      left = typing_.combine(op->op, at, {std::move(left), std::move(right)});
+      last_level = op->level;
+    }
+    return left;
+  }
+
+  const Infix* next_infix() {
+    for (const Infix& op : kInfix)
+      if (text_.peek(op.symbol)) return &op;
+    return nullptr;
+  }
+
+  Value unary() {
+    const Nest nest(*this);
+    const std::size_t at = text_.position();
+    if (!text_.peek("-")) return postfix(primary());
+    text_.expect("-");
+    const std::string_view word = text_.peek_word();
+    if (text_.at_number() || word == "inf" || word == "nan") return literal(at, true);
+    return typing_.combine(MapOp::neg, at, {unary()});
+  }
+
+  Value postfix(Value v) {
+    while (text_.peek("[")) {
+      const std::size_t at = text_.position();
+      v = {reindexed(at, typing_.typed(at, v)), nullptr};
+    }
+    return v;
+  }
+
+  // x[i0, i1 over N, C else -inf]
+  Uop reindexed(std::size_t at, const Uop& x) {
+    text_.open("[");
+    std::vector<IndexText> from;
+    if (text_.peek_word() != "over") {
+      do {
+        ParsedExpr parsed = text_.index(",");
+        IndexText index(parsed.expr);
+        index.constraints = std::move(parsed.constraints);
+        from.push_back(std::move(index));
+      } while (text_.accept(","));
+    }
+    if (!text_.accept_word("over")) text_.expected("',' or 'over'");
+    const Shape shape = text_.axes();
+    const Number fill = fill_or_zero(x.dtype());
+    text_.close("]");
+    return typing_.build(at, [&] { return reindex(x, shape, from, fill); });
+  }
+
+  Number fill_or_zero(DType dtype) {
+    if (!text_.accept_word("else")) return Number(0);
+    const std::size_t at = text_.position();
+    const Uop u = typing_.typed(at, signed_literal(), dtype);
+    return std::get<uop::Scalar>(u.node().kind).value;
+  }
+
+  // ---- primaries
+
+  Value primary() {
+    const std::size_t at = text_.position();
+    if (text_.peek("(")) {
+      text_.open("(");
+      Value v = infix(1);
+      text_.close(")");
+      return v;
+    }
+    if (text_.at_number()) return literal(at, false);
+    if (text_.accept("$")) return parameter(at);
+    const std::string word(text_.peek_word());
+    if (word.empty()) text_.expected("a value");
+    if (word == "inf" || word == "nan" || word == "true" || word == "false")
+      return literal(at, false);
+    if (is_reserved_word(word)) return call(at, word);
+    const auto found = scope_.values.find(word);
+    if (found == scope_.values.end()) unknown(at, word);
+    text_.accept_word(word);
+    return {found->second, nullptr};
+  }
+
+  [[noreturn]] void unknown(std::size_t at, const std::string& word) const {
+    std::string known;
+    for (const std::string& name : scope_.order) known += (known.empty() ? "" : ", ") + name;
+    text_.fail(at, fmt::format("unknown name '{}' ({})", word,
+                               known.empty() ? "none is known yet" : "known: " + known));
+  }
+
+  Value signed_literal() {
+    const std::size_t at = text_.position();
+    return literal(at, text_.accept("-"));
+  }
+
+  // A number, inf, nan, true or false; a minus sign has been read if `negative`.
+  Value literal(std::size_t at, bool negative) {
+    for (const bool b : {false, true})
+      if (!negative && text_.accept_word(b ? "true" : "false")) return typing_.boolean(at, b);
+    return typing_.number(at, text_.literal(negative));
+  }
+
+  Value parameter(std::size_t at) {
+    const std::string word = text_.word("a parameter's name");
+    const bool known = std::any_of(scope_.params.begin(), scope_.params.end(),
+                                   [&](const ParamDecl& p) { return p.name == word; });
+    if (!known) {
+      std::string names;
+      for (const ParamDecl& p : scope_.params) names += (names.empty() ? "" : ", ") + p.name;
+      text_.fail(at, fmt::format("unknown parameter '${}' ({})", word,
+                                 names.empty() ? "none is declared" : "known: " + names));
+    }
+    return {Uop(), [word](DType d) { return param(word, d); }};
+  }
+
+  // ---- calls
+
+  Value call(std::size_t at, const std::string& word) {
+    text_.accept_word(word);
+    if (word == "iota") return {iota_call(at), nullptr};
+    if (word == "select") return {select_call(at), nullptr};
+    if (word == "stop_gradient") {
+      const Uop x = typing_.typed(at, single_argument());
+      return {stop_gradient(x), nullptr};
+    }
+    if (const std::optional<DType> dtype = parse_dtype(word)) {
+      const Value v = single_argument();  // of a literal it only says the dtype
+      if (!v.uop) return {typing_.typed(at, v, *dtype), nullptr};
+      return {typing_.build(at, [&] { return cast(v.uop, *dtype); }), nullptr};
+    }
+    if ((word == "mean" || find_reduce_op(word)) && text_.peek("["))
+      return {reduction(at, word), nullptr};
+    const std::optional<MapOp> op = find_map_op(word);
+    if (!op || *op == MapOp::cast) text_.fail(at, fmt::format("'{}' cannot stand here", word));
+    return typing_.combine(*op, at, arguments());
+  }
+
+  std::vector<Value> arguments() {
+    std::vector<Value> args;
+    text_.open("(");
+    do args.push_back(infix(1));
+    while (text_.accept(","));
+    text_.close(")");
+    return args;
+  }
+
+  Value single_argument() {
+    text_.open("(");
+    Value v = infix(1);
+    text_.close(")");
+    return v;
+  }
+
+  Uop iota_call(std::size_t at) {
+    text_.open("(");
+    ParsedExpr parsed = text_.index("");
+    IndexText index(parsed.expr);
+    index.constraints = std::move(parsed.constraints);
+    if (!text_.accept_word("over")) text_.expected("'over'");
+    const Shape shape = text_.axes();
+    text_.close(")");
+    return typing_.build(at, [&] { return iota(index, shape); });
+  }
+
+  // select[1](x, index else -1)
+  Uop select_call(std::size_t at) {
+    text_.open("[");
+    const int axis = axis_number();
+    text_.close("]");
+    text_.open("(");
+    const Uop x = typing_.typed(at, infix(1));
+    text_.expect(",");
+    const Uop index = typing_.typed(at, infix(1));
+    const Number fill = fill_or_zero(x.dtype());
+    text_.close(")");
+    return typing_.build(at, [&] { return select(x, axis, index, fill); });
+  }
+
+  int axis_number() {
+    const std::size_t at = text_.position();
+    const std::int64_t axis = text_.integer();
+    if (axis < 0 || axis >= kMaxRank)
+      text_.fail(at, fmt::format("axis {} is not in 0..{}", axis, kMaxRank - 1));
+    return static_cast<int>(axis);
+  }
+
+  // max[1, 2](x), max[1 keep](x)
+  Uop reduction(std::size_t at, const std::string& word) {
+    std::vector<int> axes;
+    text_.open("[");
+    do axes.push_back(axis_number());
+    while (text_.accept(","));
+    const bool keep = text_.accept_word("keep");
+    text_.close("]");
+    const Uop x = typing_.typed(at, single_argument());
+    return typing_.build(at, [&] {
+      const Uop y = word == "mean" ? mean_over(x, axes) : reduce(*find_reduce_op(word), x, axes);
+      return keep ? keep_axes(y, x, axes) : y;
+    });
+  }
+
+  TextCursor& text_;
+  const Scope& scope_;
+  Typing typing_;
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+Uop parse_value(TextCursor& text, const Scope& scope, Positions& positions) {
+  return Parser(text, scope, positions).run();
+}
+
+}  // namespace mote
