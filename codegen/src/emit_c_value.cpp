@@ -88,7 +88,6 @@ std::string local_type(DType dtype) {
 
 Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
   const Text t = number(x, facts);
-  if (to == x->dtype) return t;
   const bool from_real = is_real_type(t.type);
   switch (to) {
     case DType::f64:

@@ -79,7 +79,8 @@ class SizeDrawer {
     for (const Symbol pivot : domain_.pivots) at.slack[pivot] = random_.below(4);
     if (at.values.empty()) return at;
     const bool small = random_.chance(25);
-    const double goal = small ? 600 : random_.log_between(2'500, 200'000);
+    const double most = std::min(200'000.0, std::pow(1000.0, std::ssize(at.values)));
+    const double goal = small ? 600 : random_.log_between(std::min(2'500.0, most / 50), most);
     for (int round = 0; round < 24; ++round) {
       const double work = work_at(at);
       if (work > 1.5 * goal) {

@@ -108,8 +108,8 @@ Layout parse_layout(std::string_view text, int rank) {
     text.remove_prefix(end);
   }
   std::ranges::sort(layout.repeated);
-  const auto twice = std::ranges::unique(layout.repeated);
-  layout.repeated.erase(twice.begin(), twice.end());
+  auto& repeated = layout.repeated;  // std::ranges::unique is beyond clang 14 with this libstdc++
+  repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
   return layout;
 }
 

@@ -214,5 +214,15 @@ TEST(RegressionPrograms, DivisionByTheSizeOfAnEmptyAxis) {
   EXPECT_FALSE(m) << to_string(*m);
 }
 
+// A cast to the dtype that a value has already still rounds or wraps it: the value is wider.
+TEST(RegressionPrograms, CastToTheSameDtypeStillRounds) {
+  expect_agreement(
+      "input x f32[A]\n"
+      "output e = f64(f32(exp(x)))");
+  expect_agreement(
+      "input x i32[A]\n"
+      "output e = i64(i32(x * 2000000000))");
+}
+
 }  // namespace
 }  // namespace mote::test

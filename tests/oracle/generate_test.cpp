@@ -147,6 +147,38 @@ TEST(Domain, SolvesForTheLeastSizeAndAddsSlackBelowTheStride) {
   EXPECT_EQ(solve(domain, at, params)->at(h), 4 * 4 + 3 + 3);
 }
 
+std::shared_ptr<const Target> written(const std::string& name, const char* text) {
+  const std::string path = testing::TempDir() + name;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  EXPECT_NE(file, nullptr);
+  std::fputs(text, file);
+  std::fclose(file);
+  return find_target(path);
+}
+
+TEST(Generate, SizesWithoutANameInProgramFilesAreChosenFirstToo) {
+  const std::vector<std::pair<const char*, const char*>> programs = {
+      {"crop.mote", "op crop\ninput x f32[N, M]\noutput y = x[i0 + 2, i1 over N - 4, M - 2]\n"},
+      {"two.mote",
+       "op two\ninput x f32[N]\ninput y f32[M]\noutput z = x[i0 over N - M]\n"
+       "output w = y[i0 over M - 3]\n"},
+      {"windows.mote",
+       "op windows\nparam k int in 1..\ninput x f32[N]\n"
+       "output z = argmax[1](x[i0 + i1 over N - $k + 1, $k])\n"},
+      {"flat.mote",
+       "op flat\ninput x f32[A*B]\ninput y f32[A]\n"
+       "output z = x[i0*B + i1 over A, B] + y[i0 over A, B]\n"},
+      {"odd.mote",
+       "op odd\ninput x f32[N]\ninput y f32[M]\nrequire N = 2*M + 1\n"
+       "output z = x[2*i0 over M] + y\n"}};
+  for (const auto& [name, text] : programs) {
+    const auto target = written(name, text);
+    for (std::uint64_t position = 0; position < 300; ++position) {
+      EXPECT_EQ(draws_taken(target, DType::f32, 1, position), 1) << name << " " << position;
+    }
+  }
+}
+
 TEST(Generate, ConstraintsThatLeaveNothingAreAnError) {
   ProgramSpec spec;
   spec.name = "squares";
@@ -154,15 +186,11 @@ TEST(Generate, ConstraintsThatLeaveNothingAreAnError) {
   spec.inputs = {x, input("n", DType::f32, {"N"}), input("m", DType::f32, {"M"})};
   spec.outputs = {{"y", x}};
   spec.constraints = {{Expr::size("N") * Expr::size("N") + 1, Expr::size("M") * Expr::size("M")}};
-  const std::string path = testing::TempDir() + "squares.mote";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  ASSERT_NE(file, nullptr);
-  std::fputs(to_string(make_program(spec)).c_str(), file);
-  std::fclose(file);
+  const auto target = written("squares.mote", to_string(make_program(spec)).c_str());
   bool thrown = false;
   for (std::uint64_t position = 0; position < 5 && !thrown; ++position) {
     try {
-      generate(find_target(path), DType::f32, 1, position);
+      generate(target, DType::f32, 1, position);
     } catch (const Error& e) {
       thrown = std::string(e.what()).find("no legal case") != std::string::npos;
     }
