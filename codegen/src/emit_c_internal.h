@@ -77,10 +77,12 @@ class Names {
  private:
   const std::string& at(const char* kind, const std::string& name) const;
   void add(const char* kind, const std::string& name, const std::string& hint);
-  void add_locals(const Body& body);
+  void add_locals(const Body& body, std::set<std::string> enclosing);
+  void add_variable(const std::string& name, const std::set<std::string>& enclosing);
 
   std::map<std::pair<std::string, std::string>, std::string> names_;
   std::set<std::string> taken_;
+  std::set<std::string> variables_;  ///< loop variables so far, by their names in the program
 };
 
 /// Prints index expressions, conditions and values. Derived sizes appear by name; those used are

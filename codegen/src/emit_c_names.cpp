@@ -150,19 +150,35 @@ const std::string& Names::symbol(Symbol s) const {
   }
 }
 
-void Names::add_locals(const Body& body) {
-  for_each(body, [this](const Stmt& s) {
+/// n2, so called because the program has an n, is n where no loop over n encloses it.
+void Names::add_variable(const std::string& name, const std::set<std::string>& enclosing) {
+  const std::string stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  if (stem != name && variables_.contains(stem) && !enclosing.contains(local(stem))) {
+    names_[{"local", name}] = local(stem);
+  } else {
+    add("local", name, name);
+  }
+  variables_.insert(name);
+}
+
+void Names::add_locals(const Body& body, std::set<std::string> enclosing) {
+  for (const Stmt& s : body) {
     if (const auto* loop = std::get_if<Loop>(&s.kind)) {
-      add("local", loop->variable.name(), loop->variable.name());
+      add_variable(loop->variable.name(), enclosing);
       for (const Accumulator& a : loop->accumulators) {
         add("local", a.name, a.name);
         if (a.op == ReduceOp::argmax || a.op == ReduceOp::argmin)
           add("position", a.name, a.name + "_at");
       }
+      std::set<std::string> inside = enclosing;
+      inside.insert(local(loop->variable.name()));
+      add_locals(loop->body, std::move(inside));
+    } else if (const auto* branch = std::get_if<If>(&s.kind)) {
+      add_locals(branch->body, enclosing);
     } else if (const auto* let = std::get_if<Let>(&s.kind)) {
       add("local", let->name, let->name);
     }
-  });
+  }
 }
 
 Names::Names(const LoopProgram& p) {
@@ -175,7 +191,7 @@ Names::Names(const LoopProgram& p) {
     if (t.role != TensorRole::temporary) add("strides", t.name, "s" + tensor(t.name));
   for (const NamedSize& s : p.source->sizes) add("size", s.name, s.name);
   for (const TensorDecl& t : p.tensors) add("tensor", t.name, t.name);
-  add_locals(p.body);
+  add_locals(p.body, {});
 }
 
 }  // namespace mote::emit

@@ -72,8 +72,9 @@ struct Prepared::State {
   std::vector<Dense> expected;  ///< empty until needed
   std::shared_ptr<const Reference> reference;
 
-  std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers) const {
+  static std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers) {
     std::vector<DLTensor*> all;
+    all.reserve(buffers.size());
     for (Buffer& b : buffers) all.push_back(b.tensor());
     return all;
   }
@@ -119,7 +120,7 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
     guard.emplace(crash_text(subject, options_.json), timeout_seconds(multiply_adds_));
   }
   State& s = *state_;
-  CallFrame frame(case_, s.tensors(s.input_buffers), s.tensors(s.output_buffers));
+  CallFrame frame(case_, State::tensors(s.input_buffers), State::tensors(s.output_buffers));
   const KernelChoice choice = choose_kernel(backend, frame.call());
   Outcome outcome;
   if (choice.kernel == nullptr) {
