@@ -1,11 +1,15 @@
 // Call frames: absent optional inputs are NULL, parameters keep the order of the program.
 #include "call_frame.h"
 
+#include <utility>
+
 namespace mote {
 
 CallFrame::CallFrame(const Case& c, const std::vector<DLTensor*>& inputs,
-                     const std::vector<DLTensor*>& outputs)
-    : op_(c.target->op()), inputs_(c.target->inputs().size(), nullptr), outputs_(outputs) {
+                     std::vector<DLTensor*> outputs)
+    : op_(c.target->op()),
+      inputs_(c.target->inputs().size(), nullptr),
+      outputs_(std::move(outputs)) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     inputs_[static_cast<std::size_t>(c.target->input_position(c.inputs[k].name))] = inputs[k];
   }

@@ -13,8 +13,7 @@ namespace mote {
 class CallFrame {
  public:
   /// Inputs and outputs in the program's order.
-  CallFrame(const Case& c, const std::vector<DLTensor*>& inputs,
-            const std::vector<DLTensor*>& outputs);
+  CallFrame(const Case& c, const std::vector<DLTensor*>& inputs, std::vector<DLTensor*> outputs);
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 

@@ -19,8 +19,6 @@
 #include "mote/codegen/passes.h"
 #include "reference.h"
 
-extern char** environ;
-
 namespace mote {
 namespace {
 

@@ -47,7 +47,7 @@ class Analysis {
 
  private:
   Known of(const Uop& u) const {
-    return std::visit([&](const auto& kind) { return visit(u, kind); }, u.node().kind);
+    return std::visit([this, &u](const auto& kind) { return this->visit(u, kind); }, u.node().kind);
   }
   const Known& known(const Uop& u) const { return known_.at(u.id()); }
   std::int64_t extent(const Uop& u, int axis) const {

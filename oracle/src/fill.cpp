@@ -107,7 +107,7 @@ double Filler::real(std::int64_t linear) const {
   if (kind_ != FillKind::uniform) return static_cast<double>(whole(linear));
   const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
   const int mantissa = dtype_ == DType::f32 ? 24 : 53;
-  const double scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
+  const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
   return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
 }
 

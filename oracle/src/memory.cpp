@@ -96,7 +96,7 @@ void check_memory(const Case& c, std::optional<std::int64_t> limit) {
 std::string format_bytes(std::int64_t bytes) {
   static constexpr std::array<const char*, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
                                                         "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
+  auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
   while (value >= 1024 && unit + 1 < kUnits.size()) {
     value /= 1024;

@@ -213,7 +213,7 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("GROUP|FILE")
       ->allow_extra_args(false)
       ->delimiter(',');
-  const auto budget = command->add_option(
+  CLI::Option* budget = command->add_option(
       "--budget", options->budget, "random cases for that long; default 20s without --cases");
   budget->type_name("TIME");
   command->add_option("--count", options->count, "that many random cases of each op")

@@ -130,7 +130,7 @@ TEST(Campaign, EachOpGetsItsShareOfTheBudget) {
   const CampaignResult result = run_campaign(options);
   std::set<std::string> judged;
   for (const Row& row : result.rows) {
-    if (row.judged >= 10) judged.insert(row.op + " " + std::string(name(row.dtype)));
+    if (row.judged >= 3) judged.insert(row.op + " " + std::string(name(row.dtype)));
   }
   EXPECT_EQ(judged, (std::set<std::string>{"conv2d f32", "conv2d f64", "gemm f32", "gemm f64"}));
   EXPECT_EQ(exit_code(result, options.backends, true), 0);

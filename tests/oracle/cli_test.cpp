@@ -187,7 +187,8 @@ TEST(Cli, ALibraryThatCannotBeLoadedIsNamedWithTheReason) {
   const std::string folder = testing::TempDir() + "mote_plugins";
   const std::string path = folder + "/broken.so";
   ASSERT_EQ(std::system(("mkdir -p " + folder + " && echo no library > " + path).c_str()), 0);
-  const Result r = mote_run("check gemm --count 3", "MOTE_PLUGIN_PATH=" + folder);
+  const Result r =
+      mote_run("check gemm --backend openblas --count 20 --seed 1", "MOTE_PLUGIN_PATH=" + folder);
   EXPECT_NE(r.out.find("left out: plug-in " + path), std::string::npos) << r.out;
   EXPECT_NE(r.out.find("too short"), std::string::npos) << r.out;
   EXPECT_EQ(r.code, 0) << r.out;
