@@ -208,6 +208,18 @@ TEST(Evaluate, ValuesOfRankZero) {
             f64({2}, {2.5, 2.5}));
 }
 
+TEST(Evaluate, ACountIsNotRoundedToF32) {
+  // 2^24 + 1 is the first integer that f32 does not have: the mean of as many elements divides by
+  // it.
+  const Array x = f32({1}, {0});
+  EXPECT_EQ(
+      run("op count\ninput x f32[N]\noutput y = f32(iota(16777217 over N)) - 16777216 + x", {x}),
+      f32({1}, {1}));
+  EXPECT_EQ(
+      run("op value\ninput x f64[N]\noutput y = f64(f32(x)) - 16777216", {f64({1}, {16777217})}),
+      f64({1}, {0}));
+}
+
 TEST(Evaluate, ChecksItsArrays) {
   const std::string text = "op c\ninput x f32[N]\noutput y = x";
   EXPECT_EQ(error_of([&] { run(text, {f64({1}, {1})}); }), "c: input x must be f32, got f64");
