@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-constexpr std::array<Pass, 11> kPasses = {{
+constexpr std::array<Pass, 14> kPasses = {{
     {"unguard", unguard},
     {"split", split},
     {"fuse", fuse},
@@ -20,8 +20,11 @@ constexpr std::array<Pass, 11> kPasses = {{
     {"substitute", substitute},
     {"dead-code", eliminate_dead_code},
     {"simplify", simplify},
+    {"demand", demand},
+    {"dead-code", eliminate_dead_code},
     {"bound", bound},
     {"simplify", simplify},
+    {"coalesce", coalesce},
 }};
 
 constexpr bool kVerify =
@@ -40,32 +43,36 @@ void check(const LoopProgram& p) {
   if (kVerify) verify(p);
 }
 
-/// Every stage that changed the program, the first being lower's.
-std::vector<Stage> run_passes(LoopProgram p) {
+/// Runs the passes; `unshared` gets the tensors that there are before some share storage, `stages`,
+/// if wanted, every stage that changed the program, lower's first.
+LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
+                       std::vector<Stage>* stages) {
   check(p);
-  std::vector<Stage> stages;
-  std::string text = to_string(p);
-  stages.push_back({"lower", p});
+  if (stages) stages->push_back({"lower", p});
+  std::string text = stages ? to_string(p) : "";
   for (const Pass& pass : kPasses) {
+    const std::string name = p.name;
+    if (pass.run == coalesce) unshared = p.tensors;
     try {
       p = pass.run(std::move(p));
       check(p);
     } catch (const InternalError& e) {
-      throw InternalError("in pass " + std::string(pass.name) + " of " +
-                          stages.front().program.name + ": " + e.what());
+      throw InternalError("in pass " + std::string(pass.name) + " of " + name + ": " + e.what());
     }
+    if (!stages) continue;
     std::string now = to_string(p);
-    if (now == text) continue;
+    if (now != text) stages->push_back({pass.name, p});
     text = std::move(now);
-    stages.push_back({pass.name, p});
   }
-  return stages;
+  return p;
 }
 
-/// Nodes of temporaries that are left and could as well be computed where they are read.
-NodeSet regretted(const LoopProgram& p, const Lowered& lowered, const NodeSet& materialised) {
+/// Nodes of temporaries that are left, with storage of their own or not, and could as well be
+/// computed where they are read.
+NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
+                  const NodeSet& materialised) {
   NodeSet nodes;
-  for (const TensorDecl& t : p.tensors) {
+  for (const TensorDecl& t : tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const Uop& u = lowered.temporaries.at(t.name);
     if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
@@ -91,13 +98,14 @@ LoopProgram compile(std::shared_ptr<const Program> program,
     } catch (const Error& e) {
       throw Error("while lowering " + program->name + ": " + e.what());
     }
-    std::vector<Stage> stages = run_passes(lowered.program);
+    std::vector<Stage> stages;
+    std::vector<TensorDecl> unshared;
+    LoopProgram result = run_passes(lowered.program, unshared, observe ? &stages : nullptr);
     const std::size_t before = barred.size();
-    barred.merge(regretted(stages.back().program, lowered, materialised));
+    barred.merge(regretted(unshared, lowered, materialised));
     if (barred.size() != before) continue;
-    if (observe)
-      for (const Stage& s : stages) observe(s.name, s.program);
-    return std::move(stages.back().program);
+    for (const Stage& s : stages) observe(s.name, s.program);
+    return result;
   }
 }
 

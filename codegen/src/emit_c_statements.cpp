@@ -5,16 +5,10 @@
 
 #include "emit_c_writer.h"
 #include "mote/base/error.h"
+#include "mote/base/overloaded.h"
 
 namespace mote::emit {
 namespace {
-
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 bool is_arg(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
 
@@ -83,9 +77,8 @@ void Writer::open_accumulator(const Accumulator& a) {
     line(fmt::format("int64_t {} = -1;", names_.position(a.name)));
     return;
   }
-  const bool truth = a.op == ReduceOp::any || a.op == ReduceOp::all;
   const std::string start = literal(neutral(a.op, a.dtype));
-  if (truth)
+  if (a.dtype == DType::boolean)
     line(fmt::format("bool {} = {};", name, start == "0" ? "false" : "true"));
   else
     line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name, start));
@@ -198,9 +191,14 @@ void Writer::fold(const Fold& f, const Facts& facts) {
     line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
     return;
   }
-  const bool truth = f.op == ReduceOp::any || f.op == ReduceOp::all;
+  const bool truth = f.value->dtype == DType::boolean;
   const Text old{name, kTight, real ? CType::f64 : truth ? CType::flag : CType::i64};
-  line(fmt::format("{} = {};", name, reduced(f.op, old, v).text));
+  line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
+}
+
+// The greatest of truths is whether any holds, the least whether all do.
+ReduceOp Writer::logical(ReduceOp op) {
+  return op == ReduceOp::max ? ReduceOp::any : op == ReduceOp::min ? ReduceOp::all : op;
 }
 
 // The first position wins, and the first NaN over everything.

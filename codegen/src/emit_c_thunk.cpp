@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <utility>
 
 #include "emit_c_internal.h"
 #include "mote/base/error.h"
+#include "mote/base/thunk.h"
 
 namespace mote::emit {
 namespace {
+
+static_assert(kMaxRank <= MOTE_MAX_RANK, "a thunk has room for every tensor");
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
@@ -63,7 +66,8 @@ class Thunk {
   std::string meaning(const Expr& e) const;
   void divisors(const Expr& e);
   void index_divisors(const Expr& e, const std::vector<Expr>& shape);
-  std::set<Expr> divisors_in(const Expr& e) const;
+  std::vector<Expr> divisors_in(const Expr& e) const;
+  bool is_new(const Expr& e, int least);
   bool is_index(const std::string& param) const;
   std::string view(const TensorDecl& t) const { return "&" + names_.tensor(t.name); }
   const TensorDecl& tensor(const std::string& name) const { return *find_tensor(p_, name); }
@@ -77,8 +81,9 @@ class Thunk {
   std::vector<std::string> call_inputs_;
   std::vector<std::string> call_params_;
   std::vector<Uop> nodes_;
-  std::vector<Expr> checked_;  ///< divisors and extents that need no second check
-  std::vector<Expr> guarded_;  ///< divisors of indices, times the elements that they are for
+  std::vector<Expr> checked_;  ///< what is known to be >= 0 by a check
+  /// Divisors of indices that are checked where there are elements: their count, the divisor.
+  std::vector<std::pair<Expr, Expr>> guarded_;
   std::string out_;
 };
 
@@ -141,6 +146,8 @@ bool Thunk::is_index(const std::string& param) const {
            (reindex && std::ranges::any_of(reindex->from, mentions));
   };
   return std::ranges::any_of(nodes_, in_node) || std::ranges::any_of(source_.inputs, in_node) ||
+         std::ranges::any_of(source_.sizes,
+                             [&](const NamedSize& s) { return mentions(s.value); }) ||
          std::ranges::any_of(source_.constraints, [&](const Constraint& c) {
            return mentions(c.left) || mentions(c.right);
          });
@@ -178,49 +185,57 @@ std::string Thunk::meaning(const Expr& e) const {
   return e.to_string();
 }
 
-/// What e divides by and is not surely positive, but for what varies from element to element.
-std::set<Expr> Thunk::divisors_in(const Expr& e) const {
-  std::set<Expr> found;
+/// What e divides by and is not surely positive, inner divisors first, but for what varies from
+/// element to element: make_program has proved that.
+std::vector<Expr> Thunk::divisors_in(const Expr& e) const {
+  std::vector<Expr> found;
   e.transform([&](const Atom& a) {
     if (a.kind != Atom::Kind::div && a.kind != Atom::Kind::mod) return Expr::from_atom(a);
     const Expr& d = a.args[1];
     const bool varies = d.has_load() || std::ranges::any_of(d.symbols(), [](Symbol s) {
                           return s.kind() == SymbolKind::loop;
                         });
-    if (!varies && !facts_.prove_positive(d)) found.insert(d);
+    if (!varies && !facts_.prove_positive(d)) found.push_back(d);
     return Expr::from_atom(a);
   });
   return found;
 }
 
-/// No division by zero in what follows.
-void Thunk::divisors(const Expr& e) {
-  for (const Expr& d : divisors_in(e)) {
-    if (std::ranges::find(checked_, d) != checked_.end()) continue;
-    checked_.push_back(d);
-    line(fmt::format("mote_thunk_nonzero(&thunk, {}, {});", code(d), quoted(d.to_string())));
-  }
+/// Whether a check of e >= least is still to be written; it is from now on.
+bool Thunk::is_new(const Expr& e, int least) {
+  const Expr key = e - Expr(least);
+  if (std::ranges::find(checked_, key) != checked_.end()) return false;
+  checked_.push_back(key);
+  return true;
 }
 
-/// No division by zero in an index that is computed for each element of a shape: an empty shape has
-/// none, and a divisor that is a factor of the shape is not 0 in any other.
+/// What follows divides by 1 or more only.
+void Thunk::divisors(const Expr& e) {
+  for (const Expr& d : divisors_in(e))
+    if (is_new(d, 1))
+      line(fmt::format("mote_thunk_divisor(&thunk, 0, {}, {});", code(d), quoted(d.to_string())));
+}
+
+/// The same for an index that is computed for each element of a shape: an empty shape has none, and
+/// a divisor that is a factor of the shape and not negative is 1 or more in any other.
 void Thunk::index_divisors(const Expr& e, const std::vector<Expr>& shape) {
   Expr count = 1;
   for (const Expr& extent : shape) count = count * extent;
   for (const Expr& d : divisors_in(e)) {
-    const bool is_factor = split_by(count, d).remainder == Expr(0) && d.terms().size() == 1;
-    const Expr key = count * d;
-    if (is_factor || std::ranges::find(checked_, d) != checked_.end() ||
+    const bool is_factor =
+        split_by(count, d).remainder == Expr(0) && d.terms().size() == 1 && facts_.prove_nonneg(d);
+    const std::pair<Expr, Expr> key(count, d);
+    if (is_factor || std::ranges::find(checked_, d - 1) != checked_.end() ||
         std::ranges::find(guarded_, key) != guarded_.end())
       continue;
     guarded_.push_back(key);
     std::string empty;
     for (const Expr& extent : shape)
       if (!facts_.prove_positive(extent))
-        empty += within(printer_.expr(extent, facts_), kSum) + " == 0 || ";
-    line(fmt::format("mote_thunk_nonzero(&thunk, {}{}, {});", empty,
-                     empty.empty() ? code(d) : within(printer_.expr(d, facts_), kSum) + " != 0",
-                     quoted(d.to_string())));
+        empty +=
+            (empty.empty() ? "" : " || ") + within(printer_.expr(extent, facts_), kSum) + " == 0";
+    line(fmt::format("mote_thunk_divisor(&thunk, {}, {}, {});", empty.empty() ? "0" : empty,
+                     code(d), quoted(d.to_string())));
   }
 }
 
@@ -273,17 +288,15 @@ void Thunk::extents() {
   }
 }
 
-/// No negative extent anywhere, nothing empty under an argmax.
+/// No negative extent anywhere, no divisor below 1, nothing empty under an argmax.
 void Thunk::nodes() {
   const auto at_least = [this](const Expr& e, int least) {
-    if (facts_.prove_nonneg(e - Expr(least))) return;
-    const Expr key = e - Expr(least);
-    if (std::ranges::find(checked_, key) != checked_.end()) return;
-    checked_.push_back(key);
-    divisors(e);
+    divisors(e);  // which the next line counts as >= 1
+    if (facts_.prove_nonneg(e - Expr(least)) || !is_new(e, least)) return;
     const std::string text = meaning(e).empty() ? "an extent" : meaning(e);
     line(fmt::format("mote_thunk_at_least(&thunk, {}, {}, {});", code(e), least, quoted(text)));
   };
+  for (const NamedSize& s : source_.sizes) divisors(s.value);
   for (const Uop& u : nodes_) {
     for (const Expr& e : u.shape()) at_least(e, 0);
     if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))

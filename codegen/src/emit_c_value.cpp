@@ -7,16 +7,10 @@
 
 #include "emit_c_internal.h"
 #include "mote/base/error.h"
+#include "mote/base/overloaded.h"
 
 namespace mote::emit {
 namespace {
-
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 CType type_of_local(DType dtype) {
   if (is_real(dtype)) return CType::f64;

@@ -148,7 +148,8 @@ void Writer::allocations(const Facts& facts) {
   }
   if (heap_.empty()) return;
   line(fmt::format("if ({}) {{", missing));
-  for (const TensorDecl* t : heap_) line(fmt::format("  free({});", names_.tensor(t->name)));
+  if (heap_.size() > 1)
+    for (const TensorDecl* t : heap_) line(fmt::format("  free({});", names_.tensor(t->name)));
   line("  return -1;");
   line("}");
 }

@@ -38,6 +38,7 @@ class Writer {
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to) const;
   static Text reduced(ReduceOp op, const Text& a, const Text& b);
+  static ReduceOp logical(ReduceOp op);
 
   void allocations(const Facts& facts);
   std::string unused_arguments(const std::string& text) const;

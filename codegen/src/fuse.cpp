@@ -39,7 +39,7 @@ void add_ranges(Facts& facts, const std::vector<const Stmt*>& path,
 /// x in round v2 + 1 + delta of the first loop and y in round v2 of the second never meet.
 bool never_meet(const PlacedAccess& x, const Loop& first, const PlacedAccess& y, const Loop& second,
                 const Facts& outer) {
-  const Symbol delta(SymbolKind::size, "_delta");
+  const Symbol delta(SymbolKind::size, "%delta");  // no program can spell it
   const Expr later = Expr(second.variable) + 1 + Expr(delta);
   const std::map<Symbol, Expr> env = {{first.variable, later}};
   Facts facts = outer;

@@ -15,8 +15,6 @@ namespace mote {
 namespace machine {
 namespace {
 
-constexpr std::size_t kMaxRank = 16;
-
 struct Accumulator {
   Number value;
   bool is_position = false;  ///< argmax, argmin: value is the one that won, if any was seen

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mote/base/overloaded.h"
 #include "mote/codegen/loops.h"
 #include "print_index.h"
 
@@ -18,13 +19,6 @@ using print::Precedence;
 using print::right_of;
 using print::Text;
 using print::within;
-
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 std::string number_text(const Number& n) {
   if (!n.is_real()) return fmt::format("{}", n.integer());

@@ -114,10 +114,32 @@ Body simplified(Body body, const Facts& facts) {
   return out;
 }
 
+/// A temporary whose stores all stood on branches that are never taken: no read of it ever runs,
+/// even where its guard is not refuted. Any value will do there.
+void drop_reads_without_store(LoopProgram& p) {
+  const std::set<std::string> written = tensors_written(p.body);
+  std::set<std::string> never;
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == TensorRole::temporary && !written.count(t.name)) never.insert(t.name);
+  if (never.empty()) return;
+  rewrite_values(p.body, [&](const Value& v) {
+    const auto* l = std::get_if<value::Load>(&v->kind);
+    if (!l || !never.count(l->tensor)) return v;
+    return constant(neutral(ReduceOp::sum, v->dtype), v->dtype);
+  });
+  rewrite_exprs(p.body, [&](const Expr& e) {
+    if (!e.has_load()) return e;
+    return e.transform([&](const Atom& a) {
+      return a.kind == Atom::Kind::load && never.count(a.tensor) > 0 ? Expr(0) : rebuild(a);
+    });
+  });
+}
+
 }  // namespace
 
 LoopProgram simplify(LoopProgram p) {
   p.body = simplified(std::move(p.body), base_facts(*p.source));
+  drop_reads_without_store(p);
   return p;
 }
 

@@ -3,6 +3,7 @@
 #include "conditions.h"
 #include "dependence.h"
 #include "mote/codegen/passes.h"
+#include "references.h"
 
 namespace mote {
 namespace {
@@ -19,18 +20,6 @@ const Store* only_store(const LoopProgram& p, const std::string& tensor) {
     }
   });
   return writes == 1 ? found : nullptr;
-}
-
-/// The loop variables that the index consists of, each once; nullopt for any other index.
-std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& index) {
-  std::vector<Symbol> variables;
-  std::set<Symbol> seen;
-  for (const Expr& e : index) {
-    const auto v = e.as_symbol();
-    if (!v || v->kind() != SymbolKind::loop || !seen.insert(*v).second) return std::nullopt;
-    variables.push_back(*v);
-  }
-  return variables;
 }
 
 bool is_loaded_in_index(const LoopProgram& p, const std::string& tensor) {

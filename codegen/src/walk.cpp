@@ -1,6 +1,7 @@
 // The traversals that passes are made of: for_each over statements, values and index expressions,
 // summaries of what a body touches, and rewriting. In: a body; out: a summary or a new body.
 // Order is always that of execution, so that results are stable.
+#include "mote/base/overloaded.h"
 #include "mote/codegen/walk.h"
 
 #include <unordered_map>
@@ -8,13 +9,6 @@
 
 namespace mote {
 namespace {
-
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 const Body* body_of(const Stmt& s) {
   if (const auto* loop = std::get_if<Loop>(&s.kind)) return &loop->body;

@@ -18,6 +18,19 @@ ProgramSpec spec(std::vector<Uop> inputs, const Uop& y, std::vector<NamedSize> s
   return s;
 }
 
+ProgramSpec spec(std::vector<Uop> inputs, std::vector<Output> outputs,
+                 std::vector<NamedSize> sizes) {
+  ProgramSpec s;
+  s.inputs = std::move(inputs);
+  s.outputs = std::move(outputs);
+  s.sizes = std::move(sizes);
+  return s;
+}
+
+Uop index_as(const IndexText& index, const Shape& shape, DType dtype) {
+  return cast(iota(index, shape), dtype);
+}
+
 NamedSize named_size(std::string name, std::string_view value) {
   return {std::move(name), parse_expr(value).expr};
 }
@@ -30,6 +43,18 @@ ParamDecl integer_param(std::string name, std::int64_t least, std::optional<doub
           .lower = least,
           .upper = std::nullopt,
           .meaning = std::move(meaning)};
+}
+
+ParamDecl flag_param(std::string name, int default_value, std::string meaning) {
+  ParamDecl flag = integer_param(std::move(name), 0, default_value, std::move(meaning));
+  flag.upper = 1;
+  return flag;
+}
+
+ParamDecl offset_param(std::string name, std::optional<double> default_value, std::string meaning) {
+  ParamDecl offset = integer_param(std::move(name), 0, default_value, std::move(meaning));
+  offset.lower.reset();
+  return offset;
 }
 
 ParamDecl value_param(std::string name, double default_value, std::string meaning) {
@@ -46,26 +71,44 @@ Uop inside(const IndexText& index, const IndexText& extent, const Shape& shape) 
   return i >= 0 && i < iota(extent, shape);
 }
 
-std::vector<ParamDecl> window_params() {
-  return {
-      integer_param("stride0", 1, 1, "rows from one window to the next"),
-      integer_param("stride1", 1, 1, "columns from one window to the next"),
-      integer_param("dilation0", 1, 1, "rows from one tap to the next"),
-      integer_param("dilation1", 1, 1, "columns from one tap to the next"),
-      integer_param("pads0", 0, 0, "rows of padding at the top"),
-      integer_param("pads1", 0, 0, "columns of padding on the left"),
-      integer_param("pads2", 0, 0, "rows of padding at the bottom"),
-      integer_param("pads3", 0, 0, "columns of padding on the right"),
-  };
+std::string spatial_letter(int axes, int axis) { return std::string(1, "DHW"[3 - axes + axis]); }
+
+std::string window_index(int axis, int window, int tap) {
+  return fmt::format("i{1}*$stride{0} + i{2}*$dilation{0} - $pads{0}", axis, window, tap);
 }
 
-std::vector<NamedSize> window_sizes(std::string_view taps0, std::string_view taps1) {
-  return {
-      named_size(
-          "OH", fmt::format("(H + $pads0 + $pads2 - $dilation0*({} - 1) - 1)/$stride0 + 1", taps0)),
-      named_size(
-          "OW", fmt::format("(W + $pads1 + $pads3 - $dilation1*({} - 1) - 1)/$stride1 + 1", taps1)),
+std::vector<ParamDecl> window_params(int axes) {
+  const char* const units[] = {"planes", "rows", "columns"};
+  const char* const begins[] = {"in front", "at the top", "on the left"};
+  const char* const ends[] = {"behind", "at the bottom", "on the right"};
+  std::vector<ParamDecl> params;
+  const auto add = [&](const char* name, int offset, int least, const char* meaning,
+                       const char* const* sides) {
+    for (int axis = 0; axis < axes; ++axis) {
+      const int k = 3 - axes + axis;
+      std::string text = fmt::format(fmt::runtime(meaning), units[k], sides[k]);
+      params.push_back(integer_param(name + std::to_string(offset + axis), least, least, text));
+    }
   };
+  add("stride", 0, 1, "{} from one window to the next", begins);
+  add("dilation", 0, 1, "{} from one tap to the next", begins);
+  add("pads", 0, 0, "{} of padding {}", begins);
+  add("pads", axes, 0, "{} of padding {}", ends);
+  return params;
+}
+
+std::vector<NamedSize> window_sizes(const std::vector<std::string>& taps) {
+  const int axes = static_cast<int>(taps.size());
+  std::vector<NamedSize> sizes;
+  for (int axis = 0; axis < axes; ++axis) {
+    const std::string letter = spatial_letter(axes, axis);
+    const std::string& t = taps[static_cast<std::size_t>(axis)];
+    sizes.push_back(named_size(
+        "O" + letter,
+        fmt::format("({0} + $pads{1} + $pads{2} - $dilation{1}*({3} - 1) - 1)/$stride{1} + 1",
+                    letter, axis, axis + axes, t)));
+  }
+  return sizes;
 }
 
 }  // namespace mote

@@ -13,11 +13,19 @@
 namespace mote {
 
 std::vector<OpRecord> linear_ops();
+std::vector<OpRecord> convolution_ops();
+std::vector<OpRecord> attention_ops();
 std::vector<OpRecord> elementwise_ops();
+std::vector<OpRecord> activation_ops();
+std::vector<OpRecord> choice_ops();
 std::vector<OpRecord> normalise_ops();
+std::vector<OpRecord> batch_norm_ops();
 std::vector<OpRecord> reduce_ops();
 std::vector<OpRecord> spatial_ops();
 std::vector<OpRecord> index_ops();
+std::vector<OpRecord> move_ops();
+std::vector<OpRecord> loss_ops();
+std::vector<OpRecord> optimiser_ops();
 
 namespace dtypes {
 inline const std::vector<DType> kReal = {DType::f32, DType::f64};
@@ -33,22 +41,37 @@ Uop optional_input(const Instance& instance, int k, std::string_view name, const
 /// One output, y.
 ProgramSpec spec(std::vector<Uop> inputs, const Uop& y, std::vector<NamedSize> sizes = {});
 
+/// Outputs with names.
+ProgramSpec spec(std::vector<Uop> inputs, std::vector<Output> outputs,
+                 std::vector<NamedSize> sizes = {});
+
+/// An index expression as a value of dtype, exact in a real one.
+Uop index_as(const IndexText& index, const Shape& shape, DType dtype);
+
 /// A size with a name, its value as index text.
 NamedSize named_size(std::string name, std::string_view value);
 
 /// An integer >= least; required when it has no default.
 ParamDecl integer_param(std::string name, std::int64_t least, std::optional<double> default_value,
                         std::string meaning);
+/// 0 or 1.
+ParamDecl flag_param(std::string name, int default_value, std::string meaning);
+/// Any integer.
+ParamDecl offset_param(std::string name, std::optional<double> default_value, std::string meaning);
 /// A parameter of the instance's dtype: in an instance over integers it is an integer.
 ParamDecl value_param(std::string name, double default_value, std::string meaning);
 
 /// True where 0 <= index < extent.
 Uop inside(const IndexText& index, const IndexText& extent, const Shape& shape);
 
-/// Per spatial axis 0 and 1: stride, dilation; then pads0 … pads3 in ONNX's order. For both
-/// convolution and pooling.
-std::vector<ParamDecl> window_params();
-/// OH, OW of a window of that many taps (index text) sliding over H, W.
-std::vector<NamedSize> window_sizes(std::string_view taps0, std::string_view taps1);
+/// Spatial axes are the last ones of D, H, W: `axes` of them, 1 to 3.
+std::string spatial_letter(int axes, int axis);
+/// Where tap `tap` of the window at `window` (loop variables) reads along that axis.
+std::string window_index(int axis, int window, int tap);
+/// Per spatial axis: stride, dilation; then pads0, … in ONNX's order, all begins, then all ends.
+/// For both convolution and pooling.
+std::vector<ParamDecl> window_params(int axes);
+/// OD, OH, OW of a window of that many taps (index text) sliding over D, H, W.
+std::vector<NamedSize> window_sizes(const std::vector<std::string>& taps);
 
 }  // namespace mote

@@ -1,4 +1,4 @@
-// Normalising ops, each over the middle or last axis; the axes around it are merged.
+// Normalising ops, each over the middle or last axes; the axes around them are merged.
 #include "families.h"
 
 namespace mote {
@@ -10,43 +10,142 @@ ProgramSpec softmax(const Instance& instance) {
   return spec({x}, e / sum(e, {1}));
 }
 
+ProgramSpec log_softmax(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+  const Uop d = x - stop_gradient(max(x, {1}));
+  return spec({x}, d - log(sum(exp(d), {1})));
+}
+
+ProgramSpec logsumexp(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+  const Uop greatest = stop_gradient(max(x, {1}));
+  const Uop m = where(map(MapOp::isinf, std::vector<Uop>{greatest}), 0, greatest);
+  return spec({x}, squeeze(m + log(sum(exp(x - m), {1})), {1}));
+}
+
+/// (x - mean)/sqrt(var + eps) over the axes.
+Uop standardise(const Uop& x, const Axes& axes) {
+  const Uop d = x - mean(x, axes);
+  return d * rsqrt(mean(d * d, axes) + param("eps", x.dtype()));
+}
+
+/// y * gamma + beta, as far as there are, along the axis.
+Uop affine(Uop y, const Uop& gamma, const Uop& beta, int axis) {
+  if (gamma) y = y * broadcast(gamma, shape_of(y), {axis});
+  if (beta) y = y + broadcast(beta, shape_of(y), {axis});
+  return y;
+}
+
 ProgramSpec layer_norm(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N"});
   const Uop gamma = optional_input(instance, 1, "gamma", {"N"});
   const Uop beta = optional_input(instance, 2, "beta", {"N"});
-  const Uop d = x - mean(x, {1});
-  Uop y = d * rsqrt(mean(d * d, {1}) + param("eps", instance.dtype));
-  if (gamma) y = y * broadcast(gamma, shape_of(x), {1});
-  if (beta) y = y + broadcast(beta, shape_of(x), {1});
-  return spec({x, gamma, beta}, y);
+  return spec({x, gamma, beta}, affine(standardise(x, {1}), gamma, beta, 1));
+}
+
+ProgramSpec rms_norm(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N"});
+  const Uop gamma = optional_input(instance, 1, "gamma", {"N"});
+  const Uop y = x * rsqrt(mean(x * x, {1}) + param("eps", instance.dtype));
+  return spec({x, gamma}, affine(y, gamma, Uop(), 1));
+}
+
+ProgramSpec group_norm(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"N", "c: $groups*CG", "S"});
+  const Uop gamma = optional_input(instance, 1, "gamma", {"c: $groups*CG"});
+  const Uop beta = optional_input(instance, 2, "beta", {"c: $groups*CG"});
+  const Uop grouped = reindex(x, {"N", "g: $groups", "CG", "S"}, {"i0", "i1*CG + i2", "i3"});
+  const Uop y = reindex(standardise(grouped, {2, 3}), shape_of(x), {"i0", "i1/CG", "i1%CG", "i2"});
+  return spec({x, gamma, beta}, affine(y, gamma, beta, 1));
+}
+
+ProgramSpec instance_norm(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"N", "C", "S"});
+  const Uop gamma = optional_input(instance, 1, "gamma", {"C"});
+  const Uop beta = optional_input(instance, 2, "beta", {"C"});
+  return spec({x, gamma, beta}, affine(standardise(x, {2}), gamma, beta, 1));
+}
+
+using InPlace = std::vector<std::pair<int, int>>;
+
+OpRecord along_axis(std::string name, std::string equation, InPlace in_place, std::string policy,
+                    std::string source, ProgramSpec (*define)(const Instance&)) {
+  return {.name = std::move(name),
+          .family = "normalise",
+          .equation = std::move(equation),
+          .inputs = {{"x"}},
+          .dtypes = dtypes::kReal,
+          .params = {},
+          .in_place = std::move(in_place),
+          .policy = std::move(policy),
+          .source = std::move(source),
+          .define = define};
+}
+
+OpRecord standardised(std::string name, std::string equation, std::string policy,
+                      std::string source, ProgramSpec (*define)(const Instance&),
+                      std::vector<ParamDecl> more_params = {}) {
+  std::vector<ParamDecl> params = {value_param("eps", 1e-5, "added to the variance")};
+  for (ParamDecl& p : more_params) params.push_back(std::move(p));
+  return {
+      .name = std::move(name),
+      .family = "normalise",
+      .equation = std::move(equation) + " (* gamma if there is gamma) (+ beta if there is beta)",
+      .inputs = {{"x"}, {"gamma", true}, {"beta", true}},
+      .dtypes = dtypes::kReal,
+      .params = std::move(params),
+      .in_place = {},
+      .policy =
+          "biased variance in two passes: the mean first, then the squares of what is "
+          "left" +
+          std::move(policy),
+      .source = std::move(source),
+      .define = define};
 }
 
 }  // namespace
 
 std::vector<OpRecord> normalise_ops() {
   return {
-      {.name = "softmax",
+      along_axis("softmax",
+                 "y[r, n, c] = exp(x[r, n, c] - m) / sum_k exp(x[r, k, c] - m), m = max_k x[r, k, "
+                 "c]",
+                 {{0, 0}}, "over axis 1; a row of -inf, or with +inf or NaN in it, gives NaN",
+                 "ONNX opset 17 Softmax", softmax),
+      along_axis("log_softmax",
+                 "y[r, n, c] = x[r, n, c] - m - log(sum_k exp(x[r, k, c] - m)), m = max_k x[r, k, "
+                 "c]",
+                 {{0, 0}}, "over axis 1; a row of -inf, or with +inf or NaN in it, gives NaN",
+                 "ONNX opset 17 LogSoftmax", log_softmax),
+      along_axis("logsumexp",
+                 "y[r, c] = m + log(sum_k exp(x[r, k, c] - m)), m = max_k x[r, k, c], or 0 where "
+                 "that is infinite",
+                 {},
+                 "a row of -inf, or an empty one, gives -inf; one with +inf gives +inf, with NaN "
+                 "NaN",
+                 "ONNX opset 17 ReduceLogSumExp", logsumexp),
+      standardised("layer_norm", "y[r, n] = (x[r, n] - mean_j x[r, j]) / sqrt(var_j x[r, j] + eps)",
+                   "; gamma and beta along n", "ONNX opset 17 LayerNormalization", layer_norm),
+      standardised("group_norm",
+                   "y[n, c, s] = (x[n, c, s] - mean) / sqrt(var + eps) over the CG channels of c's "
+                   "group and all s",
+                   "; gamma and beta along c", "PyTorch GroupNorm; ONNX opset 21", group_norm,
+                   {integer_param("groups", 1, std::nullopt, "groups of channels")}),
+      standardised("instance_norm",
+                   "y[n, c, s] = (x[n, c, s] - mean_t x[n, c, t]) / sqrt(var_t x[n, c, t] + eps)",
+                   "; gamma and beta along c", "ONNX opset 17 InstanceNormalization",
+                   instance_norm),
+      {.name = "rms_norm",
        .family = "normalise",
-       .equation =
-           "y[r, n, c] = exp(x[r, n, c] - m) / sum_k exp(x[r, k, c] - m), m = max_k x[r, k, c]",
-       .inputs = {{"x"}},
+       .equation = "y[r, n] = x[r, n] / sqrt(mean_j x[r, j]^2 + eps) (* gamma[n] if there is "
+                   "gamma)",
+       .inputs = {{"x"}, {"gamma", true}},
        .dtypes = dtypes::kReal,
-       .params = {},
-       .in_place = {{0, 0}},
-       .policy = "over axis 1; a row of -inf, or with +inf or NaN in it, gives NaN",
-       .source = "ONNX opset 17 Softmax",
-       .define = softmax},
-      {.name = "layer_norm",
-       .family = "normalise",
-       .equation = "y[r, n] = (x[r, n] - mean_j x[r, j]) / sqrt(var_j x[r, j] + eps) "
-                   "(* gamma[n] if there is gamma) (+ beta[n] if there is beta)",
-       .inputs = {{"x"}, {"gamma", true}, {"beta", true}},
-       .dtypes = dtypes::kReal,
-       .params = {value_param("eps", 1e-5, "added to the variance")},
+       .params = {value_param("eps", 1e-5, "added to the mean square")},
        .in_place = {},
-       .policy = "biased variance in two passes: the mean first, then the squares of what is left",
-       .source = "ONNX opset 17 LayerNormalization",
-       .define = layer_norm},
+       .policy = "",
+       .source = "PyTorch RMSNorm; ONNX opset 23 RMSNormalization",
+       .define = rms_norm},
   };
 }
 

@@ -1,4 +1,4 @@
-// Reductions over axis 1 of x[R, N, C]; the axes around it are merged.
+// Reductions over axis 1 of x[R, N, C], and sums that keep it; the axes around it are merged.
 #include "families.h"
 
 namespace mote {
@@ -13,14 +13,34 @@ Uop mean_of(const Uop& x, const Axes& axes) {
   return cast(total / iota("N", shape_of(total)), x.dtype());
 }
 
-OpRecord reduction(std::string name, Builder build, std::string equation, std::string policy,
-                   std::string source) {
+Uop norm1(const Uop& x, const Axes& axes) { return sum_over(abs(x), axes); }
+Uop sumsq(const Uop& x, const Axes& axes) { return sum_over(x * x, axes); }
+Uop norm2(const Uop& x, const Axes& axes) { return sqrt(sumsq(x, axes)); }
+Uop any(const Uop& x, const Axes& axes) { return reduce(ReduceOp::any, x, axes); }
+Uop all(const Uop& x, const Axes& axes) { return reduce(ReduceOp::all, x, axes); }
+
+Uop var(const Uop& x, const Axes& axes) {
+  const Uop total = sumsq(x - mean(x, axes), axes);
+  return total / index_as("max(N - $correction, 0)", shape_of(total), x.dtype());
+}
+Uop standard_deviation(const Uop& x, const Axes& axes) { return sqrt(var(x, axes)); }
+
+/// Term k counts for n where k <= n, or k >= n in reverse; without n itself where exclusive.
+ProgramSpec cumsum(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+  const Shape pairs = {"R", "N", "C", "k: N"};
+  const Uop counts = iota("(i1 - i3)*(1 - 2*$reverse) - $exclusive", pairs) >= 0;
+  return spec({x}, sum_over(where(counts, reindex(x, pairs, {"i0", "i3", "i2"}), 0), {3}));
+}
+
+OpRecord reduction(std::string name, Builder build, std::vector<DType> dtypes, std::string equation,
+                   std::string policy, std::string source, std::vector<ParamDecl> params = {}) {
   return {.name = std::move(name),
           .family = "reduce",
-          .equation = std::move(equation),
+          .equation = "y[r, c] = " + std::move(equation),
           .inputs = {{"x"}},
-          .dtypes = dtypes::kNumber,
-          .params = {},
+          .dtypes = std::move(dtypes),
+          .params = std::move(params),
           .in_place = {},
           .policy = std::move(policy),
           .source = std::move(source),
@@ -33,24 +53,55 @@ OpRecord reduction(std::string name, Builder build, std::string equation, std::s
 }  // namespace
 
 std::vector<OpRecord> reduce_ops() {
+  using dtypes::kBool, dtypes::kNumber, dtypes::kReal;
   const std::string wraps = "i32 accumulates in 64 bits and wraps when stored";
+  const std::string spread = "two passes; NaN where N <= correction, but inf where x varies there";
+  const ParamDecl correction = integer_param("correction", 0, 1, "taken from the count");
   return {
-      reduction("sum", sum_over, "y[r, c] = sum_n x[r, n, c]", "the empty sum is 0; " + wraps,
+      reduction("sum", sum_over, kNumber, "sum_n x[r, n, c]", "the empty sum is 0; " + wraps,
                 "ONNX opset 17 ReduceSum"),
-      reduction("mean", mean_of, "y[r, c] = sum_n x[r, n, c] / N",
+      reduction("mean", mean_of, kNumber, "sum_n x[r, n, c] / N",
                 "the empty mean is NaN, for integers 0; integers truncate towards zero; " + wraps,
                 "ONNX opset 17 ReduceMean"),
-      reduction("prod", prod_over, "y[r, c] = prod_n x[r, n, c]",
-                "the empty product is 1; " + wraps, "ONNX opset 17 ReduceProd"),
-      reduction("reduce_max", max_over, "y[r, c] = max_n x[r, n, c]",
+      reduction("prod", prod_over, kNumber, "prod_n x[r, n, c]", "the empty product is 1; " + wraps,
+                "ONNX opset 17 ReduceProd"),
+      reduction("reduce_max", max_over, kNumber, "max_n x[r, n, c]",
                 "NaN propagates; the empty maximum is -inf, for integers the least value",
                 "ONNX opset 17 ReduceMax; NaN as in NumPy"),
-      reduction("reduce_min", min_over, "y[r, c] = min_n x[r, n, c]",
+      reduction("reduce_min", min_over, kNumber, "min_n x[r, n, c]",
                 "NaN propagates; the empty minimum is +inf, for integers the greatest value",
                 "ONNX opset 17 ReduceMin; NaN as in NumPy"),
-      reduction("argmax", argmax_over, "y[r, c] = the first n at which x[r, n, c] is greatest",
+      reduction("argmax", argmax_over, kNumber, "the first n at which x[r, n, c] is greatest",
                 "gives i64; the first wins, and the first NaN if there is one; N = 0 is an error",
                 "ONNX opset 17 ArgMax, select_last_index = 0"),
+      reduction("argmin", argmin_over, kNumber, "the first n at which x[r, n, c] is least",
+                "gives i64; the first wins, and the first NaN if there is one; N = 0 is an error",
+                "ONNX opset 17 ArgMin, select_last_index = 0"),
+      reduction("norm1", norm1, kNumber, "sum_n |x[r, n, c]|", "the empty norm is 0; " + wraps,
+                "ONNX opset 17 ReduceL1"),
+      reduction("norm2", norm2, kReal, "sqrt(sum_n x[r, n, c]^2)",
+                "the empty norm is 0; squares are not scaled", "ONNX opset 17 ReduceL2"),
+      reduction("sumsq", sumsq, kNumber, "sum_n x[r, n, c]^2", "the empty sum is 0; " + wraps,
+                "ONNX opset 17 ReduceSumSquare"),
+      reduction("any", any, kBool, "or_n x[r, n, c]", "empty: false", "PyTorch any"),
+      reduction("all", all, kBool, "and_n x[r, n, c]", "empty: true", "PyTorch all"),
+      reduction("var", var, kReal, "sum_n (x[r, n, c] - mean)^2 / max(N - correction, 0)", spread,
+                "PyTorch var", {correction}),
+      reduction("std", standard_deviation, kReal,
+                "sqrt(sum_n (x[r, n, c] - mean)^2 / max(N - correction, 0))", spread, "PyTorch std",
+                {correction}),
+      {.name = "cumsum",
+       .family = "reduce",
+       .equation = "y[r, n, c] = sum x[r, k, c] over k <= n, or k >= n if reverse; k = n not if "
+                   "exclusive",
+       .inputs = {{"x"}},
+       .dtypes = kNumber,
+       .params = {flag_param("exclusive", 0, "1 leaves out the element itself"),
+                  flag_param("reverse", 0, "1 sums from the end")},
+       .in_place = {},
+       .policy = wraps,
+       .source = "ONNX opset 17 CumSum",
+       .define = cumsum},
   };
 }
 

@@ -101,14 +101,20 @@ bool Dense::is_zero(std::int64_t linear) const {
 }
 
 bool Dense::same(std::int64_t linear, const Dense& other) const {
-  const bool equal_bits = with_words(dtype_, data(), [&](const auto* a) {
-    return a[linear] == static_cast<decltype(a)>(other.data())[linear];
+  return same_at(linear, other, linear);
+}
+
+bool Dense::same_elements(std::int64_t a, std::int64_t b) const { return same_at(a, *this, b); }
+
+bool Dense::same_at(std::int64_t a, const Dense& other, std::int64_t b) const {
+  const bool equal_bits = with_words(dtype_, data(), [&](const auto* words) {
+    return words[a] == static_cast<decltype(words)>(other.data())[b];
   });
   if (equal_bits || !is_real(dtype_)) return equal_bits;
   if (dtype_ == DType::f32) {
-    return equal_value(element<float>(data(), linear), element<float>(other.data(), linear));
+    return equal_value(element<float>(data(), a), element<float>(other.data(), b));
   }
-  return equal_value(element<double>(data(), linear), element<double>(other.data(), linear));
+  return equal_value(element<double>(data(), a), element<double>(other.data(), b));
 }
 
 bool Dense::is_poison(std::int64_t linear, Poison poison) const {

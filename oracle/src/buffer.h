@@ -35,10 +35,13 @@ class Dense {
   bool is_zero(std::int64_t linear) const;  ///< +0, -0, 0, false
   /// Same value: NaNs alike, -0 equal to +0.
   bool same(std::int64_t linear, const Dense& other) const;
+  /// Two elements of this one are the same value in that sense.
+  bool same_elements(std::int64_t a, std::int64_t b) const;
   /// The element holds the poison of outputs.
   bool is_poison(std::int64_t linear, Poison poison) const;
 
  private:
+  bool same_at(std::int64_t a, const Dense& other, std::int64_t b) const;
   struct Free {
     void operator()(void* p) const;
   };

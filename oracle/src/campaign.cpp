@@ -9,15 +9,18 @@
 #include <map>
 #include <tuple>
 
+#include "crash.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
-#include "mote/oracle/memory.h"
+#include "mote/oracle/report.h"
 #include "mote/oracle/shrink.h"
 
 namespace mote {
 namespace {
 
 constexpr std::int64_t kDeclinesThatEndAStream = 24;
+constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
+constexpr double kReportEvery = 0.1;          ///< seconds, later
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -41,9 +44,11 @@ class Campaign {
 
   CampaignResult run() {
     find_targets();
-    run_lines();
+    run_cases();
     if (options_.budget_s || options_.count) run_random();
+    set_crash_report("");
     for (auto& [key, row] : rows_) result_.rows.push_back(std::move(row));
+    note_without_kernel();
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
@@ -60,8 +65,17 @@ class Campaign {
       const auto target = find_target(name);
       if (std::ranges::find(targets_, target) != targets_.end()) continue;
       targets_.push_back(target);
+    }
+  }
+
+  /// Ops that no random case ran for; those of a listed case have a row.
+  void note_without_kernel() {
+    for (const auto& target : targets_) {
       for (const BackendEntry& e : options_.backends) {
-        if (has_kernel(*e.backend, target->op())) continue;
+        const bool has_row = std::ranges::any_of(result_.rows, [&](const Row& row) {
+          return row.op == target->text() && row.backend == e.name();
+        });
+        if (has_row || has_kernel(*e.backend, target->op())) continue;
         result_.without_kernel.push_back(
             fmt::format("{} has no kernel for {}", e.name(), target->op()));
       }
@@ -78,17 +92,32 @@ class Campaign {
            std::ranges::any_of(targets_, [&](const auto& t) { return t->text() == target.text(); });
   }
 
-  void run_lines() {
-    std::vector<Case> cases;  // all parsed first: a mistake in the last line costs no time
-    for (const std::string& line : options_.lines) {
-      Case c = parse_case(line);
+  void run_cases() {
+    for (const Case& c : options_.cases) {
       const bool dtype_wanted = !options_.dtype || *options_.dtype == c.instance.dtype;
-      if (wanted(*c.target) && dtype_wanted) cases.push_back(std::move(c));
-    }
-    for (const Case& c : cases) {
+      if (!wanted(*c.target) || !dtype_wanted) continue;
       if (stopped()) return;
       run_case(c);
+      note_declined(c);
     }
+  }
+
+  /// A case that was asked for by name is counted where there is nothing that could run it too.
+  void note_declined(const Case& c) {
+    bool checked = false;
+    for (const BackendEntry& e : options_.backends) {
+      if (!c.backend.empty() && c.backend != e.name()) continue;
+      checked = true;
+      if (has_kernel(*e.backend, c.target->op())) continue;
+      Outcome declined;
+      declined.verdict = Verdict::unsupported;
+      declined.reason = "no kernel for " + c.target->op();
+      record(c, e.name(), declined, 0);
+    }
+    if (checked) return;
+    Outcome skipped;
+    skipped.reason = fmt::format("backend {} is not among those that are checked", c.backend);
+    record(c, c.backend, skipped, 0);
   }
 
   void run_random() {
@@ -168,22 +197,24 @@ class Campaign {
       } catch (const Error& error) {
         Outcome skipped;
         skipped.reason = error.what();
-        record(c, e, skipped, 0);
+        record(c, e.name(), skipped, 0);
         return false;
       }
       const Outcome outcome = prepared->run(*e.backend, e.plugin);
       accepted = accepted || outcome.verdict != Verdict::unsupported;
-      record(c, e, outcome, prepared->multiply_adds());
+      record(c, e.name(), outcome, prepared->multiply_adds());
+      if (is_failure(outcome.verdict)) note_failure(c, e, outcome.verdict);
     }
     if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
     return accepted;
   }
 
-  void record(const Case& c, const BackendEntry& e, const Outcome& outcome, double work) {
-    Row& row = rows_[{c.target->text(), c.instance.dtype, e.name()}];
+  void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
+    Row& row = rows_[{c.target->text(), c.instance.dtype, backend}];
     row.op = c.target->text();
     row.dtype = c.instance.dtype;
-    row.backend = e.name();
+    row.backend = backend;
+    ++ran_;
     ++row.counts[static_cast<std::size_t>(outcome.verdict)];
     if (outcome.judged()) {
       ++judged_;
@@ -193,9 +224,20 @@ class Campaign {
                (outcome.verdict == Verdict::skipped && row.count(Verdict::skipped) == 1)) {
       row.reason = outcome.reason;
     }
-    if (!is_failure(outcome.verdict)) return;
-    ++failed_;
-    note_failure(c, e, outcome.verdict);
+    if (is_failure(outcome.verdict)) ++failed_;
+    keep_report();
+  }
+
+  /// What a crash prints: exact for the first cases, then a little behind.
+  void keep_report() {
+    if (!options_.run.guard_crashes) return;
+    const double now = seconds_since(start_);
+    if (ran_ > kReportsOfEach && now - reported_after_s_ < kReportEvery) return;
+    reported_after_s_ = now;
+    CampaignResult so_far;
+    for (const auto& [key, row] : rows_) so_far.rows.push_back(row);
+    so_far.failures = result_.failures;
+    set_crash_report(options_.run.json ? progress_json(so_far, ran_) : progress_text(so_far, ran_));
   }
 
   void note_failure(const Case& c, const BackendEntry& e, Verdict verdict) {
@@ -209,6 +251,7 @@ class Campaign {
     const double found = seconds_since(start_);
     result_.failures.push_back(shrink_failure(c, e, verdict, options_.run));
     result_.failures.back().found_after_s = found;
+    reported_after_s_ = 0;
   }
 
   bool stopped() const {
@@ -221,8 +264,10 @@ class Campaign {
   std::vector<std::shared_ptr<const Target>> targets_;
   std::map<std::tuple<std::string, DType, std::string>, Row> rows_;
   CampaignResult result_;
+  std::int64_t ran_ = 0;
   std::int64_t judged_ = 0;
   std::int64_t failed_ = 0;
+  double reported_after_s_ = 0;
 };
 
 }  // namespace

@@ -16,16 +16,48 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words split(std::string_view text, std::string_view separators) {
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// Behind the quote that ends what begins with one.
+std::size_t end_of_quoted(std::string_view text) {
+  for (std::size_t k = 1; k < text.size(); ++k) {
+    if (text[k] == '\\') {
+      ++k;
+    } else if (text[k] == '"') {
+      return k + 1;
+    }
+  }
+  throw Error(fmt::format("a quote is not closed: {}", text));
+}
+
+/// At blanks; those in name="…" stay.
+Words split(std::string_view text) {
   Words words;
   while (true) {
-    const std::size_t begin = text.find_first_not_of(separators);
+    const std::size_t begin = text.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) return words;
     text.remove_prefix(begin);
-    const std::size_t end = std::min(text.find_first_of(separators), text.size());
+    std::size_t end = 0;
+    while (end < text.size() && kBlanks.find(text[end]) == std::string_view::npos) {
+      const bool opens = text[end] == '"' && end > 0 && text[end - 1] == '=';
+      end += opens ? end_of_quoted(text.substr(end)) : 1;
+    }
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
+}
+
+/// A path, perhaps in quotes.
+std::string unquoted(std::string_view text) {
+  if (!text.starts_with('"')) return std::string(text);
+  const std::size_t end = end_of_quoted(text);
+  if (end != text.size()) throw Error(fmt::format("unexpected text behind the quote: {}", text));
+  std::string path;
+  for (std::size_t k = 1; k + 1 < end; ++k) {
+    if (text[k] == '\\') ++k;
+    path += text[k];
+  }
+  return path;
 }
 
 /// Like split at commas, but keeps empty pieces, so that "2,,1" is an error.
@@ -230,7 +262,7 @@ void parse_into(Case& c, const Words& words) {
   Fields fields = parse_fields(words);
   if (const auto text = fields.take("fill")) c.fill = parse_fill(*text);
   c.backend = fields.take("backend").value_or("");
-  c.plugin = fields.take("plugin").value_or("");
+  c.plugin = unquoted(fields.take("plugin").value_or(""));
   take_inputs(c, fields);
   find_instance(c);
   take_params(c, fields);
@@ -241,10 +273,20 @@ void parse_into(Case& c, const Words& words) {
   check_outputs(stated, c.outputs);
 }
 
+/// A message that quotes the text must show it: a zero byte would end it.
+void refuse_bytes(std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 || std::string_view("\t\n\r").find(c) != std::string_view::npos) continue;
+    throw Error(fmt::format("a case is text, but here is the byte {:#04x}", byte));
+  }
+}
+
 }  // namespace
 
 Case parse_case(std::string_view text) {
-  const Words words = split(text, " \t\r\n");
+  refuse_bytes(text);
+  const Words words = split(text);
   if (words.empty()) throw Error("an empty case: expected OP name=value …");
   Case c;
   c.target = find_target(words.front());

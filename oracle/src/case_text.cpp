@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "mote/base/error.h"
@@ -32,6 +33,17 @@ std::pair<std::string, std::string> stem(const std::string& name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const std::size_t end = last == std::string::npos ? 0 : last + 1;
   return {name.substr(0, end), name.substr(end)};
+}
+
+/// In quotes, if it would not read back without.
+std::string quoted(const std::string& path) {
+  if (path.find_first_of(" \t\r\n\"\\") == std::string::npos) return path;
+  std::string text = "\"";
+  for (const char c : path) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
 }
 
 }  // namespace
@@ -78,7 +90,7 @@ std::string to_string(const Case& c) {
   }
   text += " fill=" + to_string(c.fill);
   if (!c.backend.empty()) text += " backend=" + c.backend;
-  if (!c.plugin.empty()) text += " plugin=" + c.plugin;
+  if (!c.plugin.empty()) text += " plugin=" + quoted(c.plugin);
   return text;
 }
 
@@ -97,19 +109,32 @@ void complete(Case& c) {
   }
 }
 
-std::vector<std::string> read_case_lines(const std::string& path) {
+std::vector<Case> read_cases(const std::string& path,
+                             const std::function<void(const Case&)>& accept) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(fmt::format("{}: is a directory, holds no case", path));
+  }
   errno = 0;
   std::ifstream stream(path);
   if (!stream) {
     throw Error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   }
-  std::vector<std::string> lines;
+  std::vector<Case> cases;
+  int number = 0;
   for (std::string line; std::getline(stream, line);) {
+    ++number;
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos || line[first] == '#') continue;
-    lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+    try {
+      cases.push_back(parse_case(line));
+      if (accept) accept(cases.back());
+    } catch (const Error& e) {
+      throw Error(fmt::format("{}: line {}: {}", path, number, e.what()));
+    }
   }
-  return lines;
+  if (cases.empty()) throw Error(fmt::format("{}: holds no case", path));
+  return cases;
 }
 
 }  // namespace mote

@@ -11,6 +11,7 @@ namespace mote {
 
 struct Comparison {
   const Case& of;
+  const std::vector<Dense>& inputs;
   const std::vector<Dense>& expected;  ///< empty when not judged
   const std::vector<Dense>& first;     ///< outputs over the first poison
   const std::vector<Dense>& second;

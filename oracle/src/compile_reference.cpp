@@ -1,14 +1,9 @@
 // A reference compiled at run time: C of the program with its thunk, written beside the headers
-// that it needs into a folder of its own, compiled by `cc` without a shell, loaded, and the folder
-// removed.
+// that it needs into a folder of its own, compiled by $CC or `cc` without a shell, loaded, and the
+// folder removed.
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +12,7 @@
 #include "embedded_headers.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/c_compiler.h"
 #include "reference.h"
 
 namespace mote {
@@ -57,30 +53,17 @@ bool write_text(const fs::path& path, const std::string& text) {
   return static_cast<bool>(stream);
 }
 
-/// Runs cc in the folder, its messages thrown away: the interpreter takes over when it fails.
+/// Compiles in the folder; the messages are thrown away: the interpreter takes over when it fails.
 bool compile_c(const fs::path& folder) {
-  const std::string include = "-I" + folder.string();
-  const std::string source = (folder / "kernel.c").string();
-  const std::string library = (folder / "kernel.so").string();
-  std::array<const char*, 14> words = {
-      "cc",    "-std=c11", "-O2",           "-ffp-contract=off", "-fwrapv", "-fno-builtin",
-      "-fPIC", "-shared",  include.c_str(), source.c_str(),      "-o",      library.c_str(),
-      "-lm",   nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, "cc", &actions, nullptr,
-                                  const_cast<char* const*>(words.data()), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return false;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return false;
+  std::vector<std::string> words = c_compiler();
+  for (const char* word :
+       {"-std=c11", "-O2", "-ffp-contract=off", "-fwrapv", "-fno-builtin", "-fPIC", "-shared"}) {
+    words.emplace_back(word);
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  words.push_back("-I" + folder.string());
+  words.push_back(folder / "kernel.c");
+  words.insert(words.end(), {"-o", folder / "kernel.so", "-lm"});
+  return run_command(words).has_value();
 }
 
 }  // namespace
@@ -95,8 +78,9 @@ std::shared_ptr<const Reference> compile_reference(const Program& program) {
   options.function = kFunction;
   options.standalone = true;
   options.thunk = true;
-  const std::string text = "#include \"mote/base/thunk.h\"\n" +
-                           emit_c(compile(std::make_shared<const Program>(program)), options);
+  const auto loops =
+      std::make_shared<const LoopProgram>(compile(std::make_shared<const Program>(program)));
+  const std::string text = "#include \"mote/base/thunk.h\"\n" + emit_c(*loops, options);
   if (!write_text(folder.path() / "kernel.c", text) || !compile_c(folder.path())) return nullptr;
   const std::string path = (folder.path() / "kernel.so").string();
   const std::shared_ptr<void> library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* p) {
@@ -111,7 +95,10 @@ std::shared_ptr<const Reference> compile_reference(const Program& program) {
                                    std::vector<Dense>& out) {
     run_dense(of, in, out, [&](const mote_call* c) { return call(c, nullptr); });
   };
-  return std::make_shared<const Reference>(Reference{"C compiled by cc", run});
+  const auto bytes = [loops](const Case& of) {
+    return tensor_bytes(*loops, of, sizeof(double), false);
+  };
+  return std::make_shared<const Reference>(Reference{"C compiled by cc", run, bytes});
 }
 
 }  // namespace mote

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kCrashed = 3;
 constexpr std::size_t kTextBytes = std::size_t{1} << 16U;
+constexpr std::size_t kReportBytes = std::size_t{1} << 20U;
 constexpr std::size_t kStackBytes = std::size_t{1} << 16U;
 
 struct Signal {
@@ -27,8 +28,10 @@ constexpr std::array<Signal, 6> kSignals = {{{SIGSEGV, "SIGSEGV"},
                                              {SIGABRT, "SIGABRT"},
                                              {SIGALRM, "hung, out of time"}}};
 
+/// Kept outside the heap, which the subject may have damaged.
+template <std::size_t Bytes>
 struct Text {
-  std::array<char, kTextBytes> bytes{};
+  std::array<char, Bytes> bytes{};
   std::size_t size = 0;
   void set(const std::string& text) {
     size = std::min(text.size(), bytes.size());
@@ -36,8 +39,9 @@ struct Text {
   }
 };
 
-Text before;
-Text after;
+Text<kTextBytes> before;
+Text<kTextBytes> after;
+Text<kReportBytes> report;
 volatile sig_atomic_t armed = 0;
 std::array<struct sigaction, kSignals.size()> previous;
 alignas(64) std::array<char, kStackBytes> stack;
@@ -57,6 +61,7 @@ extern "C" void handle(int number) {
     raise(number);
     return;
   }
+  put(report.bytes.data(), report.size);
   put(before.bytes.data(), before.size);
   for (const Signal& s : kSignals) {
     if (s.number == number) put(s.name, std::strlen(s.name));
@@ -94,6 +99,11 @@ CrashGuard::~CrashGuard() {
   for (std::size_t k = 0; k < kSignals.size(); ++k) {
     sigaction(kSignals[k].number, &previous[k], nullptr);
   }
+}
+
+void set_crash_report(const std::string& text) {
+  report.set(text.size() <= kReportBytes ? text
+                                         : text.substr(0, text.rfind('\n', kReportBytes - 1) + 1));
 }
 
 }  // namespace mote

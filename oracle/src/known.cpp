@@ -52,7 +52,7 @@ Known divide(const Known& x, const Known& by, const std::string& what) {
 }
 
 Known arithmetic(MapOp op, const Known& a, const Known& b, const std::string& what) {
-  if (!a.lattice || !b.lattice) return Known::inexact(what + " of data with a full mantissa");
+  if (!a.lattice || !b.lattice) return Known::inexact(what + " of " + (a.lattice ? b : a).data);
   const Grid& x = *a.lattice;
   const Grid& y = *b.lattice;
   if (op == MapOp::mul) return Known::grid(x.unit + y.unit, x.bound * y.bound);
@@ -154,9 +154,10 @@ void Format::check(Known& known, const std::string& what) const {
                                   : what + " may over- or underflow");
 }
 
-Known Known::copied() {
+Known Known::copied(std::string data) {
   Known k;
   k.exact = true;
+  k.data = std::move(data);
   return k;
 }
 
@@ -173,7 +174,7 @@ Known Known::inexact(std::string reason) {
 }
 
 Known Known::point(double value, DType dtype, const Format& format) {
-  if (!std::isfinite(value)) return copied();
+  if (!std::isfinite(value)) return copied(fmt::format("the constant {}", value));
   if (is_real(dtype) && !format.holds(value)) {
     return inexact(fmt::format("the constant {} is not an f32", value));
   }
@@ -185,7 +186,7 @@ Known Known::point(double value, DType dtype, const Format& format) {
 Known join(const Known& a, const Known& b) {
   if (!a.exact) return a;
   if (!b.exact) return b;
-  if (!a.lattice || !b.lattice) return Known::copied();
+  if (!a.lattice || !b.lattice) return Known::copied((a.lattice ? b : a).data);
   Known k = Known::grid(std::min(a.lattice->unit, b.lattice->unit),
                         std::max(a.lattice->bound, b.lattice->bound));
   if (a.value && b.value && *a.value == *b.value) k.value = a.value;
@@ -216,14 +217,15 @@ Known reduce_known(ReduceOp op, const Known& x, double count, DType dtype,
   if (!x.exact) return x;
   if (op == ReduceOp::any || op == ReduceOp::all) return boolean();
   if (op == ReduceOp::argmax || op == ReduceOp::argmin) return integers(count);
-  if (op == ReduceOp::max || op == ReduceOp::min) return count == 0 ? Known::copied() : x;
+  if (op == ReduceOp::max || op == ReduceOp::min)
+    return count == 0 ? Known::copied("an infinity") : x;
   const double bound = x.lattice ? x.lattice->bound : kUnbounded;
   if (!is_real(dtype)) {
     return integers(op == ReduceOp::sum ? bound * count : kUnbounded);
   }
   if (count == 0) return Known::grid(0, op == ReduceOp::sum ? 0 : 1);
   if (count == 1) return x;
-  if (!x.lattice) return Known::inexact(what + " of data with a full mantissa");
+  if (!x.lattice) return Known::inexact(what + " of " + x.data);
   if (op == ReduceOp::sum) return Known::grid(x.lattice->unit, bound * count);
   const double unit = std::min(x.lattice->unit, 0) * count;
   if (unit < -4096) return Known::inexact(what + " may underflow");

@@ -35,9 +35,10 @@ struct Known {
     double bound = 0;
   };
   std::optional<Grid> lattice;  ///< nullopt: exact, but any data
+  std::string data;             ///< then: which, "data with a full mantissa"
   std::optional<double> value;  ///< all elements are this one number
 
-  static Known copied();
+  static Known copied(std::string data = "data with a full mantissa");
   static Known grid(int unit, double bound);
   static Known inexact(std::string reason);
   /// One number; inexact when the format cannot hold it.

@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "mote/base/error.h"
+#include "mote/oracle/quantity.h"
 
 namespace mote {
 namespace {
@@ -80,17 +81,26 @@ std::int64_t bytes_available() {
   return std::max<std::int64_t>(std::min(meminfo_available(), group_available()) - kMargin, 0);
 }
 
-void check_memory(const Case& c, std::optional<std::int64_t> limit) {
-  std::int64_t needed = 0;
+Memory check_memory(const Case& c, std::optional<std::int64_t> limit) {
+  Memory memory;
   try {
-    needed = bytes_needed(c);
+    memory.needed = bytes_needed(c);
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", c.target->op(), e.what()));
   }
-  const std::int64_t available = limit.value_or(bytes_available());
-  if (needed <= available) return;
+  memory.available = limit.value_or(bytes_available());
+  if (memory.needed <= memory.available) return memory;
   throw Error(fmt::format("{}: case needs {}, {} are available", c.target->op(),
-                          format_bytes(needed), format_bytes(available)));
+                          format_bytes(memory.needed), format_bytes(memory.available)));
+}
+
+std::string Memory::refusal(const char* what, std::size_t bytes) const {
+  const std::int64_t left = available - needed;
+  if (bytes <= static_cast<std::size_t>(left)) return "";
+  const auto shown = static_cast<std::int64_t>(
+      std::min<std::size_t>(bytes, std::numeric_limits<std::int64_t>::max()));
+  return fmt::format("{} needs {}, {} are available", what, format_bytes(shown),
+                     format_bytes(left));
 }
 
 std::string format_bytes(std::int64_t bytes) {
@@ -106,20 +116,13 @@ std::string format_bytes(std::int64_t bytes) {
 }
 
 std::int64_t parse_bytes(const std::string& text) {
-  std::size_t end = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  const std::string unit = text.substr(end);
+  auto [value, unit] = split_quantity(text);
   static constexpr std::string_view kPrefixes = "KMGT";
   const std::size_t prefix = unit.empty() ? std::string_view::npos : kPrefixes.find(unit[0]);
   const bool known = unit.empty() || (prefix != std::string_view::npos &&
                                       (unit.size() == 1 || unit.substr(1) == "iB"));
   if (prefix != std::string_view::npos) value *= std::pow(1024.0, static_cast<double>(prefix + 1));
-  if (end == 0 || !known || !(value >= 0 && value < 0x1p62)) {
+  if (!known || !(value >= 0 && value < 0x1p62)) {
     throw Error(fmt::format("size '{}': expected bytes, such as 500M or 2GiB", text));
   }
   return static_cast<std::int64_t>(value);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -61,28 +63,50 @@ std::shared_ptr<const Reference> interpreter(const Case& c) {
       }
     }
   };
-  return std::make_shared<const Reference>(Reference{"interpreter", run});
+  const auto bytes = [loops](const Case& of) {
+    return tensor_bytes(*loops, of, sizeof(Number), true);
+  };
+  return std::make_shared<const Reference>(Reference{"interpreter", run, bytes});
 }
 
-std::shared_ptr<const Reference> generated(const mote_kernel& kernel) {
+std::shared_ptr<const Reference> generated(const Case& c, const mote_kernel& kernel) {
+  const auto loops = std::make_shared<const LoopProgram>(compile(c.program));
   const auto run = [&kernel](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
     run_dense(of, in, out, [&](const mote_call* call) {
       const mote_status fits = kernel.can_run(call);
       return fits == MOTE_OK ? kernel.run(call, nullptr) : fits;
     });
   };
-  return std::make_shared<const Reference>(Reference{"generated kernel", run});
+  const auto bytes = [loops](const Case& of) {
+    return tensor_bytes(*loops, of, sizeof(double), false);
+  };
+  return std::make_shared<const Reference>(Reference{"generated kernel", run, bytes});
 }
 
 std::shared_ptr<const Reference> make_reference(const Case& c) {
   if (const mote_kernel* kernel = c.target->is_file() ? nullptr : find_kernel(c)) {
-    return generated(*kernel);
+    return generated(c, *kernel);
   }
   if (auto compiled = compile_reference(*c.program)) return compiled;
   return interpreter(c);
 }
 
 }  // namespace
+
+std::size_t tensor_bytes(const LoopProgram& loops, const Case& c, std::size_t each, bool all) {
+  constexpr auto kTooMany = std::numeric_limits<std::size_t>::max();
+  std::size_t total = 0;
+  for (const TensorDecl& t : loops.tensors) {
+    if (t.role != TensorRole::temporary && !all) continue;
+    std::size_t bytes = each;
+    for (const Expr& e : t.shape) {
+      const std::int64_t extent = std::max<std::int64_t>(evaluate(e, c.binding.values), 0);
+      if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) return kTooMany;
+    }
+    if (__builtin_add_overflow(total, bytes, &total)) return kTooMany;
+  }
+  return total;
+}
 
 void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& outputs,
                const std::function<mote_status(const mote_call*)>& run) {

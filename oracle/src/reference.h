@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "mote/codegen/loops.h"
 #include "mote/oracle/case.h"
 
 namespace mote {
@@ -16,10 +17,16 @@ struct Reference {
   std::string kind;  ///< "generated kernel", "C compiled by cc", "interpreter"
   /// Dense inputs and outputs in the program's order. Throws Error when the kernel fails.
   std::function<void(const Case&, std::vector<Dense>& inputs, std::vector<Dense>& outputs)> run;
+  /// Memory that it takes beside inputs and outputs: temporaries, and the interpreter's numbers.
+  std::function<std::size_t(const Case&)> bytes;
 };
 
 /// Made once for each instance. Throws Error.
 std::shared_ptr<const Reference> reference_for(const Case& c);
+
+/// Bytes of the temporaries of a program, and of its inputs and outputs too if `all`, with so many
+/// for each element; the greatest std::size_t where that overflows.
+std::size_t tensor_bytes(const LoopProgram& loops, const Case& c, std::size_t each, bool all);
 
 /// Calls `run` over dense tensors of the case.
 void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& outputs,

@@ -87,6 +87,19 @@ std::string table_text(const CampaignResult& result) {
   return (result.rows.empty() ? "" : aligned(lines, 3)) + reasons(result);
 }
 
+std::string progress_text(const CampaignResult& result, std::int64_t cases) {
+  std::string text = fmt::format("\nafter {} case{}:\n", cases, cases == 1 ? "" : "s");
+  text += table_text(result);
+  for (const Failure& f : result.failures) text += "\n" + failure_text(f);
+  return text;
+}
+
+std::string progress_json(const CampaignResult& result, std::int64_t cases) {
+  std::string text = table_json(result);
+  for (const Failure& f : result.failures) text += failure_json(f);
+  return text + Json{{"type", "progress"}, {"cases", cases}}.dump() + "\n";
+}
+
 std::string differences_text(const Outcome& outcome, std::size_t most) {
   std::string text;
   for (std::size_t k = 0; k < std::min(most, outcome.differences.size()); ++k) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "buffer.h"
@@ -10,7 +11,6 @@
 #include "crash.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin.h"
-#include "mote/oracle/memory.h"
 #include "reference.h"
 #include "subject_run.h"
 
@@ -82,12 +82,15 @@ struct Prepared::State {
   /// Once; returns why it cannot be, or nothing.
   std::string compute_expected(const Case& c) {
     if (!expected.empty()) return "";
-    for (const CaseTensor& t : c.outputs) expected.emplace_back(t.dtype, volume(t.shape));
     try {
+      for (const CaseTensor& t : c.outputs) expected.emplace_back(t.dtype, volume(t.shape));
       reference->run(c, inputs, expected);
     } catch (const Error& e) {
       expected.clear();
       return e.what();
+    } catch (const std::bad_alloc&) {
+      expected.clear();
+      return "the reference ran out of memory";
     }
     return "";
   }
@@ -95,10 +98,21 @@ struct Prepared::State {
 
 Prepared::Prepared(Case c, RunOptions options)
     : case_(std::move(c)), options_(options), state_(std::make_unique<State>()) {
-  check_memory(case_, options_.memory_limit);
+  memory_ = check_memory(case_, options_.memory_limit);
+  try {
+    prepare();
+  } catch (const std::bad_alloc&) {
+    throw Error(case_.target->op() + ": out of memory");
+  }
+}
+
+void Prepared::prepare() {
   judgement_ = judge(*case_.program, case_.binding, case_.fill.kind);
   multiply_adds_ = mote::multiply_adds(*case_.program, case_.binding);
   state_->reference = reference_for(case_);
+  const std::size_t bytes = judgement_.judged ? state_->reference->bytes(case_) : 0;
+  const std::string refusal = memory_.refusal("the reference", bytes);
+  if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
   for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
     state_->inputs.push_back(filled(case_, k, judgement_.radius));
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
@@ -122,13 +136,31 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
   State& s = *state_;
   CallFrame frame(case_, State::tensors(s.input_buffers), State::tensors(s.output_buffers));
   const KernelChoice choice = choose_kernel(backend, frame.call());
-  Outcome outcome;
   if (choice.kernel == nullptr) {
+    Outcome outcome;
     outcome.verdict = Verdict::unsupported;
     outcome.reason = choice.reason;
     return outcome;
   }
-  SubjectRun subject_run(case_, *choice.kernel, frame, s.inputs, s.input_buffers, s.output_buffers);
+  try {
+    return run_kernel(*choice.kernel, frame, guard);
+  } catch (const std::bad_alloc&) {
+    Outcome outcome;
+    outcome.reason = "out of memory";
+    return outcome;
+  }
+}
+
+Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
+                             std::optional<CrashGuard>& guard) {
+  State& s = *state_;
+  Outcome outcome;
+  const std::size_t workspace =
+      kernel.workspace_bytes != nullptr ? kernel.workspace_bytes(&frame.call()) : 0;
+  outcome.reason = memory_.refusal("workspace", workspace);
+  if (!outcome.reason.empty()) return outcome;
+  SubjectRun subject_run(case_, kernel, workspace, frame, s.inputs, s.input_buffers,
+                         s.output_buffers);
   const RunResult first = subject_run.run(Poison::first);
   if (first.status != MOTE_OK) {
     outcome.verdict = first.status == MOTE_UNSUPPORTED ? Verdict::unsupported : Verdict::failed;
@@ -141,8 +173,9 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
     outcome.reason = s.compute_expected(case_);
     if (!outcome.reason.empty()) return outcome;
   }
-  const mote_contract* contract = choice.kernel->contract;
+  const mote_contract* contract = kernel.contract;
   return compare({.of = case_,
+                  .inputs = s.inputs,
                   .expected = s.expected,
                   .first = first.outputs,
                   .second = second.outputs,

@@ -48,10 +48,8 @@ RunResult SubjectRun::run(Poison pattern) {
     input_buffers_[k].write(inputs_[k]);
   }
   for (Buffer& b : output_buffers_) b.poison(pattern);
-  const std::size_t bytes =
-      kernel_.workspace_bytes != nullptr ? kernel_.workspace_bytes(&frame_.call()) : 0;
-  Workspace workspace(bytes, pattern);
-  frame_.set_workspace(bytes > 0 ? workspace.data() : nullptr, bytes);
+  Workspace workspace(workspace_, pattern);
+  frame_.set_workspace(workspace_ > 0 ? workspace.data() : nullptr, workspace_);
   RunResult result;
   result.status = kernel_.run(&frame_.call(), nullptr);
   result.message = frame_.message();

@@ -18,12 +18,14 @@ struct RunResult {
 
 class SubjectRun {
  public:
-  /// `inputs` are the elements that the input buffers are to hold; `frame` calls over the buffers.
-  SubjectRun(const Case& c, const mote_kernel& kernel, CallFrame& frame,
+  /// `workspace` is what the kernel asks for, in bytes; `inputs` are the elements that the input
+  /// buffers are to hold; `frame` calls over the buffers.
+  SubjectRun(const Case& c, const mote_kernel& kernel, std::size_t workspace, CallFrame& frame,
              const std::vector<Dense>& inputs, std::vector<Buffer>& input_buffers,
              std::vector<Buffer>& output_buffers)
       : case_(c),
         kernel_(kernel),
+        workspace_(workspace),
         frame_(frame),
         inputs_(inputs),
         input_buffers_(input_buffers),
@@ -38,6 +40,7 @@ class SubjectRun {
 
   const Case& case_;
   const mote_kernel& kernel_;
+  std::size_t workspace_;
   CallFrame& frame_;
   const std::vector<Dense>& inputs_;
   std::vector<Buffer>& input_buffers_;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,6 +16,7 @@
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/memory.h"
+#include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/resolve.h"
 
@@ -23,6 +25,8 @@ namespace {
 
 constexpr int kNoBackend = 77;
 constexpr double kDefaultBudget = 20;
+constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
+constexpr std::uint64_t kMostFailures = 1'000'000;
 
 struct Options {
   std::vector<std::string> ops;
@@ -32,48 +36,33 @@ struct Options {
   std::string budget;
   std::string dtype;
   std::string memory;
-  std::optional<std::int64_t> count;
-  std::optional<std::uint64_t> seed;
-  std::optional<int> max_failures;
+  std::string count;
+  std::string seed;
+  std::string max_failures;
   bool json = false;
 };
 
-/// "60s", "500ms", "2m", "60".
-double parse_seconds(const std::string& text) {
-  std::size_t end = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  const std::string unit = text.substr(end);
-  const double scale = unit == "ms" ? 1e-3 : unit == "s" || unit.empty() ? 1 : unit == "m" ? 60 : 0;
-  if (end == 0 || scale == 0 || !(value >= 0 && value < 1e9)) {
-    throw Error(fmt::format("budget '{}': expected a time such as 60s, 500ms or 2m", text));
-  }
-  return value * scale;
-}
-
-std::vector<std::string> groups_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (entry.path().extension() == ".cases") names.push_back(entry.path().stem());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-std::vector<std::string> case_lines(const std::string& group) {
+/// The file of a group, or the file itself.
+std::string case_file(const std::string& group) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(executable_folder()) / ".." / "share" / "mote" / "cases";
+  const fs::path folder = case_folder();
   std::error_code ignored;
   const fs::path named = folder / (group + ".cases");
-  if (fs::exists(named, ignored)) return read_case_lines(named);
-  if (fs::exists(group, ignored)) return read_case_lines(group);
+  if (fs::exists(named, ignored)) return named;
+  if (fs::exists(group, ignored)) return group;
   throw Error(fmt::format("unknown group of cases '{}' (known: {}; or the path of a file)", group,
                           fmt::join(groups_in(folder), ", ")));
+}
+
+std::vector<Case> all_cases(const Options& options, const Backends& backends) {
+  const auto accept = [&](const Case& c) {
+    if (!c.backend.empty()) require_backend_name(backends, c.backend);
+  };
+  std::vector<Case> all;
+  for (const std::string& group : split_paths(options.cases)) {
+    for (Case& c : read_cases(case_file(group), accept)) all.push_back(std::move(c));
+  }
+  return all;
 }
 
 /// A line on the terminal that is written over.
@@ -99,20 +88,29 @@ class Progress {
   double last_ = 0;
 };
 
-CampaignOptions campaign_options(const Options& options, const Selection& selection) {
+std::uint64_t seed_of(const Options& options) {
+  if (options.seed.empty()) return std::random_device{}();
+  return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+CampaignOptions campaign_options(const Options& options, const Backends& backends,
+                                 const Selection& selection) {
   CampaignOptions campaign;
   campaign.ops = options.ops;
   campaign.backends = selection.chosen;
   if (!options.dtype.empty()) campaign.dtype = require_dtype(options.dtype);
-  for (const std::string& group : options.cases) {
-    for (std::string& line : case_lines(group)) campaign.lines.push_back(std::move(line));
-  }
+  campaign.cases = all_cases(options, backends);
   if (!options.budget.empty()) campaign.budget_s = parse_seconds(options.budget);
-  campaign.count = options.count;
+  if (!options.count.empty()) {
+    campaign.count = static_cast<std::int64_t>(parse_whole("count", options.count, 0, kMostCases));
+  }
   const bool bounded = campaign.budget_s || campaign.count || !options.cases.empty();
   if (!bounded) campaign.budget_s = kDefaultBudget;
-  campaign.seed = options.seed.value_or(std::random_device{}());
-  campaign.max_failures = options.max_failures;
+  campaign.seed = seed_of(options);
+  if (!options.max_failures.empty()) {
+    campaign.max_failures =
+        static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
+  }
   campaign.run.guard_crashes = true;
   campaign.run.json = options.json;
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
@@ -168,15 +166,15 @@ void print_result(const CampaignResult& result, int code, bool json) {
 
 int check(const Options& options) {
   for (const std::string& op : options.ops) find_target(op);  // mistakes before anything is loaded
-  const Backends backends = find_backends(options.plugins);
+  const Backends backends = find_backends(split_paths(options.plugins));
   for (const std::string& problem : backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }
   const Selection selection = select_backends(backends, options.backends);
   for (const std::string& name : selection.absent) {
-    fmt::print(stderr, "mote: backend {} is not on this machine\n", name);
+    fmt::print(stderr, "mote: {}\n", absence(backends, name));
   }
-  const CampaignOptions campaign = campaign_options(options, selection);
+  const CampaignOptions campaign = campaign_options(options, backends, selection);
   if (selection.chosen.empty()) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
@@ -196,29 +194,36 @@ int check(const Options& options) {
 
 }  // namespace
 
+std::string case_folder() {
+  return std::filesystem::path(executable_folder()) / ".." / "share" / "mote" / "cases";
+}
+
+std::vector<std::string> groups_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    if (entry.path().extension() == ".cases") names.push_back(entry.path().stem());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 void add_check(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "prove backends against the generated reference");
   command->add_option("OP", options->ops,
                       "ops or .mote files; default: all that a backend has a kernel for");
-  command->add_option("--backend", options->backends, "default: those of --plugin, else all found")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
+  add_list(*command, "--backend", options->backends, "NAME",
+           "default: those of --plugin, else all found")
       ->delimiter(',');
-  command->add_option("--plugin", options->plugins, "load a library's backends too")
-      ->type_name("LIB.so")
-      ->allow_extra_args(false)
-      ->delimiter(',');
-  command->add_option("--cases", options->cases, "run a group of cases, or a file of them")
-      ->type_name("GROUP|FILE")
-      ->allow_extra_args(false)
-      ->delimiter(',');
+  add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
+  add_list(*command, "--cases", options->cases, "GROUP|FILE",
+           "run a group of cases, or a file of them");
   CLI::Option* budget = command->add_option(
       "--budget", options->budget, "random cases for that long; default 20s without --cases");
   budget->type_name("TIME");
   command->add_option("--count", options->count, "that many random cases of each op")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
       ->excludes(budget);
   command->add_option("--seed", options->seed, "of the random cases; default: another each time")
       ->type_name("S");
@@ -228,8 +233,7 @@ void add_check(CLI::App& app, Action& action) {
   command
       ->add_option("--max-failures", options->max_failures,
                    "stop after that many different failures")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->type_name("N");
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }

@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace mote::tool {
 
@@ -12,10 +14,22 @@ namespace mote::tool {
 using Action = std::function<int()>;
 
 void add_check(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+
+/// An option whose values come one at a time, so that it takes no positional argument along.
+CLI::Option* add_list(CLI::App& command, const std::string& option,
+                      std::vector<std::string>& values, const std::string& type,
+                      const std::string& about);
+/// Splits at commas what is not the path of something that exists.
+std::vector<std::string> split_paths(const std::vector<std::string>& texts);
+
+/// Where the groups of cases lie that come with mote, and the names of those in a folder.
+std::string case_folder();
+std::vector<std::string> groups_in(const std::string& folder);
 
 /// Data to standard output.
 void print(std::string_view text);

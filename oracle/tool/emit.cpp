@@ -72,10 +72,8 @@ void add_emit(CLI::App& app, Action& action) {
       ->type_name("");
   command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
-  command->add_option("--without", options->without, "leave an optional input out")
-      ->type_name("INPUT")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
+      ->delimiter(',');
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");

@@ -93,10 +93,8 @@ void add_explain(CLI::App& app, Action& action) {
       command->add_option("--stage", options->stage, "uops, loops, fused or c; default all")
           ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
-  command->add_option("--without", options->without, "leave an optional input out")
-      ->type_name("INPUT")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
+      ->delimiter(',');
   command->add_flag("--passes", options->passes, "the loops after each pass that changed them")
       ->excludes(stage);
   command->callback([options, &action] {

@@ -67,12 +67,12 @@ Selection backends_for(const Case& c, const Backends& backends, const Options& o
 }
 
 int replay_case(const Case& c, const Options& options) {
-  std::vector<std::string> libraries = options.plugins;
+  std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
   const Backends backends = find_backends(libraries);
   const Selection selection = backends_for(c, backends, options);
   for (const std::string& absent : selection.absent) {
-    fmt::print(stderr, "mote: backend {} is not on this machine\n", absent);
+    fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
   if (selection.chosen.empty()) return 77;
   RunOptions run;
@@ -93,21 +93,18 @@ int replay_case(const Case& c, const Options& options) {
   return combine(codes, !c.backend.empty() || !options.backends.empty());
 }
 
-/// A file holds lines of cases; anything with a blank in it is a case itself.
-std::vector<std::string> lines_of(const std::string& text) {
+/// Of a file, or the one that is written here.
+std::vector<Case> cases_of(const std::string& text) {
   std::error_code ignored;
-  const bool is_case = text.find_first_of(" =") != std::string::npos;
-  if (!is_case && std::filesystem::exists(text, ignored)) return read_case_lines(text);
-  return {text};
+  if (!text.empty() && std::filesystem::exists(text, ignored)) return read_cases(text);
+  return {parse_case(text)};
 }
 
 int replay(const Options& options) {
-  std::vector<Case> cases;
-  const std::string text = fmt::format("{}", fmt::join(options.words, " "));
-  for (const std::string& line : lines_of(text)) cases.push_back(parse_case(line));
-  if (cases.empty()) throw Error(text + ": holds no case");
   int code = 0;
-  for (const Case& c : cases) code = worse(code, replay_case(c, options));
+  for (const Case& c : cases_of(fmt::format("{}", fmt::join(options.words, " ")))) {
+    code = worse(code, replay_case(c, options));
+  }
   return code;
 }
 
@@ -118,14 +115,10 @@ void add_replay(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("replay", "run a case again and show what differs");
   command->add_option("CASE", options->words, "a case as `mote check` prints it, or a file of them")
       ->required();
-  command->add_option("--backend", options->backends, "where the case names none; default: all")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
+  add_list(*command, "--backend", options->backends, "NAME",
+           "where the case names none; default: all")
       ->delimiter(',');
-  command->add_option("--plugin", options->plugins, "load a library's backends too")
-      ->type_name("LIB.so")
-      ->allow_extra_args(false)
-      ->delimiter(',');
+  add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
   command->add_flag("--json", options->json, "lines of JSON");

@@ -224,5 +224,13 @@ TEST(RegressionPrograms, CastToTheSameDtypeStillRounds) {
       "output e = i64(i32(x * 2000000000))");
 }
 
+// Stored as a bool, the 64-bit accumulator of max or min drew a warning.
+TEST(RegressionPrograms, GreatestAndLeastOfTruths) {
+  expect_agreement(
+      "input x bool[A, C]\n"
+      "output y = max[1](x)\n"
+      "output z = min[1](x)");
+}
+
 }  // namespace
 }  // namespace mote::test

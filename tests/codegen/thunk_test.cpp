@@ -251,6 +251,68 @@ TEST(Thunk, ChecksConstraintsThatAreLeft) {
             "both: A*B must equal C*C, got 6 and 4 (a f32[6], b f32[2], s f32[2,3])");
 }
 
+// The thunk refuses what bind() refuses: tests/uops/divisor_test.cpp.
+TEST(Thunk, RefusesDivisorsBelowOne) {
+  const ThunkOf thunk(
+      "op p\nparam k int = 1\ninput x f32[N]\noutput y = x[i0/$k over N]\n"
+      "output z = x[i0%(9/$k) over N]\n");
+  Tensor x(DType::f32, {4});
+  Tensor y(DType::f32, {4});
+  Tensor z(DType::f32, {4});
+  const auto call = [&](std::int64_t k) {
+    Call made("p", {&x}, {&y, &z});
+    made.integer("k", k);
+    return made;
+  };
+  Call three = call(3), zero = call(0), negative = call(-3), ten = call(10);
+  EXPECT_EQ(three.can_run(thunk.kernel()), MOTE_OK) << three.message();
+  EXPECT_EQ(thunk.refusal(zero), "p: k divides and must be at least 1, got 0 (x f32[4])");
+  EXPECT_EQ(thunk.refusal(negative), "p: k divides and must be at least 1, got -3 (x f32[4])");
+  EXPECT_EQ(thunk.refusal(ten), "p: 9/k divides and must be at least 1, got 0 (x f32[4])");
+}
+
+TEST(Thunk, AllowsAnyDivisorWhereThereIsNoElement) {
+  const ThunkOf thunk("op p\nparam k int = 1\ninput x f32[N]\noutput y = x[i0/$k over N, 3]\n");
+  Tensor x(DType::f32, {0});
+  Tensor y(DType::f32, {0, 3});
+  for (const std::int64_t k : {-3, 0, 2}) {
+    Call call("p", {&x}, {&y});
+    EXPECT_EQ(call.integer("k", k).run(thunk.kernel()), MOTE_OK) << call.message();
+  }
+}
+
+TEST(Thunk, RefusesDivisorsOfSizesThatAreNotStored) {
+  const ThunkOf sum("op p\nparam k int = 1\ninput x f32[N]\noutput y = sum[0](x[i0 over N/$k])\n");
+  const ThunkOf size("op p\nparam k int = 1\ninput x f32[N]\nsize Q = N/$k\noutput y = x\n");
+  // An extent that is known to be >= 0 is not a divisor that is known to be >= 1.
+  const ThunkOf both(
+      "op p\nparam k int = 1\ninput x f32[N]\noutput y = sum[0](x[i0 over $k])\n"
+      "output z = x[i0/$k over N]\n");
+  Tensor x(DType::f32, {4});
+  Tensor y(DType::f32, {});
+  Call sum_call("p", {&x}, {&y}), size_call("p", {&x}, {&x}), both_call("p", {&x}, {&y, &x});
+  sum_call.integer("k", -2);
+  size_call.integer("k", -2);
+  both_call.integer("k", 0);
+  EXPECT_EQ(sum.refusal(sum_call), "p: k divides and must be at least 1, got -2 (x f32[4])");
+  EXPECT_EQ(size.refusal(size_call), "p: k divides and must be at least 1, got -2 (x f32[4])");
+  EXPECT_EQ(both.refusal(both_call), "p: k divides and must be at least 1, got 0 (x f32[4])");
+}
+
+TEST(Thunk, TakesSixteenAxes) {
+  const ThunkOf thunk("op p\ninput x f64 rank 16\noutput y = x*2\n");
+  const std::vector<std::int64_t> shape = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3};
+  Tensor x(DType::f64, shape);
+  Tensor y(DType::f64, shape);
+  x.fill_integers(1);
+  Call call("p", {&x}, {&y});
+  ASSERT_EQ(call.run(thunk.kernel()), MOTE_OK) << call.message();
+  std::vector<std::int64_t> last(16, 0);
+  last[3] = 1;
+  last[15] = 2;
+  EXPECT_EQ(y.get(last), 2 * x.get(last));
+}
+
 TEST(Thunk, TakesTheInputsAndParametersOfTheWholeOp) {
   const ThunkOf thunk("op gemm\ninput a f32[N]\noutput y = a*2\n", {.function = "",
                                                                     .standalone = false,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "activations.h"
 #include "mote/base/error.h"
 #include "run.h"
 
@@ -111,11 +112,12 @@ TEST(Binary, EveryOpOverRealsWithTwoSidedBroadcast) {
 }
 
 TEST(Elementwise, TheTablesOfThisTestHoldEveryOpOverReals) {
-  std::set<std::string> tested = {"mod"};
+  std::set<std::string> tested = {"mod", "prelu", "where", "clamp"};
   for (const auto& [op, f] : kRealUnary) tested.insert(op);
   for (const auto& [op, f] : kRealBinary) tested.insert(op);
   for (const OpRecord& record : catalogue()) {
     if (record.family != "elementwise" || record.dtypes.front() == DType::boolean) continue;
+    if (activation_formulas().contains(record.name) || record.name.starts_with("cast_")) continue;
     EXPECT_TRUE(tested.contains(record.name)) << record.name;
   }
 }

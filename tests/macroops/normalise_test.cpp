@@ -1,4 +1,5 @@
-// softmax and layer_norm against their formulas written out in the same order, bit for bit.
+// softmax, log_softmax, logsumexp and layer_norm against their formulas written out in the same
+// order, bit for bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,6 +44,37 @@ TEST(Softmax, MinusInfinityIsMaskedUnlessAllOfTheRowIs) {
   EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {-kInf, -kInf})}), f64({1, 2, 1}, {kNan, kNan}));
   EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {kInf, 0})}), f64({1, 2, 1}, {kNan, kNan}));
   EXPECT_EQ(run("softmax", {f64({1, 2, 1}, {kNan, 0})}), f64({1, 2, 1}, {kNan, kNan}));
+}
+
+TEST(LogSoftmax, AgreesWithItsFormulaOverTheMiddleAxis) {
+  const std::vector<double> x = {0.5, -1.25, 3.0, 2.75};
+  double sum = 0;
+  for (const double v : x) sum += std::exp(v - 3.0);
+  std::vector<double> want;
+  for (const double v : x) want.push_back(v - 3.0 - std::log(sum));
+  EXPECT_EQ(run("log_softmax", {f64({1, 4, 1}, x)}), f64({1, 4, 1}, want));
+  EXPECT_EQ(run("log_softmax", {f64({1, 2, 2}, {1, 1000, 1, -1000})}),
+            f64({1, 2, 2}, {-std::log(2.0), 0, -std::log(2.0), -2000}));
+}
+
+TEST(LogSoftmax, MinusInfinityIsMaskedUnlessAllOfTheRowIs) {
+  EXPECT_EQ(run("log_softmax", {f64({1, 2, 1}, {-kInf, 3})}), f64({1, 2, 1}, {-kInf, 0}));
+  EXPECT_EQ(run("log_softmax", {f64({1, 2, 1}, {-kInf, -kInf})}), f64({1, 2, 1}, {kNan, kNan}));
+}
+
+TEST(Logsumexp, AgreesWithItsFormulaAndDoesNotOverflow) {
+  const double want = 3.0 + std::log(std::exp(-2.5) + 1.0);
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 1}, {0.5, 3})}), f64({1, 1}, {want}));
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 2}, {1000, -1000, 1000, -1000})}),
+            f64({1, 2}, {1000 + std::log(2.0), -1000 + std::log(2.0)}));
+}
+
+TEST(Logsumexp, InfinitiesNanAndNothing) {
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 1}, {-kInf, 3})}), f64({1, 1}, {3}));
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 1}, {-kInf, -kInf})}), f64({1, 1}, {-kInf}));
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 1}, {kInf, 3})}), f64({1, 1}, {kInf}));
+  EXPECT_EQ(run("logsumexp", {f64({1, 2, 1}, {kNan, 3})}), f64({1, 1}, {kNan}));
+  EXPECT_EQ(run("logsumexp", {f64({1, 0, 1}, {})}), f64({1, 1}, {-kInf}));
 }
 
 /// (x - mean) / sqrt(var + eps) of one row.

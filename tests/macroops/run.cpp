@@ -58,16 +58,20 @@ Array integers(DType dtype, Dims shape, int seed) {
 
 Array absent() { return {DType::boolean, {-1}, {}}; }
 
-Array run(const std::string& op, const std::vector<Array>& inputs, const Params& params) {
-  const OpRecord& record = find_op(op);
-  Instance instance{inputs.front().dtype, 0};
+std::vector<Array> run_all(const std::string& op, DType dtype, const std::vector<Array>& inputs,
+                           const Params& params) {
+  Instance instance{dtype, 0};
   std::vector<Array> present;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k].shape == absent().shape) continue;
     instance.input_mask |= std::uint32_t{1} << k;
     present.push_back(inputs[k]);
   }
-  return evaluate(*instantiate(record, instance), present, params).at(0);
+  return evaluate(*instantiate(find_op(op), instance), present, params);
+}
+
+Array run(const std::string& op, const std::vector<Array>& inputs, const Params& params) {
+  return run_all(op, inputs.front().dtype, inputs, params).at(0);
 }
 
 double at(const Array& a, const Dims& index) {

@@ -32,7 +32,11 @@ Array integers(DType dtype, Dims shape, int seed);
 
 /// A tensor left out: an optional input that is absent.
 Array absent();
-/// The one output of the op; its instance follows from the inputs.
+/// All outputs of the op's instance of that dtype; which inputs it takes follows from what is
+/// absent.
+std::vector<Array> run_all(const std::string& op, DType dtype, const std::vector<Array>& inputs,
+                           const Params& params = {});
+/// The first output of the op over the dtype of its first input.
 Array run(const std::string& op, const std::vector<Array>& inputs, const Params& params = {});
 
 /// The element at that position.

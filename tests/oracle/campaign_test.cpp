@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "mote/base/error.h"
 #include "mote/oracle/report.h"
+#include "temporary_folder.h"
 
 namespace mote {
 namespace {
@@ -160,21 +162,49 @@ TEST(Campaign, LinesAreRunAndFilteredByOp) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   CampaignOptions options;
   options.backends = select_backends(backends, {}).chosen;
-  options.lines = {"gemm a=f32[3,4] b=f32[4,5]", "matmul a=f32[3,4] b=f32[4,5]",
-                   "gemm a=f32[3,4] b=f32[4,5] backend=other"};
+  options.cases = {parse_case("gemm a=f32[3,4] b=f32[4,5]"),
+                   parse_case("matmul a=f32[1,1,3,4] b=f32[1,1,4,5]"),
+                   parse_case("gemm a=f32[3,4] b=f32[4,5] backend=other")};
   options.ops = {"gemm"};
   const CampaignResult result = run_campaign(options);
-  ASSERT_EQ(result.rows.size(), 1U);
+  ASSERT_EQ(result.rows.size(), 2U);
   EXPECT_EQ(result.rows[0].count(Verdict::passed), 1);
-  options.lines.emplace_back("gemm a=f32[3,4] b=f32[5,5]");
-  EXPECT_THROW(run_campaign(options), Error);
+  EXPECT_EQ(result.rows[1].backend, "other");
+  EXPECT_EQ(result.rows[1].count(Verdict::skipped), 1);
+}
+
+TEST(Campaign, NoCaseOfAListVanishes) {
+  const Backends backends = find_backends({mutant("gemm_correct")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.cases = {parse_case("gemm a=f32[3,4] b=f32[4,5]"), parse_case("softmax x=f32[2,3,4]"),
+                   parse_case("softmax x=f32[2,3,5]")};
+  const CampaignResult result = run_campaign(options);
+  ASSERT_EQ(result.rows.size(), 2U);
+  EXPECT_EQ(result.rows[1].op, "softmax");
+  EXPECT_EQ(result.rows[1].count(Verdict::unsupported), 2);
+  EXPECT_EQ(result.rows[1].reason, "no kernel for softmax");
+}
+
+TEST(Campaign, AWorkspaceThatDoesNotFitIsSkipped) {
+  const Backends backends = find_backends({std::string(MOTE_TEST_PLUGINS) + "/huge_workspace.so"});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.cases = {parse_case("gemm a=f32[3,4] b=f32[4,5]")};
+  options.count = 10;
+  const CampaignResult result = run_campaign(options);
+  ASSERT_FALSE(result.rows.empty());
+  for (const Row& row : result.rows) EXPECT_EQ(row.judged, 0);
+  EXPECT_GT(result.rows[0].count(Verdict::skipped), 0);
+  EXPECT_TRUE(result.rows[0].reason.starts_with("workspace needs 1.0 PiB, "))
+      << result.rows[0].reason;
 }
 
 TEST(Campaign, CasesThatDoNotFitAreSkippedInPlainSight) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   CampaignOptions options;
   options.backends = select_backends(backends, {}).chosen;
-  options.lines = {"gemm a=f32[300,400] b=f32[400,500]"};
+  options.cases = {parse_case("gemm a=f32[300,400] b=f32[400,500]")};
   options.run.memory_limit = 1000;
   const CampaignResult result = run_campaign(options);
   ASSERT_EQ(result.rows.size(), 1U);
@@ -203,6 +233,7 @@ TEST(Backends, UnknownNamesAndLibraries) {
     const std::string what = e.what();
     EXPECT_NE(what.find("unknown backend 'nothing'"), std::string::npos) << what;
     EXPECT_NE(what.find("gemm_correct"), std::string::npos) << what;
+    EXPECT_EQ(what.find("openblas", what.find("known, but not here")), std::string::npos) << what;
   }
   EXPECT_EQ(select_backends(backends, {"cudnn"}).absent, (std::vector<std::string>{"cudnn"}));
   try {
@@ -215,8 +246,33 @@ TEST(Backends, UnknownNamesAndLibraries) {
   }
 }
 
+std::string loading_error(const std::vector<std::string>& paths) {
+  try {
+    find_backends(paths);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Backends, TwoOfTheSameNameAreAnErrorThatNamesBoth) {
+  const test::TemporaryFolder folder;
+  const std::string twin = (folder.path() / "twin.so").string();
+  std::filesystem::copy_file(mutant("gemm_correct"), twin);
+  const std::string what = loading_error({mutant("gemm_correct"), twin});
+  EXPECT_NE(what.find("two backends are called gemm_correct"), std::string::npos) << what;
+  EXPECT_NE(what.find(mutant("gemm_correct")), std::string::npos) << what;
+  EXPECT_NE(what.find(twin), std::string::npos) << what;
+  EXPECT_EQ(loading_error({twin, twin}), "no error");
+}
+
+TEST(Backends, APlugInThatCrashesWhileLoadingIsNamed) {
+  const std::string path = std::string(MOTE_TEST_PLUGINS) + "/aborts_in_init.so";
+  EXPECT_EQ(loading_error({path}), "plug-in " + path + ": crashed while loading (SIGABRT)");
+}
+
 TEST(ExitCode, FollowsItsOrder) {
-  const BackendEntry a{find_backends({mutant("gemm_correct")}).all.at(0).backend, "a.so"};
+  const BackendEntry a{find_backends({mutant("gemm_correct")}).all.at(0).backend, "a.so", "a.so"};
   CampaignResult result;
   EXPECT_EQ(exit_code(result, {}, true), 77);
   const Backends kept = find_backends({mutant("gemm_correct"), mutant("gemm_k_tail")});

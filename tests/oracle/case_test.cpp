@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "random.h"
+#include "temporary_folder.h"
 
 namespace mote {
 namespace {
@@ -132,14 +130,53 @@ TEST(Case, DamagedTextIsAnErrorOrACaseNeverACrash) {
   EXPECT_GT(cases, 50);
 }
 
+TEST(Case, IsText) {
+  using namespace std::string_literals;
+  expect_error("\0\vp/"s, "a case is text, but here is the byte 0x00");
+  expect_error("gemm a=f32[1,1] b=f32[1,1] \x1b", "here is the byte 0x1b");
+}
+
 TEST(Case, FilesHoldLinesAndComments) {
-  const auto path = std::filesystem::temp_directory_path() / "mote_case_test.cases";
-  std::ofstream(path)
-      << "# head\n\n  gemm a=f32[1,2] b=f32[2,1]  \n\t# more\nadd a=f32[1] b=f32[1]\n";
-  EXPECT_EQ(read_case_lines(path),
-            (std::vector<std::string>{"gemm a=f32[1,2] b=f32[2,1]", "add a=f32[1] b=f32[1]"}));
-  std::filesystem::remove(path);
-  EXPECT_THROW(read_case_lines(path), Error);
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write(
+      "some.cases", "# head\n\n  gemm a=f32[1,2] b=f32[2,1]  \n\t# more\nadd a=f32[1] b=f32[1]\n");
+  const std::vector<Case> cases = read_cases(path);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[1].target->op(), "add");
+}
+
+TEST(Case, MistakesInAFileNameFileAndLine) {
+  const auto error_of_file = [](const std::string& path) {
+    try {
+      read_cases(path);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const test::TemporaryFolder folder;
+  const std::string bad =
+      folder.write("bad.cases", "# head\n\nadd a=f32[1] b=f32[1]\ngemm a=f32[1,2] b=f32[3,1]\n");
+  EXPECT_TRUE(error_of_file(bad).starts_with(bad + ": line 4: gemm: ")) << error_of_file(bad);
+  const std::string empty = folder.write("empty.cases", "# nothing\n\n");
+  EXPECT_EQ(error_of_file(empty), empty + ": holds no case");
+  EXPECT_EQ(error_of_file("/dev/null"), "/dev/null: holds no case");
+  const std::string directory = folder.path().string();
+  EXPECT_EQ(error_of_file(directory), directory + ": is a directory, holds no case");
+  EXPECT_NE(error_of_file(directory + "/none").find("cannot be read"), std::string::npos);
+}
+
+TEST(Case, APathOfAPlugInIsQuotedWhereItMustBe) {
+  const std::string head = "add a=f32[3] b=f32[2,1] fill=integer:0 plugin=";
+  for (const char* path : {"/a,b/x.so", "/a b/x.so", "/a \"b\" \\c/x.so", "\"", "\\", "a=\"b"}) {
+    Case c = parse_case(head + "x");
+    c.plugin = path;
+    EXPECT_EQ(parse_case(to_string(c)).plugin, path) << to_string(c);
+    EXPECT_EQ(to_string(parse_case(to_string(c))), to_string(c));
+  }
+  EXPECT_EQ(to_string(parse_case(head + "/a,b/x.so")), head + "/a,b/x.so");
+  expect_error(head + "\"/a b/x.so", "a quote is not closed");
+  expect_error(head + "\"/a\"b", "unexpected text behind the quote");
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "temporary_folder.h"
 
 namespace mote {
 namespace {
@@ -58,7 +61,18 @@ TEST(Cli, MistakesAreOneLineAndExitTwo) {
   expect_one_line("check gemm --plugin /nonexistent.so", "No such file");
   expect_one_line("check gemm --budget soon", "expected a time such as 60s");
   expect_one_line("check gemm --cases nothing", "known: bert_base, resnet50");
-  expect_one_line("check gemm --count -3", "count");
+  for (const char* count : {"-3", "abc", "99999999999999999999", "1.5"}) {
+    expect_one_line(std::string("check gemm --count ") + count,
+                    std::string("count '") + count + "': expected a whole number from 0 to ");
+  }
+  for (const char* seed : {"-1", "abc", "99999999999999999999"}) {
+    expect_one_line(
+        std::string("check gemm --seed ") + seed,
+        std::string("seed '") + seed + "': expected a whole number from 0 to 18446744073709551615");
+  }
+  expect_one_line("check gemm --max-failures 0",
+                  "max-failures '0': expected a whole number from 1");
+  expect_one_line("check --cases /dev/null", "/dev/null: holds no case");
   expect_one_line("check gemm --nothing", "--nothing");
   expect_one_line("replay 'gemm a=f32[2,3] b=f32[4,4]'", "must be K = 3, got 4");
   expect_one_line("replay 'gemm a=f32[2,3] b=f32[3,4] backend=nothing'", "unknown backend");
@@ -71,19 +85,71 @@ TEST(Cli, MistakesAreOneLineAndExitTwo) {
 }
 
 TEST(Cli, MalformedProgramTextIsExitTwo) {
-  const std::string path = testing::TempDir() + "malformed.mote";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  ASSERT_NE(file, nullptr);
-  std::fputs("op broken\ninput x f32[N\n", file);
-  std::fclose(file);
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("malformed.mote", "op broken\ninput x f32[N\n");
   expect_one_line("check " + path, path + ": program text: line ");
   expect_one_line("replay '" + path + " x=f32[3]'", path + ": program text: line ");
+}
+
+TEST(Cli, AMistakeInAFileOfCasesNamesItsLine) {
+  const test::TemporaryFolder folder;
+  const std::string bad =
+      folder.write("bad.cases", "# head\n\nadd a=f32[1] b=f32[1]\ngemm a=f32[1,2] b=f32[3,1]\n");
+  expect_one_line("check --cases " + bad, bad + ": line 4: gemm: ");
+  expect_one_line("replay " + bad, bad + ": line 4: gemm: ");
+  const std::string other = folder.write("other.cases", "add a=f32[1] b=f32[1] backend=nosuch\n");
+  expect_one_line("check --cases " + other,
+                  other + ": line 1: unknown backend 'nosuch' (on this machine: openblas; known, ");
+}
+
+TEST(Cli, ACaseThatNothingRunsIsInTheTable) {
+  const test::TemporaryFolder folder;
+  const std::string path =
+      folder.write("two.cases", "gemm a=f32[3,9] b=f32[9,2]\nsoftmax x=f32[2,3,4]\n");
+  const Result r = mote_run("check --cases " + path + " " + plugin("gemm_correct"));
+  EXPECT_EQ(r.code, 0) << r.out;
+  EXPECT_NE(r.out.find("softmax f32 gemm_correct: no kernel for softmax"), std::string::npos)
+      << r.out;
+}
+
+TEST(Cli, APlugInMayLieAnywhere) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "with blank, and comma.so").string();
+  std::filesystem::copy_file(std::string(MOTE_MUTANTS_FOLDER) + "/gemm_k_tail_late.so", path);
+  const Result r = mote_run("check gemm --count 40 --seed 3 --plugin '" + path + "'");
+  EXPECT_EQ(r.code, 1) << r.out;
+  const Result again = mote_run(replay_arguments(r.out));
+  EXPECT_EQ(again.code, 1) << again.out;
+  EXPECT_NE(again.out.find("expected 285, got 204"), std::string::npos) << again.out;
+}
+
+TEST(Cli, APlugInThatCrashesWhileLoadingIsNamed) {
+  const std::string path = std::string(MOTE_TEST_PLUGINS) + "/aborts_in_init.so";
+  expect_one_line("check gemm --plugin " + path,
+                  "plug-in " + path + ": crashed while loading (SIGABRT)");
+  const Result found = mote_run("check gemm --backend openblas --count 20 --seed 1",
+                                std::string("MOTE_PLUGIN_PATH=") + MOTE_TEST_PLUGINS);
+  EXPECT_EQ(found.code, 0) << found.out;
+  EXPECT_NE(found.out.find("left out: plug-in " + path), std::string::npos) << found.out;
+}
+
+TEST(Cli, ListsAreRepeatedOrJoined) {
+  const std::string both = plugin("gemm_correct") + " " + plugin("gemm_k_tail");
+  for (const std::string& list :
+       {both, "--plugin " + std::string(MOTE_MUTANTS_FOLDER) + "/gemm_correct.so," +
+                  MOTE_MUTANTS_FOLDER + "/gemm_k_tail.so"}) {
+    const Result r = mote_run("check " + list + " gemm --count 10 --seed 1");
+    EXPECT_NE(r.out.find("backends gemm_correct 1, gemm_k_tail 1"), std::string::npos) << r.out;
+  }
 }
 
 TEST(Cli, ABackendThatIsNotHereIsSeventySeven) {
   const Result r = mote_run("check gemm --backend cudnn");
   EXPECT_EQ(r.code, 77) << r.out;
-  EXPECT_NE(r.out.find("cudnn is not on this machine"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("cudnn is not on this machine: it is not part of this build"),
+            std::string::npos)
+      << r.out;
+  EXPECT_EQ(mote_run("check gemm --backend gen").code, 77);
   EXPECT_EQ(mote_run("replay 'gemm a=f32[2,3] b=f32[3,4] backend=cudnn'").code, 77);
 }
 
@@ -127,6 +193,29 @@ TEST(Cli, ACrashIsThreeAndItsReplayLineWorks) {
   EXPECT_NE(again.out.find("crashed: SIG"), std::string::npos) << again.out;
 }
 
+TEST(Cli, ACrashLosesNothingThatWasCounted) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("crash.cases",
+                                        "gemm a=f32[1,3] b=f32[3,4] fill=index:0\n"
+                                        "softmax x=f32[2,3,4]\n"
+                                        "gemm a=f32[5,3] b=f32[3,128] fill=index:0\n");
+  const std::string arguments = "check --cases " + path + " " + plugin("gemm_crash");
+  const Result r = mote_run(arguments);
+  EXPECT_EQ(r.code, 3) << r.out;
+  const std::size_t table = r.out.find("\nafter 2 cases:\n");
+  ASSERT_NE(table, std::string::npos) << r.out;
+  EXPECT_LT(table, r.out.find("crashed: SIG")) << r.out;
+  EXPECT_NE(r.out.find("gemm     f32    gemm_crash       1       1", table), std::string::npos)
+      << r.out;
+  const Result json = mote_run(arguments + " --json");
+  std::istringstream lines(json.out);
+  std::string line;
+  std::getline(lines, line);
+  ASSERT_TRUE(std::getline(lines, line)) << json.out;
+  EXPECT_EQ(nlohmann::json::parse(line).at("type"), "row");
+  EXPECT_EQ(nlohmann::json::parse(line).at("judged"), 1);
+}
+
 TEST(Cli, JsonIsALineEach) {
   const auto lines_of = [](const Result& r) {
     std::vector<nlohmann::json> lines;
@@ -157,11 +246,9 @@ TEST(Cli, JsonIsALineEach) {
 }
 
 TEST(Cli, CasesComeFromAFileOrAGroup) {
-  const std::string path = testing::TempDir() + "some.cases";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  ASSERT_NE(file, nullptr);
-  std::fputs("# two\ngemm a=f32[3,9] b=f32[9,2]\ngemm a=f32[3,8] b=f32[8,2]\n", file);
-  std::fclose(file);
+  const test::TemporaryFolder folder;
+  const std::string path =
+      folder.write("some.cases", "# two\ngemm a=f32[3,9] b=f32[9,2]\ngemm a=f32[3,8] b=f32[8,2]\n");
   const Result r = mote_run("check --cases " + path + " " + plugin("gemm_k_tail_late"));
   EXPECT_EQ(r.code, 1) << r.out;
   EXPECT_NE(r.out.find("2 cases judged"), std::string::npos) << r.out;
@@ -184,11 +271,10 @@ TEST(Cli, AProgramFileStandsForAnOp) {
 }
 
 TEST(Cli, ALibraryThatCannotBeLoadedIsNamedWithTheReason) {
-  const std::string folder = testing::TempDir() + "mote_plugins";
-  const std::string path = folder + "/broken.so";
-  ASSERT_EQ(std::system(("mkdir -p " + folder + " && echo no library > " + path).c_str()), 0);
-  const Result r =
-      mote_run("check gemm --backend openblas --count 20 --seed 1", "MOTE_PLUGIN_PATH=" + folder);
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("broken.so", "no library\n");
+  const Result r = mote_run("check gemm --backend openblas --count 20 --seed 1",
+                            "MOTE_PLUGIN_PATH=" + folder.path().string());
   EXPECT_NE(r.out.find("left out: plug-in " + path), std::string::npos) << r.out;
   EXPECT_NE(r.out.find("too short"), std::string::npos) << r.out;
   EXPECT_EQ(r.code, 0) << r.out;

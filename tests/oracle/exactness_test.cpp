@@ -39,6 +39,11 @@ TEST(Exactness, ParametersCountWithTheBitsThatTheyHave) {
   expect_judged("gemm a=f32[1,7] b=f32[7,1] alpha=-2 fill=integer:1", 9);
   expect_judged("gemm a=f32[1,7] b=f32[7,1] alpha=0 fill=integer:1", 9);
   expect_not_judged("gemm a=f32[1,7] b=f32[7,1] alpha=0.1 fill=integer:1", "0.1 is not an f32");
+  for (const char* value : {"nan", "inf", "-inf"}) {
+    const std::string text =
+        std::string("gemm a=f32[1,7] b=f32[7,1] fill=integer:1 alpha=") + value;
+    expect_not_judged(text, std::string("Map mul of the constant ") + value);
+  }
   expect_not_judged("gemm a=f64[1,7] b=f64[7,1] alpha=0.1 fill=integer:1", "f64 has 53");
   expect_judged("gemm a=f32[1,4194304] b=f32[4194304,1] alpha=0.5 fill=integer:1", 2);
   // c is a multiple of 1/2 then, as are the products: twice the bits of the sum.

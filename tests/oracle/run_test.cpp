@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <new>
 
 #include "fake_backend.h"
 #include "mote/base/error.h"
@@ -35,7 +36,8 @@ TEST(Run, ARightKernelPasses) {
   EXPECT_EQ(run(kCase, negate).verdict, Verdict::passed);
   EXPECT_EQ(run("neg x=f32[1,1,1,5]:pad3:off2 y=f32[1,1,1,5]:pad1:off1", negate).verdict,
             Verdict::passed);
-  EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::passed);
+  // One element five times: its negative everywhere would pass too.
+  EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::vacuous);
 }
 
 TEST(Run, AWrongValueFailsAndSaysWhere) {
@@ -166,6 +168,49 @@ TEST(Run, WhatZerosWouldPassTooIsVacuous) {
   EXPECT_EQ(verdict("gemm a=f32[0,3] b=f32[3,2]"), Verdict::vacuous);
   EXPECT_EQ(verdict("gemm a=f32[2,3] b=f32[3,2] fill=index:0"), Verdict::failed);
   EXPECT_FALSE(Prepared(parse_case("gemm a=f32[0,3] b=f32[3,2]")).run(gemm.get()).judged());
+}
+
+TEST(Run, WhatAConstantOrACopyWouldPassTooIsVacuous) {
+  const auto copy = [](const mote_call* call) {
+    const DLTensor* x = call->inputs[0];
+    const bool repeats = x->strides[x->ndim - 1] == 0;  // every element is the first one
+    std::int64_t count = 1;
+    for (int k = 0; k < x->ndim; ++k) count *= x->shape[k];
+    for (std::int64_t k = 0; k < count; ++k)
+      floats(call->outputs[0])[k] = floats(x)[repeats ? 0 : k];
+    return MOTE_OK;
+  };
+  const auto outcome = [&](const char* op, const char* text) {
+    const FakeBackend fake(op, copy);
+    return Prepared(parse_case(text)).run(fake.get());
+  };
+  const Outcome positive = outcome("abs", "abs x=f32[1,1,2,3] fill=index:0");
+  EXPECT_EQ(positive.verdict, Verdict::vacuous);
+  EXPECT_EQ(positive.reason, "proves nothing: y equals the input x");
+  EXPECT_EQ(outcome("abs", "abs x=f32[1,1,20,3] fill=integer:1").verdict, Verdict::failed);
+  const Outcome constant = outcome("abs", "abs x=f32[1,1,2,3]:bcast2:bcast3 fill=index:0");
+  EXPECT_EQ(constant.reason, "proves nothing: all elements of y are equal");
+  // A transposition only moves: that two of its axes have extent 1 makes it no cheat.
+  EXPECT_EQ(outcome("transpose", "transpose x=f32[1,1,7] fill=index:0").verdict, Verdict::passed);
+}
+
+TEST(Run, MemoryOfAWorkspaceIsCounted) {
+  FakeBackend fake("neg", negate);
+  fake.kernel().workspace_bytes = [](const mote_call*) { return std::size_t{5000}; };
+  const Case c = parse_case(kCase);
+  const std::int64_t needed = bytes_needed(c);
+  EXPECT_EQ(Prepared(c, {.memory_limit = needed + 5000}).run(fake.get()).verdict, Verdict::passed);
+  const Outcome o = Prepared(c, {.memory_limit = needed + 4999}).run(fake.get());
+  EXPECT_EQ(o.verdict, Verdict::skipped);
+  EXPECT_EQ(o.reason, "workspace needs 4.9 KiB, 4.9 KiB are available");
+  fake.kernel().workspace_bytes = [](const mote_call*) { return ~std::size_t{0}; };
+  EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::skipped);
+}
+
+TEST(Run, OutOfMemoryIsTheVerdictOfOneCase) {
+  const Outcome o = run(kCase, [](const mote_call*) -> mote_status { throw std::bad_alloc(); });
+  EXPECT_EQ(o.verdict, Verdict::skipped);
+  EXPECT_EQ(o.reason, "out of memory");
 }
 
 TEST(Run, ABackendMayDecline) {

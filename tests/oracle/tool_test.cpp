@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "mote/macroops/catalogue.h"
+#include "temporary_folder.h"
 
 namespace mote {
 namespace {
@@ -31,31 +32,12 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// A folder of this test's own, removed at its end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "mote-tool-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-  fs::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
+using Folder = test::TemporaryFolder;
 
 /// Runs `command` (a shell's) with that standard input.
 Result shell(const std::string& command, const std::string& input = "") {
   const Folder folder;
-  const std::string in = folder.write("in", input).string();
+  const std::string in = folder.write("in", input);
   const std::string out = folder.path() / "out", err = folder.path() / "err";
   const int status =
       std::system(fmt::format("{{ {}; }} <'{}' >'{}' 2>'{}'", command, in, out, err).c_str());
@@ -103,16 +85,24 @@ output y = min(max(x, 0), 6)
 
 TEST(Tool, HelpAndVersionAreData) {
   const std::string help = good("--help");
-  for (const char* command : {"check", "emit", "explain", "ops", "replay"}) {
+  for (const char* command : {"check", "doctor", "emit", "explain", "ops", "replay"}) {
     expect_has(help, command);
   }
   expect_has(good("emit --help"), "--standalone");
+  for (const char* command : {"check", "emit", "explain", "replay"}) {
+    const std::string one = good(std::string(command) + " --help");
+    expect_has(one, "(repeat, or a,b)");
+    for (const char* option : {"--backend NAME ...", "--without INPUT ..."}) {
+      EXPECT_EQ(one.find(option), std::string::npos) << one;
+    }
+  }
   EXPECT_TRUE(good("--version").starts_with("mote "));
 }
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
-  expect_has(bad(""), "no command (known: check, emit, explain, ops, replay)");
-  expect_has(bad("frobnicate"), "unknown command 'frobnicate' (known: check, emit, explain, ");
+  expect_has(bad(""), "no command (known: check, doctor, emit, explain, ops, replay)");
+  expect_has(bad("frobnicate"),
+             "unknown command 'frobnicate' (known: check, doctor, emit, explain, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
   expect_has(bad("emit gemm --frob"), "emit: unknown option --frob (known: ");
   expect_has(bad("emit gemm --frob"), "--standalone");

@@ -306,13 +306,13 @@ TEST(ExprParse, SaysWhereArithmeticFails) {
 }
 
 TEST(ExprParse, RefusesWhatIsTooLarge) {
-  const std::string deep(65, '(');
-  EXPECT_EQ(error_of(deep + "i0"), "index text: line 1, column 65: nested deeper than 64");
-  EXPECT_EQ(error_of(std::string(65, '-') + "i0"),
-            "index text: line 1, column 65: nested deeper than 64");
-  EXPECT_EQ(parse(std::string(63, '(') + "i0" + std::string(63, ')')), Expr::loop(0));
-  EXPECT_EQ(error_of(std::string(70000, ' ')),
-            "index text: line 1, column 1: longer than 65536 characters");
+  const std::string deep(772, '(');
+  EXPECT_EQ(error_of(deep + "i0"), "index text: line 1, column 772: nested deeper than 771");
+  EXPECT_EQ(error_of(std::string(772, '-') + "i0"),
+            "index text: line 1, column 772: nested deeper than 771");
+  EXPECT_EQ(parse(std::string(770, '(') + "i0" + std::string(770, ')')), Expr::loop(0));
+  EXPECT_EQ(error_of(std::string((1U << 26U) + 1, ' ')),
+            "index text: line 1, column 1: longer than 67108864 characters");
   std::string sum = "a0";
   for (int i = 1; i <= 4096; ++i) sum += " + a" + std::to_string(i);
   EXPECT_EQ(error_of(sum), "index text: line 1, column 1: more than 4096 terms");
@@ -324,6 +324,28 @@ TEST(ExprParse, RefusesWhatIsTooLarge) {
     squares += "*(a" + std::to_string(i) + " + b" + std::to_string(i) + ")";
   }
   EXPECT_NE(error_of(squares).find("more than 4096 terms"), std::string::npos);
+}
+
+TEST(ExprParse, ReadsTheDeepestExpressionBack) {
+  Expr e = Expr::loop(0);
+  int levels = 0;
+  const std::string error = error_from([&] {
+    for (;; ++levels) e = Expr::size("C") * -(e / Expr::size("KH" + std::to_string(levels % 2)));
+  });
+  EXPECT_EQ(error, "index expression: nested deeper than 256");
+  EXPECT_GT(levels, 250);
+  EXPECT_EQ(parse(e.to_string()), e);
+}
+
+TEST(ExprParse, ReadsALongExpressionBack) {
+  const std::string name(60, 'a');
+  Expr e = 1;
+  for (int i = 0; i < 12; ++i) {
+    e = e * (Expr::size(name + std::to_string(i)) + Expr::param(name + std::to_string(i)));
+  }
+  const std::string text = e.to_string();
+  EXPECT_GT(text.size(), 3000000U);
+  EXPECT_EQ(parse(text), e);
 }
 
 TEST(Expr, RefusesEndlessNesting) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "divisors.h"
 #include "mote/base/error.h"
 #include "mote/uops/evaluate.h"
 #include "mote/uops/program.h"
@@ -27,6 +28,7 @@ class Binder {
     check_ranks();
     for (const SizeRule& rule : p_.size_rules) apply_rule(rule);
     for (std::size_t k = 0; k < p_.inputs.size(); ++k) check_input(k);
+    for (const NamedSize& s : p_.sizes) check_divisors(s.value, "size " + s.name);
     for (const Constraint& c : p_.constraints) check_constraint(c);
     for (const Output& o : p_.outputs) b_.outputs.push_back(extents(o.value, "output " + o.name));
     check_nodes();
@@ -145,6 +147,20 @@ class Binder {
   }
 
   std::int64_t value_of(const Expr& e, const std::string& what) const {
+    check_divisors(e, what);
+    return checked_value(e, what);
+  }
+
+  // Those that vary were proved by make_program.
+  void check_divisors(const Expr& e, const std::string& what) const {
+    for_each_divisor(e, [&](const Expr& d) {
+      if (d.constant() || varies(d)) return;
+      const std::int64_t value = checked_value(d, what);
+      if (value < 1) fail(fmt::format("{} divides by {}, expected >= 1", what, text(d, value)));
+    });
+  }
+
+  std::int64_t checked_value(const Expr& e, const std::string& what) const {
     try {
       return mote::evaluate(e, b_.values);
     } catch (const Error& error) {
@@ -212,7 +228,9 @@ class Binder {
     std::vector<Uop> roots;
     for (const Output& o : p_.outputs) roots.push_back(o.value);
     for (const Uop& u : topological(roots)) {
-      extents(u, describe(u));
+      const std::string what = describe(u);
+      if (count(extents(u, what), what) > 0)
+        for_each_expr(u, [&](const Expr& e) { check_divisors(e, what); });
       const auto* reduce = std::get_if<uop::Reduce>(&u.node().kind);
       if (!reduce || (reduce->op != ReduceOp::argmax && reduce->op != ReduceOp::argmin)) continue;
       for (const int axis : reduce->axes) {

@@ -16,8 +16,11 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kMaxText = 65536;
-constexpr int kMaxTextNesting = 64;
+// Every expression must be readable as it prints: kMaxWeight atoms, with names of up to a thousand
+// characters; and for each level of nesting a sign, the parentheses of a factor and those of an
+// operand.
+constexpr std::size_t kMaxText = std::size_t{1} << 26U;
+constexpr int kMaxTextNesting = 3 * (static_cast<int>(kMaxNesting) + 1);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

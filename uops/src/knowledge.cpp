@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCandidates = 64;
 constexpr std::size_t kSamples = 16;
-constexpr int kMaxRank = 64;
+constexpr int kMaxOuter = 64;  // ranges that mention the variables of ranges
 
 std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   std::uint64_t hash = 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
@@ -147,7 +147,7 @@ int Knowledge::rank(Symbol variable) const {
 
 int Knowledge::compute_rank(Symbol variable, int depth) const {
   const Range* limits = range(variable);
-  if (limits == nullptr || depth > kMaxRank) return 0;
+  if (limits == nullptr || depth > kMaxOuter) return 0;
   if (const auto known = ranks_.find(variable.id()); known != ranks_.end()) return known->second;
   int rank = 1;
   for (const Expr* limit : {&limits->begin, &limits->end}) {
@@ -175,7 +175,7 @@ std::int64_t Knowledge::choose(Symbol symbol, const SamplePoint& point) const {
 bool Knowledge::assign(Symbol variable, SamplePoint& point, int depth) const {
   const Range* limits = range(variable);
   if (limits == nullptr || point.values.contains(variable.id())) return true;
-  if (depth > kMaxRank) return false;
+  if (depth > kMaxOuter) return false;
   for (const Expr* limit : {&limits->begin, &limits->end}) {
     for (const Symbol outer : limit->symbols()) {
       if (!assign(outer, point, depth + 1)) return false;

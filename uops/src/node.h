@@ -1,6 +1,7 @@
 // Inside of the uop graph: making nodes, comparing them, and the texts of types in messages.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -8,23 +9,33 @@
 #include <vector>
 
 #include "mote/base/error.h"
-#include "mote/uops/uop.h"
+#include "mote/base/overloaded.h"
+#include "mote/uops/program.h"
 
 namespace mote {
 
-inline constexpr int kMaxRank = 15;
+/// What of a program an error is about: the whole, a node, or an entry of a list of its
+/// ProgramSpec.
+struct Culprit {
+  enum class Kind : std::uint8_t { program, node, param, input, output, size, require };
+  Kind kind = Kind::program;
+  std::size_t entry = 0;
+  const UopNode* node = nullptr;
 
-/// An Error about a node of a program, for whoever knows where its text stands.
-class NodeError : public Error {
- public:
-  NodeError(const std::string& what, const UopNode* node) : Error(what), node_(node) {}
-  const UopNode* node() const { return node_; }
-
- private:
-  const UopNode* node_;
+  static Culprit of(const Uop& u) { return {Kind::node, 0, u.id()}; }
 };
 
-/// A new node; long chains of nodes are freed without recursion.
+/// An Error about a part of a program, for whoever knows where its text stands.
+class ProgramError : public Error {
+ public:
+  ProgramError(const std::string& what, Culprit culprit) : Error(what), culprit_(culprit) {}
+  const Culprit& culprit() const { return culprit_; }
+
+ private:
+  Culprit culprit_;
+};
+
+/// A new node; long chains of nodes are freed without recursion. Error above kMaxDepth.
 Uop make_node(uop::Kind kind, DType dtype, std::vector<Expr> shape,
               std::vector<std::string> axis_names);
 
@@ -60,6 +71,10 @@ bool is_reserved_word(std::string_view name);
 /// Every node that the roots need, by the edges that `reads` gives, operands first, each once.
 std::vector<Uop> topological(std::span<const Uop> roots,
                              const std::function<std::vector<Uop>(const Uop&)>& reads);
+/// The checks of make_program before and after the nodes are known. They throw ProgramError.
+void check_names(const ProgramSpec& spec);
+void check_nodes(const ProgramSpec& spec, const std::vector<Uop>& nodes);
+
 /// Calls f with every index expression that the node holds: its shape, Iota's value, Reindex's
 /// from.
 void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f);
@@ -67,13 +82,5 @@ void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f);
 std::string shape_text(std::span<const Expr> shape);          ///< [N, 3]
 std::string shape_text(std::span<const std::int64_t> shape);  ///< [1,4,4,5]
 std::string type_text(const Uop& u);                          ///< f32[N, 3]
-
-/// For std::visit: one lambda for each alternative.
-template <typename... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 }  // namespace mote

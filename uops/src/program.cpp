@@ -1,4 +1,5 @@
-// make_program: checks names, unifies sizes, merges equal nodes, derives the size rules.
+// make_program: unifies sizes, merges equal nodes, checks divisors that vary, derives the size
+// rules.
 #include "mote/uops/program.h"
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "divisors.h"
 #include "mote/base/error.h"
 #include "node.h"
 #include "size_rules.h"
@@ -21,9 +23,20 @@ class Maker {
   explicit Maker(ProgramSpec spec) : spec_(std::move(spec)) {}
 
   Program run() {
-    check_names();
+    try {
+      return made();
+    } catch (const ProgramError&) {
+      throw;
+    } catch (const Error& error) {  // of index arithmetic, say
+      fail(error.what(), culprit_);
+    }
+  }
+
+ private:
+  Program made() {
+    check_names(spec_);
     collect_nodes();
-    check_nodes();
+    check_nodes(spec_, nodes_);
     unify();
     rebuild_nodes();
     Program p;
@@ -35,114 +48,18 @@ class Maker {
     for (const NamedSize& s : spec_.sizes)
       p.sizes.push_back({s.name, s.value.substitute(solution_)});
     p.constraints = std::move(unsolved_);
-    p.size_rules = derive_size_rules(spec_.name, p.inputs, free_sizes(p));
+    derive_rules(p);
     return p;
   }
 
- private:
-  [[noreturn]] void fail(const std::string& text, const UopNode* node = nullptr) const {
-    throw NodeError(fmt::format("{}: {}", spec_.name, text), node);
-  }
-
-  void check_name(const std::string& name, std::string_view kind, std::set<std::string>& seen) {
-    if (!is_identifier(name))
-      fail(fmt::format("the name of {} '{}' must be letters, digits and _", kind, name));
-    if (kind != "parameter" && is_reserved_word(name))  // parameters stand behind a $
-      fail(fmt::format("{} '{}': the name is a word of the program text", kind, name));
-    if (!seen.insert(name).second) fail(fmt::format("{} '{}': the name is taken", kind, name));
-  }
-
-  void check_names() {
-    std::string plain = spec_.name;
-    std::replace(plain.begin(), plain.end(), '.', '_');
-    if (!is_identifier(plain))
-      throw NodeError(
-          fmt::format("the name of a program '{}' must be letters, digits, _ and .", spec_.name),
-          nullptr);
-    if (spec_.outputs.empty()) fail("there is no output");
-    std::set<std::string> values, sizes;
-    for (const ParamDecl& p : spec_.params) check_param(p, values);
-    for (const Uop& u : spec_.inputs) {
-      if (!u || !as_input(u)) fail("an input is not an Input node");
-      check_name(as_input(u)->name, "input", values);
-    }
-    for (const Output& o : spec_.outputs) {
-      check_name(o.name, "output", values);
-      if (!o.value) fail(fmt::format("output '{}' has no value", o.name));
-    }
-    for (const NamedSize& s : spec_.sizes) {
-      if (!is_identifier(s.name)) fail(fmt::format("size '{}' is not a name", s.name));
-      if (!sizes.insert(s.name).second) fail(fmt::format("size '{}': the name is taken", s.name));
-    }
-  }
-
-  void check_param(const ParamDecl& p, std::set<std::string>& values) {
-    check_name(p.name, "parameter", values);
-    if (!p.is_integer && (p.lower || p.upper))
-      fail(fmt::format("parameter '{}': a range is for integers", p.name));
-    if (p.lower && p.upper && *p.lower > *p.upper)
-      fail(fmt::format("parameter '{}': the range {}..{} is empty", p.name, *p.lower, *p.upper));
-    if (!p.is_integer || !p.default_value) return;
-    const Number value = constant_of(*p.default_value, DType::i64,
-                                     fmt::format("{}: parameter '{}'", spec_.name, p.name));
-    if ((p.lower && value.integer() < *p.lower) || (p.upper && value.integer() > *p.upper))
-      fail(fmt::format("parameter '{}': the default {} is out of its range", p.name,
-                       value.integer()));
+  [[noreturn]] void fail(const std::string& text, Culprit culprit) const {
+    throw ProgramError(fmt::format("{}: {}", spec_.name, text), culprit);
   }
 
   void collect_nodes() {
     std::vector<Uop> roots = spec_.inputs;
     for (const Output& o : spec_.outputs) roots.push_back(o.value);
     nodes_ = topological(roots);
-  }
-
-  const ParamDecl* find(const std::string& name) const {
-    for (const ParamDecl& p : spec_.params)
-      if (p.name == name) return &p;
-    return nullptr;
-  }
-
-  void check_symbols(const Expr& e, const std::string& what, const UopNode* node = nullptr) const {
-    for (const Symbol s : e.symbols()) {
-      if (s.kind() != SymbolKind::param) continue;
-      const ParamDecl* p = find(s.name());
-      if (!p) fail(fmt::format("{}: unknown parameter ${}", what, s.name()), node);
-      if (!p->is_integer)
-        fail(fmt::format("{}: ${} is real, indices and sizes need an integer", what, s.name()),
-             node);
-    }
-  }
-
-  void check_nodes() const {
-    for (const Uop& u : nodes_) {
-      for_each_expr(u, [&](const Expr& e) { check_symbols(e, describe(u), u.id()); });
-      if (u.rank() > kMaxRank)
-        fail(fmt::format("{}: rank {} is above {}", describe(u), u.rank(), kMaxRank));
-      if (const auto* param = std::get_if<uop::Param>(&u.node().kind)) {
-        const ParamDecl* p = find(param->name);
-        if (!p) fail(fmt::format("unknown parameter ${}", param->name));
-        if (!p->is_integer && !is_real(u.dtype()))
-          fail(fmt::format("parameter ${} is real, it cannot be used as {}", param->name,
-                           mote::name(u.dtype())),
-               u.id());
-      }
-      if (const uop::Input* in = as_input(u)) check_declared(*in, u);
-    }
-    for (const NamedSize& s : spec_.sizes) check_symbols(s.value, "size " + s.name);
-    for (const Constraint& c : spec_.constraints) {
-      check_symbols(c.left, "require");
-      check_symbols(c.right, "require");
-    }
-  }
-
-  void check_declared(const uop::Input& in, const Uop& u) const {
-    for (const Uop& declared : spec_.inputs) {
-      if (as_input(declared)->name != in.name) continue;
-      if (same_node(declared.node(), u.node())) return;
-      fail(fmt::format("input {} is declared as {} but used as {}", in.name, type_text(declared),
-                       type_text(u)));
-    }
-    fail(fmt::format("{} {} is not among the inputs", describe(u), type_text(u)));
   }
 
   std::vector<Symbol> declared_sizes() const {
@@ -159,13 +76,19 @@ class Maker {
     Unifier unifier(spec_.name, declared_sizes());
     for (const Uop& u : spec_.inputs)
       for (std::size_t k = 0; k < u.shape().size(); ++k) {
+        culprit_ = Culprit::of(u);
         const Symbol size(SymbolKind::size, fmt::format("d{}{}", as_input(u)->name, k));
-        unifier.define(size, u.shape()[k], describe(u));
+        unifier.define(size, u.shape()[k], describe(u), culprit_);
       }
-    for (const NamedSize& s : spec_.sizes)
-      unifier.define(Symbol(SymbolKind::size, s.name), s.value, "size " + s.name);
-    for (const Constraint& c : spec_.constraints) unifier.require(c, "require");
+    for (std::size_t k = 0; k < spec_.sizes.size(); ++k) {
+      const NamedSize& s = spec_.sizes[k];
+      culprit_ = {Culprit::Kind::size, k, nullptr};
+      unifier.define(Symbol(SymbolKind::size, s.name), s.value, "size " + s.name, culprit_);
+    }
+    for (std::size_t k = 0; k < spec_.constraints.size(); ++k)
+      unifier.require(spec_.constraints[k], "require", {Culprit::Kind::require, k, nullptr});
     for (const Uop& u : nodes_) collect(u, unifier);
+    culprit_ = {};
     unifier.solve();
     solution_ = unifier.solution();
     unsolved_ = unifier.unsolved();
@@ -176,7 +99,7 @@ class Maker {
     const auto match = [&](const std::vector<Expr>& a, const std::vector<Expr>& b, int except) {
       for (std::size_t k = 0; k < a.size(); ++k)
         if (static_cast<int>(k) != except && a[k] != b[k])
-          unifier.require({a[k], b[k]}, fmt::format("{}: axis {}", describe(u), k), u.id());
+          unifier.require({a[k], b[k]}, fmt::format("{}: axis {}", describe(u), k), Culprit::of(u));
     };
     if (const auto* map = std::get_if<uop::Map>(&u.node().kind)) {
       for (const Uop& a : map->args)
@@ -184,13 +107,15 @@ class Maker {
     } else if (const auto* select = std::get_if<uop::Select>(&u.node().kind)) {
       match(select->x.shape(), u.shape(), select->axis);
     } else if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind)) {
-      for (const Constraint& c : reindex->constraints) unifier.require(c, describe(u), u.id());
+      for (const Constraint& c : reindex->constraints)
+        unifier.require(c, describe(u), Culprit::of(u));
     }
   }
 
   void rebuild_nodes() {
     std::unordered_multimap<std::size_t, Uop> interned;
     for (const Uop& u : nodes_) {
+      culprit_ = Culprit::of(u);
       std::vector<Uop> args = operands(u);
       for (Uop& a : args) a = made_.at(a.id());
       Uop node = rebuild(u, std::move(args), solution_);
@@ -202,8 +127,43 @@ class Maker {
         node = found->second;
       else
         interned.emplace(hash, node);
+      if (const std::optional<Expr> d = doubtful_divisor(node, spec_.params))
+        fail(fmt::format("{} divides by {}, which must be surely >= 1", describe(node),
+                         d->to_string()),
+             culprit_);
       made_.emplace(u.id(), node);
     }
+    culprit_ = {};
+  }
+
+  void derive_rules(Program& p) const {
+    std::set<Symbol> sizes = free_sizes(p);
+    p.size_rules = derive_size_rules(p.inputs, sizes);
+    if (sizes.empty()) return;
+    std::string shapes;
+    for (const Uop& u : p.inputs)
+      shapes += fmt::format("{}{} {}", shapes.empty() ? "" : ", ", as_input(u)->name, type_text(u));
+    fail(fmt::format("size {} does not follow from the inputs ({})", sizes.begin()->to_string(),
+                     shapes.empty() ? "there are none" : shapes),
+         first_with(*sizes.begin()));
+  }
+
+  // What mentions the size first.
+  Culprit first_with(Symbol size) const {
+    for (const Uop& u : nodes_) {
+      bool mentions = false;
+      for_each_expr(u, [&](const Expr& e) { mentions = mentions || e.mentions(size); });
+      if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))
+        for (const Constraint& c : reindex->constraints)
+          mentions = mentions || c.left.mentions(size) || c.right.mentions(size);
+      if (mentions) return Culprit::of(u);
+    }
+    for (std::size_t k = 0; k < spec_.sizes.size(); ++k)
+      if (spec_.sizes[k].value.mentions(size)) return {Culprit::Kind::size, k, nullptr};
+    for (std::size_t k = 0; k < spec_.constraints.size(); ++k)
+      if (spec_.constraints[k].left.mentions(size) || spec_.constraints[k].right.mentions(size))
+        return {Culprit::Kind::require, k, nullptr};
+    return {};
   }
 
   static std::set<Symbol> free_sizes(const Program& p) {
@@ -228,6 +188,7 @@ class Maker {
   std::map<Symbol, Expr> solution_;
   std::vector<Constraint> unsolved_;
   std::unordered_map<const UopNode*, Uop> made_;
+  Culprit culprit_;  ///< what is being looked at
 };
 
 }  // namespace
@@ -258,18 +219,7 @@ Uop rebuild(const Uop& u, std::vector<Uop> args, const std::map<Symbol, Expr>& e
   return make_node(std::move(kind), n.dtype, std::move(shape), std::move(names));
 }
 
-Program make_program(ProgramSpec spec) {
-  const std::string prefix = spec.name + ": ";
-  try {
-    return Maker(std::move(spec)).run();
-  } catch (const NodeError&) {
-    throw;
-  } catch (const Error& error) {  // of index arithmetic, say
-    const std::string_view what = error.what();
-    if (what.starts_with(prefix)) throw;
-    throw Error(prefix + error.what());
-  }
-}
+Program make_program(ProgramSpec spec) { return Maker(std::move(spec)).run(); }
 
 std::optional<int> find_input(const Program& p, std::string_view name) {
   for (std::size_t k = 0; k < p.inputs.size(); ++k)

@@ -31,17 +31,35 @@ class Parser {
     spec_.params = scope_.params;
     try {
       return make_program(std::move(spec_));
-    } catch (const NodeError& error) {
-      const auto found = positions_.find(error.node());
-      text_.fail(found == positions_.end() ? op_at_ : found->second, error.what());
-    } catch (const Error& error) {
-      text_.fail(op_at_, error.what());
+    } catch (const ProgramError& error) {
+      text_.fail(place(error.culprit()), error.what());
     }
   }
 
  private:
+  // Of the node's text, or of the statement.
+  std::size_t place(const Culprit& culprit) const {
+    switch (culprit.kind) {
+      case Culprit::Kind::node:
+        return positions_.find(culprit.node).value_or(op_at_);
+      case Culprit::Kind::param:
+        return params_at_.at(culprit.entry);
+      case Culprit::Kind::input:
+        return inputs_at_.at(culprit.entry);
+      case Culprit::Kind::output:
+        return outputs_at_.at(culprit.entry);
+      case Culprit::Kind::size:
+        return sizes_at_.at(culprit.entry);
+      case Culprit::Kind::require:
+        return requires_at_.at(culprit.entry);
+      case Culprit::Kind::program:
+        break;
+    }
+    return op_at_;
+  }
+
   void statement() {
-    const std::size_t at = text_.position();
+    const std::size_t at = statement_at_ = text_.position();
     const std::string word =
         text_.word("a statement (op, param, input, size, require, output or NAME =)");
     if (word == "op") return op(at);
@@ -84,6 +102,7 @@ class Parser {
     if (text_.accept_word("in")) range(p);
     if (text_.peek("\"")) p.meaning = text_.string();
     scope_.params.push_back(std::move(p));
+    params_at_.push_back(statement_at_);
   }
 
   void range(ParamDecl& p) {
@@ -112,7 +131,9 @@ class Parser {
       u = text_.build(at, [&] { return mote::input(name, *dtype, shape); });
     }
     define(at, name, u);
+    positions_.note(u, statement_at_);
     spec_.inputs.push_back(u);
+    inputs_at_.push_back(statement_at_);
   }
 
   [[noreturn]] void unknown_dtype(std::size_t at, const std::string& word) const {
@@ -130,6 +151,7 @@ class Parser {
     s.value = std::move(parsed.expr);
     add(parsed.constraints);
     spec_.sizes.push_back(std::move(s));
+    sizes_at_.push_back(statement_at_);
   }
 
   void require() {
@@ -138,11 +160,14 @@ class Parser {
     ParsedExpr right = text_.index("");
     add(left.constraints);
     add(right.constraints);
-    spec_.constraints.push_back({std::move(left.expr), std::move(right.expr)});
+    add({{std::move(left.expr), std::move(right.expr)}});
   }
 
   void add(const std::vector<Constraint>& constraints) {
-    spec_.constraints.insert(spec_.constraints.end(), constraints.begin(), constraints.end());
+    for (const Constraint& c : constraints) {
+      spec_.constraints.push_back(c);
+      requires_at_.push_back(statement_at_);
+    }
   }
 
   void output() {
@@ -153,10 +178,11 @@ class Parser {
     if (text_.accept("=")) {
       define(at, name, parse_value(text_, scope_, positions_));
     } else if (!scope_.values.contains(name)) {
-      text_.fail(at,
-                 fmt::format("output '{}' is no earlier value, write output {} = VALUE", name, name));
+      text_.fail(
+          at, fmt::format("output '{}' is no earlier value, write output {} = VALUE", name, name));
     }
     spec_.outputs.push_back({name, scope_.values.at(name)});
+    outputs_at_.push_back(statement_at_);
   }
 
   void define(std::size_t at, const std::string& name, Uop u) {
@@ -172,6 +198,8 @@ class Parser {
   ProgramSpec spec_;
   Positions positions_;
   std::size_t op_at_ = 0;
+  std::size_t statement_at_ = 0;  ///< of the one that is being read
+  std::vector<std::size_t> params_at_, inputs_at_, outputs_at_, sizes_at_, requires_at_;
 };
 
 }  // namespace

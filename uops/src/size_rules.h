@@ -2,7 +2,6 @@
 #pragma once
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "mote/uops/program.h"
@@ -11,8 +10,8 @@ namespace mote {
 
 /// A rule for each of `sizes`, in an order in which they can be applied. Prefers axes whose extent
 /// is linear in the size with a factor of parameters and constants, in the order of the inputs;
-/// then broadcast axes; then factors that mention other sizes. Error when a size does not follow.
-std::vector<SizeRule> derive_size_rules(const std::string& program, const std::vector<Uop>& inputs,
-                                        const std::set<Symbol>& sizes);
+/// then broadcast axes; then factors that mention other sizes. Left in `sizes`: what does not
+/// follow.
+std::vector<SizeRule> derive_size_rules(const std::vector<Uop>& inputs, std::set<Symbol>& sizes);
 
 }  // namespace mote

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "node.h"
-
 namespace mote {
 namespace {
 
@@ -28,18 +26,19 @@ std::string size_text(const Expr& written, const Expr& solved) {
 Unifier::Unifier(std::string program, std::vector<Symbol> declared)
     : program_(std::move(program)), declared_(std::move(declared)) {}
 
-void Unifier::define(Symbol symbol, const Expr& value, const std::string& what) {
-  if (solution_.contains(symbol)) return require({Expr(symbol), value}, what);
+void Unifier::define(Symbol symbol, const Expr& value, const std::string& what, Culprit culprit) {
+  if (solution_.contains(symbol)) return require({Expr(symbol), value}, what, culprit);
   const Expr solved = value.substitute(solution_);
   if (solved == Expr(symbol)) return;
   if (solved.mentions(symbol))
-    throw Error(fmt::format("{}: {}: {} is defined by itself: {}", program_, what,
-                            symbol.to_string(), solved.to_string()));
+    throw ProgramError(fmt::format("{}: {}: {} is defined by itself: {}", program_, what,
+                                   symbol.to_string(), solved.to_string()),
+                       culprit);
   eliminate(symbol, solved);
 }
 
-void Unifier::require(const Constraint& constraint, const std::string& what, const UopNode* node) {
-  pending_.push_back({constraint, what, node});
+void Unifier::require(const Constraint& constraint, const std::string& what, Culprit culprit) {
+  pending_.push_back({constraint, what, culprit});
 }
 
 void Unifier::solve() {
@@ -59,10 +58,10 @@ bool Unifier::solve_one(const Pending& pending) {
   const Expr difference = reduced(left - right);
   if (const std::optional<std::int64_t> c = difference.constant()) {
     if (*c == 0) return true;
-    throw NodeError(fmt::format("{}: {}: sizes {} and {} differ", program_, pending.what,
-                                size_text(pending.constraint.left, left),
-                                size_text(pending.constraint.right, right)),
-                    pending.node);
+    throw ProgramError(fmt::format("{}: {}: sizes {} and {} differ", program_, pending.what,
+                                   size_text(pending.constraint.left, left),
+                                   size_text(pending.constraint.right, right)),
+                       pending.culprit);
   }
   std::optional<Symbol> best;
   for (const Symbol s : difference.symbols()) {

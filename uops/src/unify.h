@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mote/uops/uop.h"
+#include "node.h"
 
 namespace mote {
 
@@ -16,11 +16,11 @@ class Unifier {
   Unifier(std::string program, std::vector<Symbol> declared);
 
   /// symbol is just another name for value. Error when the value mentions the symbol itself.
-  void define(Symbol symbol, const Expr& value, const std::string& what);
-  /// left = right is to hold; `what` says who wants it ("Map add: axis 1"), `node` where.
-  void require(const Constraint& constraint, const std::string& what,
-               const UopNode* node = nullptr);
-  /// Solves what it can. NodeError "PROGRAM: WHAT: sizes 3 and 5 differ" for what can never hold.
+  void define(Symbol symbol, const Expr& value, const std::string& what, Culprit culprit);
+  /// left = right is to hold; `what` says who wants it ("Map add: axis 1"), `culprit` where.
+  void require(const Constraint& constraint, const std::string& what, Culprit culprit);
+  /// Solves what it can. ProgramError "PROGRAM: WHAT: sizes 3 and 5 differ" for what can never
+  /// hold.
   void solve();
 
   const std::map<Symbol, Expr>& solution() const { return solution_; }
@@ -30,7 +30,7 @@ class Unifier {
   struct Pending {
     Constraint constraint;
     std::string what;
-    const UopNode* node;
+    Culprit culprit;
   };
   bool solve_one(const Pending& pending);
   void eliminate(Symbol symbol, const Expr& value);

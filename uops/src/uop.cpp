@@ -3,15 +3,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <memory>
 #include <unordered_set>
 
 #include "node.h"
 
 namespace mote {
 namespace {
+
+std::vector<Uop> operands_of(const UopNode& n) {
+  using Uops = std::vector<Uop>;
+  return std::visit(Overloaded{[](const uop::Reindex& k) { return Uops{k.x}; },
+                               [](const uop::Map& k) { return k.args; },
+                               [](const uop::Reduce& k) { return Uops{k.x}; },
+                               [](const uop::Select& k) {
+                                 return Uops{k.x, k.index};
+                               },
+                               [](const uop::StopGradient& k) { return Uops{k.x}; },
+                               [](const auto&) { return Uops{}; }},
+                    n.kind);
+}
+
+std::string description(const UopNode& n) {
+  return std::visit(
+      Overloaded{[](const uop::Input& k) { return "Input " + k.name; },
+                 [](const uop::Scalar&) { return std::string("Scalar"); },
+                 [](const uop::Param& k) { return "Param $" + k.name; },
+                 [](const uop::Iota&) { return std::string("Iota"); },
+                 [](const uop::Reindex&) { return std::string("Reindex"); },
+                 [](const uop::Map& k) { return fmt::format("Map {}", name(k.op)); },
+                 [](const uop::Reduce& k) { return fmt::format("Reduce {}", name(k.op)); },
+                 [](const uop::Select&) { return std::string("Select"); },
+                 [](const uop::StopGradient&) { return std::string("StopGradient"); }},
+      n.kind);
+}
 
 // Frees a node; the nodes that die with it wait in a list of the outermost call, so that a chain of
 // any length takes no stack.
@@ -20,8 +49,7 @@ void release(const UopNode* node) {
   std::vector<Uop> own;
   const bool outermost = pending == nullptr;
   if (outermost) pending = &own;
-  for (Uop& u : operands(Uop(std::shared_ptr<const UopNode>(node, [](const UopNode*) {}))))
-    pending->push_back(std::move(u));
+  for (Uop& u : operands_of(*node)) pending->push_back(std::move(u));
   delete node;
   if (!outermost) return;
   while (!own.empty()) {
@@ -86,8 +114,13 @@ DType Uop::dtype() const { return node_->dtype; }
 Uop make_node(uop::Kind kind, DType dtype, std::vector<Expr> shape,
               std::vector<std::string> axis_names) {
   axis_names.resize(shape.size());
-  return Uop(std::shared_ptr<const UopNode>(
-      new UopNode{std::move(kind), dtype, std::move(shape), std::move(axis_names)}, release));
+  auto node = std::make_unique<UopNode>(
+      UopNode{std::move(kind), dtype, std::move(shape), std::move(axis_names), 1});
+  for (const Uop& x : operands_of(*node)) node->depth = std::max(node->depth, x.node().depth + 1);
+  if (node->depth > kMaxDepth)
+    throw Error(fmt::format("{}: a chain of {} nodes, more than {}", description(*node),
+                            node->depth, kMaxDepth));
+  return Uop(std::shared_ptr<const UopNode>(node.release(), release));
 }
 
 bool same_node(const UopNode& a, const UopNode& b) {
@@ -127,18 +160,7 @@ std::size_t hash_node(const UopNode& n) {
   return h.value;
 }
 
-std::vector<Uop> operands(const Uop& u) {
-  using Uops = std::vector<Uop>;
-  return std::visit(Overloaded{[](const uop::Reindex& k) { return Uops{k.x}; },
-                               [](const uop::Map& k) { return k.args; },
-                               [](const uop::Reduce& k) { return Uops{k.x}; },
-                               [](const uop::Select& k) {
-                                 return Uops{k.x, k.index};
-                               },
-                               [](const uop::StopGradient& k) { return Uops{k.x}; },
-                               [](const auto&) { return Uops{}; }},
-                    u.node().kind);
-}
+std::vector<Uop> operands(const Uop& u) { return operands_of(u.node()); }
 
 void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f) {
   for (const Expr& e : u.shape()) f(e);
@@ -147,19 +169,7 @@ void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f) {
     for (const Expr& e : reindex->from) f(e);
 }
 
-std::string describe(const Uop& u) {
-  return std::visit(
-      Overloaded{[](const uop::Input& k) { return "Input " + k.name; },
-                 [](const uop::Scalar&) { return std::string("Scalar"); },
-                 [](const uop::Param& k) { return "Param $" + k.name; },
-                 [](const uop::Iota&) { return std::string("Iota"); },
-                 [](const uop::Reindex&) { return std::string("Reindex"); },
-                 [](const uop::Map& k) { return fmt::format("Map {}", name(k.op)); },
-                 [](const uop::Reduce& k) { return fmt::format("Reduce {}", name(k.op)); },
-                 [](const uop::Select&) { return std::string("Select"); },
-                 [](const uop::StopGradient&) { return std::string("StopGradient"); }},
-      u.node().kind);
-}
+std::string describe(const Uop& u) { return description(u.node()); }
 
 std::vector<Uop> topological(std::span<const Uop> outputs) {
   return topological(outputs, operands);

@@ -181,7 +181,7 @@ class Parser {
     if (word == "select") return {select_call(at), nullptr};
     if (word == "stop_gradient") {
       const Uop x = typing_.typed(at, single_argument());
-      return {stop_gradient(x), nullptr};
+      return {typing_.build(at, [&] { return stop_gradient(x); }), nullptr};
     }
     if (const std::optional<DType> dtype = parse_dtype(word)) {
       const Value v = single_argument();  // of a literal it only says the dtype

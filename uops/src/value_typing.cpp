@@ -20,6 +20,22 @@ bool hides_dtype(MapOp op) {
 
 }  // namespace
 
+void Positions::note(const Uop& u, std::size_t at) {
+  std::vector<Uop> open{u};
+  while (!open.empty()) {
+    const Uop next = open.back();
+    open.pop_back();
+    if (!places_.try_emplace(next.id(), Place{next, at}).second) continue;
+    for (const Uop& x : operands(next)) open.push_back(x);
+  }
+}
+
+std::optional<std::size_t> Positions::find(const UopNode* node) const {
+  const auto found = places_.find(node);
+  if (found == places_.end()) return std::nullopt;
+  return found->second.at;
+}
+
 Uop Typing::typed(std::size_t at, const Value& v) const {
   if (v.uop) return v.uop;
   text_.fail(at, "the dtype of the value is unknown, write f32(...) or another");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -9,8 +10,22 @@
 
 namespace mote {
 
-/// Where the text of a node stands.
-using Positions = std::unordered_map<const UopNode*, std::size_t>;
+/// Where the texts of nodes stand. It keeps the nodes, so that an address is always the same
+/// node's.
+class Positions {
+ public:
+  /// Notes the place of u, and of the nodes below it that have none (builders make some on the
+  /// way).
+  void note(const Uop& u, std::size_t at);
+  std::optional<std::size_t> find(const UopNode* node) const;
+
+ private:
+  struct Place {
+    Uop u;
+    std::size_t at;
+  };
+  std::unordered_map<const UopNode*, Place> places_;
+};
 
 inline constexpr int kMaxNesting = 400;  ///< of values; more than a printed line can hold
 
@@ -29,7 +44,7 @@ class Typing {
   template <typename F>
   Uop build(std::size_t at, const F& f) const {
     const Uop u = text_.build(at, f);
-    positions_[u.id()] = at;  // an address may have been another node's before
+    positions_.note(u, at);
     return u;
   }
 

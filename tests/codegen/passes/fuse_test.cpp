@@ -95,7 +95,7 @@ TEST(Fuse, SeedResetBlockMergesToTheRight) {
   const auto real = [](double v) { return constant(v, DType::f64); };
   const auto element = [](const std::string& t, const Expr& i) { return at(t, {i}, DType::f64); };
   const LoopProgram p = loops_of(
-      {"reset", "", {}, {x, w}, {{"y", y}, {"g", g}, {"h", y * w}}, {}, {}},
+      {"reset", "", {}, {x, w}, {{"y", y}, {"g", g}, {"h", y * w + 0.0}}, {}, {}},
       {loop("i", n, {store("y", {var("i")}, op(MapOp::mul, {element("x", var("i")), real(2.0)}))}),
        loop("m", 3, {store("g", {var("m")}, real(0.0))}),
        loop("k", n,
@@ -116,6 +116,20 @@ void expect_two_nests(const std::string& index) {
 TEST(Fuse, KeepsACopyThatIsReadAhead) { expect_two_nests("i0 + 1"); }
 
 TEST(Fuse, KeepsACopyThatIsReadInReverse) { expect_two_nests("N - 1 - i0"); }
+
+/// The fuser's own symbols must not be a program's: here a size of the user is called _delta.
+TEST(Fuse, KeepsACopyThatIsReadAheadByASizeWithAnyName) {
+  const auto p = program(R"(
+op ahead
+input z f64[N, K]
+input w f64[_delta]
+t = sum[1](z)
+output a = t
+output u = t[i0 + _delta over N] + 1
+output q = w
+)");
+  expect_right(compile(p));
+}
 
 TEST(Fuse, MergesACopyThatIsReadBehind) {
   const LoopProgram after = run_checked(fuse, lower_per_uop(copy_then_read("i0 - 1")));

@@ -1,6 +1,7 @@
 // Random cases for loop programs, and the comparisons.
 #include "pass_testing.h"
 
+#include <algorithm>
 #include <random>
 
 #include "mote/base/error.h"
@@ -69,6 +70,13 @@ Case legal_case(const Program& p, std::mt19937& engine) {
   throw Error(p.name + ": no legal case among those drawn");
 }
 
+/// Bit for bit, NaNs alike.
+bool are_identical(const Array& a, const Array& b) {
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(),
+                    [](const Number& x, const Number& y) { return identical(x, y); });
+}
+
 template <typename F, typename G>
 void expect_alike(const LoopProgram& p, const F& expected, const G& got) {
   std::mt19937 engine(7);
@@ -78,7 +86,7 @@ void expect_alike(const LoopProgram& p, const F& expected, const G& got) {
     const std::vector<Array> have = got(c);
     ASSERT_EQ(want.size(), have.size());
     for (std::size_t o = 0; o < want.size(); ++o)
-      ASSERT_TRUE(want[o] == have[o])
+      ASSERT_TRUE(are_identical(want[o], have[o]))
           << "case " << k << ", output " << p.source->outputs[o].name << "\n"
           << to_string(p);
   }

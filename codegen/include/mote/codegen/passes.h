@@ -25,6 +25,12 @@ LoopProgram contract(
 LoopProgram eliminate_dead_code(LoopProgram p);
 LoopProgram simplify(LoopProgram p);  ///< conditions and expressions that the context decides
 LoopProgram bound(LoopProgram p);     ///< range guards become loop limits, divisibility a stride
+/// A temporary that is read only under conditions is stored only under them, and what only that
+/// store needs is computed only under them.
+LoopProgram demand(LoopProgram p);
+/// A temporary takes the storage of a later temporary, or of an output that rounds nothing, when
+/// its life ends there before the other's begins.
+LoopProgram coalesce(LoopProgram p);
 
 struct Pass {
   const char* name;

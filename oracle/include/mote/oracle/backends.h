@@ -1,9 +1,11 @@
 // The backends that there are: libraries in <executable>/../lib/mote and in the folders of
-// $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line.
+// $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line. Each library is
+// loaded in a child process first, so that one that crashes does not take the tool along.
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mote/base/plugin.h"
@@ -13,6 +15,7 @@ namespace mote {
 struct BackendEntry {
   const mote_backend* backend = nullptr;
   std::string plugin;  ///< the path, for a library that was named; empty for one that was found
+  std::string path;    ///< of the library
   std::string name() const { return backend->name; }
 };
 
@@ -23,7 +26,8 @@ struct Backends {
       problems;  ///< libraries that were found but could not be loaded, and why
 };
 
-/// Throws Error when a named library cannot be loaded.
+/// Throws Error when a named library cannot be loaded or crashes while it is, and when two backends
+/// have the same name; the same library named or found twice is one.
 Backends find_backends(const std::vector<std::string>& named_libraries);
 
 struct Selection {
@@ -33,6 +37,18 @@ struct Selection {
 /// By name. Without names: those of the named libraries, or all if there are none. Throws Error
 /// that lists what is known for a name that mote has never heard of.
 Selection select_backends(const Backends& backends, const std::vector<std::string>& names);
+
+/// The folders where libraries are looked for, in that order; they need not exist.
+std::vector<std::string> plugin_folders();
+/// The libraries (*.so) in a folder, by name; none where it cannot be read.
+std::vector<std::string> plugins_in(const std::string& folder);
+/// Names that a machine may lack without the request being a mistake.
+std::span<const std::string_view> known_backends();
+
+/// Throws Error that lists what is known, for a name that mote has never heard of.
+void require_backend_name(const Backends& backends, const std::string& name);
+/// Why a backend of a name that mote knows cannot be used: "backend gen is not on this machine: …".
+std::string absence(const Backends& backends, const std::string& name);
 
 bool has_kernel(const mote_backend& backend, std::string_view op);
 /// Where the running program lies, and files installed beside it.

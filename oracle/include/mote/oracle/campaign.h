@@ -17,7 +17,7 @@ struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
   std::vector<BackendEntry> backends;
   std::optional<DType> dtype;         ///< only this one
-  std::vector<std::string> lines;     ///< cases that run first
+  std::vector<Case> cases;            ///< run first; each leaves its mark in the table
   std::optional<double> budget_s;     ///< random cases until then
   std::optional<std::int64_t> count;  ///< random cases of each op
   std::uint64_t seed = 0;
@@ -60,7 +60,7 @@ struct CampaignResult {
   double seconds = 0;
 };
 
-/// Throws Error for ops and cases that do not exist.
+/// Throws Error for ops that do not exist.
 CampaignResult run_campaign(const CampaignOptions& options);
 
 /// One case on one backend; the case need not be generated. The failure is shrunk.

@@ -2,9 +2,10 @@
 //   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
 // their default are left out, as are optional inputs that are absent and outputs that are
-// row-major.
+// row-major. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and \\ in it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,8 +54,10 @@ struct ParamList {
 };
 std::vector<ParamList> param_lists(const Program& program);
 
-/// The lines of a file of cases: comments (#) and empty lines left out. Throws Error when it cannot
-/// be read.
-std::vector<std::string> read_case_lines(const std::string& path);
+/// The cases of a file, a line each; comments (#) and empty lines are left out. `accept` may throw
+/// Error for a case. Throws Error "PATH: line 4: …" for a line that is no case, "PATH: …" when the
+/// file cannot be read or holds no case.
+std::vector<Case> read_cases(const std::string& path,
+                             const std::function<void(const Case&)>& accept = {});
 
 }  // namespace mote

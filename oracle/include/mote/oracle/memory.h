@@ -2,6 +2,7 @@
 // before anything is allocated.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,9 +16,17 @@ std::int64_t bytes_needed(const Case& c);
 /// Bytes that can be had without swapping: what the kernel says is available (and what the control
 /// group still allows), less a margin for everything else.
 std::int64_t bytes_available();
+
+/// What a case takes of what there is.
+struct Memory {
+  std::int64_t needed = 0;     ///< by the case's own buffers
+  std::int64_t available = 0;  ///< needed at least
+  /// "workspace needs 1.0 PiB, 9.1 GiB are available"; empty when so many bytes are left.
+  std::string refusal(const char* what, std::size_t bytes) const;
+};
 /// Throws Error "OP: case needs 12.3 GiB, 9.1 GiB are available". limit: instead of
 /// bytes_available().
-void check_memory(const Case& c, std::optional<std::int64_t> limit = std::nullopt);
+Memory check_memory(const Case& c, std::optional<std::int64_t> limit = std::nullopt);
 /// "12.3 GiB"
 std::string format_bytes(std::int64_t bytes);
 /// "512M", "2GiB", "1000000". Throws Error.

@@ -9,6 +9,9 @@ namespace mote {
 
 /// The table op × dtype × backend.
 std::string table_text(const CampaignResult& result);
+/// The table, and failures, after so many cases: what is left when the subject then crashes.
+std::string progress_text(const CampaignResult& result, std::int64_t cases);
+std::string progress_json(const CampaignResult& result, std::int64_t cases);
 /// One failure: what, where, expected and got, the smallest case, how to replay it.
 std::string failure_text(const Failure& failure);
 /// The first differing elements: "y[0,3]: expected 6, got 0".

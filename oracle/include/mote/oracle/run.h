@@ -10,8 +10,12 @@
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/exactness.h"
+#include "mote/oracle/memory.h"
 
 namespace mote {
+
+class CallFrame;
+class CrashGuard;
 
 enum class Verdict : std::uint8_t {
   passed,
@@ -21,7 +25,8 @@ enum class Verdict : std::uint8_t {
   nondeterministic,  ///< two runs differ, as when memory is read before it is written
   unsupported,       ///< the backend declines, with a reason
   not_judged,        ///< ran without damage, but the result need not be exact
-  vacuous,           ///< passed, but zeros would have passed too, or there is no element
+  vacuous,           ///< passed, but zeros, one number everywhere or a copy of an input would have
+                     ///< passed too, or there is no element
   skipped            ///< not run, with a reason
 };
 std::string_view name(Verdict verdict);  ///< "out of bounds"
@@ -67,12 +72,17 @@ class Prepared {
   const std::string& reference() const;
 
   /// `backend` may be loaded from `plugin`: both go into the replay line of a crash.
+  /// A case whose workspace does not fit into memory is skipped.
   Outcome run(const mote_backend& backend, const std::string& plugin = "");
 
  private:
+  void prepare();
+  Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
+
   struct State;
   Case case_;
   RunOptions options_;
+  Memory memory_;
   Judgement judgement_;
   double multiply_adds_ = 0;
   std::unique_ptr<State> state_;

@@ -3,8 +3,9 @@
 // out means "not proved". Facts is a value; proofs are remembered until a fact changes, so that one
 // Facts may not be asked from two threads at once.
 //
-// Each divisor counts as >= 1, in the question as in the facts, since a program divides only by
-// positive values. Answers depend on the facts and the question only, not on earlier questions.
+// Each divisor counts as >= 1, in the question as in the facts: make_program and bind (program.h)
+// let no program divide by anything else where there is an element to compute. Answers depend on
+// the facts and the question only, not on earlier questions.
 #pragma once
 
 #include <cstdint>

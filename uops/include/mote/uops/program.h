@@ -70,7 +70,9 @@ struct ProgramSpec {
 /// Collects the constraints of all nodes (Map arguments, Reindex shapes, Select, `constraints`),
 /// unifies sizes everywhere, merges equal nodes, resolves dA0 to the declared extent of A, derives
 /// the size rules. Throws Error "NAME: uop: axis k: …" for contradictions (3 and 5), sizes that do
-/// not follow from the inputs, unknown parameters or inputs, duplicate names, rank above 15.
+/// not follow from the inputs, unknown parameters or inputs, names that are no words (letters,
+/// digits and _) or taken, and indices that divide by what mentions a loop variable and is not
+/// proved to be >= 1.
 Program make_program(ProgramSpec spec);
 
 std::string to_string(const Program& program);  ///< program text
@@ -92,8 +94,9 @@ struct Binding {
 };
 /// Applies the size rules and checks everything: ranks (leading broadcast axes may be missing and
 /// count as 1), extents, divisibility, ranges of parameters (missing ones take their default),
-/// constraints, no negative extent, no empty argmax. Throws Error "NAME: …: got …, expected … (x
-/// [1,4,4,5], w [2,3,3,3])".
+/// constraints, no negative extent, no empty argmax. Whatever an extent, a named size or a
+/// constraint divides by must be >= 1; what an index divides by, too, unless its node has no
+/// element. Throws Error "NAME: …: got …, expected … (x [1,4,4,5], w [2,3,3,3])".
 Binding bind(const Program& p, const std::vector<std::vector<std::int64_t>>& input_shapes,
              const std::map<std::string, Number>& params);
 

@@ -21,6 +21,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -112,6 +113,11 @@ Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to);
 /// The value of an empty reduction (not argmax, argmin).
 Number neutral(ReduceOp op, DType dtype);
 
+inline constexpr int kMaxRank = 16;  ///< axes of a node
+/// Nodes in a chain from an output down to an input: what code that walks a program by recursion
+/// can rely on.
+inline constexpr int kMaxDepth = 1000;
+
 struct UopNode;
 
 /// A handle to an immutable node.
@@ -188,6 +194,7 @@ struct UopNode {
   std::vector<Expr> shape;
   std::vector<std::string>
       axis_names;  ///< as many as axes; "" where unnamed. A hint, not identity.
+  int depth = 1;   ///< nodes in the longest chain from here down, this one counted
 };
 
 /// The nodes that a node reads, in order.
@@ -197,8 +204,8 @@ std::string describe(const Uop& u);
 /// Every node that the outputs need, operands first, each once; the order is that of first use.
 std::vector<Uop> topological(std::span<const Uop> outputs);
 
-// ---- Builders. They check dtypes, ranks and constant sizes at once, and throw Error that names
-// the uop, the axis and the sizes; symbolic sizes that must be equal become constraints
+// ---- Builders. They check dtypes, ranks, depth and constant sizes at once, and throw Error that
+// names the uop, the axis and the sizes; symbolic sizes that must be equal become constraints
 // (program.h).
 
 /// One axis of a shape: an expression, an optional name, and equalities that its text stated.
@@ -223,7 +230,7 @@ struct IndexText {
   Expr expr;
   std::vector<Constraint> constraints;
   IndexText(const char* text);                 // NOLINT(google-explicit-constructor)
-  IndexText(const Expr& e) : expr(e) {}        // NOLINT(google-explicit-constructor)
+  IndexText(Expr e) : expr(std::move(e)) {}    // NOLINT(google-explicit-constructor)
   IndexText(int constant) : expr(constant) {}  // NOLINT(google-explicit-constructor)
 };
 
@@ -252,7 +259,7 @@ Uop squeeze(const Uop& x, const std::vector<int>& axes);
 struct Operand {
   Uop uop;
   std::variant<std::monostate, Number> number;
-  Operand(const Uop& u) : uop(u) {}               // NOLINT(google-explicit-constructor)
+  Operand(Uop u) : uop(std::move(u)) {}           // NOLINT(google-explicit-constructor)
   Operand(double v) : number(Number(v)) {}        // NOLINT(google-explicit-constructor)
   Operand(int v) : number(Number(v)) {}           // NOLINT(google-explicit-constructor)
   Operand(std::int64_t v) : number(Number(v)) {}  // NOLINT(google-explicit-constructor)

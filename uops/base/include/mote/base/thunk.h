@@ -304,9 +304,12 @@ static inline void mote_thunk_at_least(mote_thunk* thunk, int64_t value, int64_t
                   value);
 }
 
-static inline void mote_thunk_nonzero(mote_thunk* thunk, int64_t value, const char* text) {
-  if (thunk->status != MOTE_OK || value != 0) return;
-  mote_thunk_fail(thunk, MOTE_INVALID, "%s divides and must not be 0", text);
+/* What an index divides by. `unused`: there is no element whose index does. */
+static inline void mote_thunk_divisor(mote_thunk* thunk, int unused, int64_t value,
+                                      const char* text) {
+  if (thunk->status != MOTE_OK || unused || value >= 1) return;
+  mote_thunk_fail(thunk, MOTE_INVALID, "%s divides and must be at least 1, got %" PRId64, text,
+                  value);
 }
 
 /* What the typed function returned, as a status. */

@@ -1,0 +1,52 @@
+// Where a program touches its tensors: with the loops, branches and guards that enclose each place.
+// What demand and coalesce ask: whether a store runs before a read, in the same round of the loops
+// that hold both.
+#pragma once
+
+#include <span>
+
+#include "mote/codegen/walk.h"
+
+namespace mote {
+
+/// A place where an element is read or written.
+struct Reference {
+  enum class Kind : std::uint8_t { load, index_load, store, store_reduce };
+  Kind kind;
+  std::string tensor;
+  std::vector<Expr> index;
+  std::vector<const Stmt*> path;  ///< loops and branches around it, outermost first
+  Conditions guards;              ///< of the value around it
+  int order;                      ///< of its statement in the text
+
+  bool is_write() const { return kind == Kind::store || kind == Kind::store_reduce; }
+};
+
+/// All of them, in the order of the text, a statement's reads before its write. Loads in limits of
+/// a loop and in conditions of a branch are placed outside that loop or branch.
+std::vector<Reference> references(const Body& body);
+std::vector<Reference> references(const Body& body, const std::string& tensor);
+
+/// Runs before the other, where both run in one round of all loops that they share.
+bool precedes(const Reference& a, const Reference& b);
+
+/// The loop variables that the index consists of, each once; nullopt for any other index.
+std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& index);
+
+/// How many loops and branches both paths begin with.
+std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<const Stmt*>& b);
+std::set<Symbol> variables_of(std::span<const Stmt* const> path);
+
+/// What holds where the reference stands.
+Facts facts_at(const Reference& r, Facts facts);
+
+/// Loops and branches of the path run for the values of their variables in `element`, each of
+/// which must be given: the values are in range and the conditions hold.
+bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& element,
+              const Facts& facts);
+
+/// The store, whose index is plain variables, has stored the element that `read` reads in the same
+/// round of all loops that enclose both: it precedes the read and runs for that element.
+bool is_stored_in_round_of(const Reference& read, const Reference& store, const Facts& facts);
+
+}  // namespace mote

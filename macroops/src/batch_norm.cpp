@@ -1,0 +1,78 @@
+// Batch normalisation: by given statistics, and by those of the batch, which move the given ones.
+#include "families.h"
+
+namespace mote {
+namespace {
+
+struct Inputs {
+  Uop x, gamma, beta, mean, var;
+  std::vector<Uop> all() const { return {x, gamma, beta, mean, var}; }
+};
+
+Inputs inputs_of(DType t) {
+  return {input("x", t, {"N", "C", "S"}), input("gamma", t, {"C"}), input("beta", t, {"C"}),
+          input("input_mean", t, {"C"}), input("input_var", t, {"C"})};
+}
+
+/// (x - mean)/sqrt(var + eps) * gamma + beta, all four along axis 1.
+Uop normalised(const Inputs& in, const Uop& mean, const Uop& var) {
+  const Shape shape = shape_of(in.x);
+  const Uop scale = rsqrt(var + param("eps", in.x.dtype()));
+  const Uop d = in.x - broadcast(mean, shape, {1});
+  return d * broadcast(scale, shape, {1}) * broadcast(in.gamma, shape, {1}) +
+         broadcast(in.beta, shape, {1});
+}
+
+ProgramSpec batch_norm(const Instance& instance) {
+  const Inputs in = inputs_of(instance.dtype);
+  return spec(in.all(), normalised(in, in.mean, in.var));
+}
+
+ProgramSpec batch_norm_training(const Instance& instance) {
+  const Inputs in = inputs_of(instance.dtype);
+  const Uop mean = mean_over(in.x, {0, 2});
+  const Uop d = in.x - broadcast(mean, shape_of(in.x), {1});
+  const Uop var = mean_over(d * d, {0, 2});
+  const Uop momentum = param("momentum", instance.dtype);
+  const auto moved = [&](const Uop& old, const Uop& now) {
+    return old * momentum + now * (1 - momentum);
+  };
+  return spec(in.all(), {{"y", normalised(in, mean, var)},
+                         {"running_mean", moved(in.mean, mean)},
+                         {"running_var", moved(in.var, var)}});
+}
+
+}  // namespace
+
+std::vector<OpRecord> batch_norm_ops() {
+  const std::vector<InputDecl> inputs = {{"x"}, {"gamma"}, {"beta"}, {"input_mean"}, {"input_var"}};
+  const ParamDecl eps = value_param("eps", 1e-5, "added to the variance");
+  return {
+      {.name = "batch_norm",
+       .family = "normalise",
+       .equation = "y[n, c, s] = (x[n, c, s] - input_mean[c]) / sqrt(input_var[c] + eps) * "
+                   "gamma[c] + beta[c]",
+       .inputs = inputs,
+       .dtypes = dtypes::kReal,
+       .params = {eps},
+       .in_place = {{0, 0}},
+       .policy = "",
+       .source = "ONNX opset 17 BatchNormalization, training_mode = 0",
+       .define = batch_norm},
+      {.name = "batch_norm_training",
+       .family = "normalise",
+       .equation =
+           "y as batch_norm with m = mean_n,s x[n, c, s], v = var_n,s x[n, c, s]; "
+           "running_mean = input_mean*momentum + m*(1 - momentum), running_var likewise of v",
+       .inputs = inputs,
+       .dtypes = dtypes::kReal,
+       .params = {eps, value_param("momentum", 0.9, "what the running statistics keep")},
+       .in_place = {},
+       .policy = "biased variance, in running_var too, in two passes; momentum is ONNX's: 1 - "
+                 "PyTorch's",
+       .source = "ONNX opset 17 BatchNormalization, training_mode = 1",
+       .define = batch_norm_training},
+  };
+}
+
+}  // namespace mote

@@ -1,0 +1,134 @@
+// Convolutions over one, two or three spatial axes, and their transpose. Layout is strides of the
+// operands, never another kernel.
+#include <fmt/format.h>
+
+#include "families.h"
+
+namespace mote {
+namespace {
+
+std::vector<ParamDecl> convolution_params(int axes) {
+  std::vector<ParamDecl> params = window_params(axes);
+  params.push_back(integer_param("groups", 1, 1, "groups that channels of x and w fall into"));
+  return params;
+}
+
+/// Over taps[N, co, O…, ci, K…]: x at each window's taps times w, summed, plus b.
+ProgramSpec convolution(const Instance& instance, int axes) {
+  Shape image, window, kernel;
+  std::vector<std::string> tap_sizes;
+  for (int a = 0; a < axes; ++a) {
+    const std::string letter = spatial_letter(axes, a);
+    image.emplace_back(letter);
+    window.emplace_back("O" + letter);
+    kernel.emplace_back("K" + letter);
+    tap_sizes.push_back("K" + letter);
+  }
+  const auto shape = [](Shape head, const Shape& tail) {
+    head.insert(head.end(), tail.begin(), tail.end());
+    return head;
+  };
+  const Uop x = input("x", instance.dtype, shape({"N", "ci: $groups*CG"}, image));
+  const Uop w = input("w", instance.dtype, shape({"co: $groups*CO", "CG"}, kernel));
+  const Uop b = optional_input(instance, 2, "b", {"co: $groups*CO"});
+  const Shape taps = shape(shape(shape({"N", "co: $groups*CO"}, window), {"ci: CG"}), kernel);
+  const int channel = 2 + axes;
+  std::vector<IndexText> from = {"i0", fmt::format("i1/CO*CG + i{}", channel).c_str()};
+  std::vector<int> w_axes = {1, channel}, summed = {channel};
+  Uop in_image;
+  for (int a = 0; a < axes; ++a) {
+    const int tap = channel + 1 + a;
+    from.emplace_back(window_index(a, 2 + a, tap).c_str());
+    const Uop in_axis = inside(from.back(), spatial_letter(axes, a).c_str(), taps);
+    in_image = in_image ? in_image && in_axis : in_axis;
+    w_axes.push_back(tap);
+    summed.push_back(tap);
+  }
+  const Uop products = reindex(x, taps, from) * broadcast(w, taps, w_axes);
+  Uop y = sum_over(where(in_image, products, 0), summed);
+  if (b) y = y + broadcast(b, shape_of(y), {1});
+  return spec({x, w, b}, y, window_sizes(tap_sizes));
+}
+
+OpRecord convolution_record(int axes, std::string equation, std::string policy) {
+  return {.name = fmt::format("conv{}d", axes),
+          .family = "linear",
+          .equation = std::move(equation),
+          .inputs = {{"x"}, {"w"}, {"b", true}},
+          .dtypes = dtypes::kReal,
+          .params = convolution_params(axes),
+          .in_place = {},
+          .policy = std::move(policy),
+          .source = "ONNX opset 17 Conv",
+          .define = [axes](const Instance& instance) { return convolution(instance, axes); }};
+}
+
+/// y[oh] takes x[h] by tap kh where h*stride + kh*dilation - pads = oh: a gather in which only the
+/// rows that the stride divides count.
+ProgramSpec conv_transpose2d(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"N", "ci: $groups*CI", "H", "W"});
+  const Uop w = input("w", instance.dtype, {"ci: $groups*CI", "CO", "KH", "KW"});
+  const Uop b = optional_input(instance, 2, "b", {"co: $groups*CO"});
+  const Shape taps = {"N", "co: $groups*CO", "OH", "OW", "ci: CI", "KH", "KW"};
+  const Expr row = parse_expr("i2 + $pads0 - i5*$dilation0").expr, sh = Expr::param("stride0");
+  const Expr column = parse_expr("i3 + $pads1 - i6*$dilation1").expr, sw = Expr::param("stride1");
+  const IndexText channel = "i1/CO*CI + i4";
+  const Uop hits = eq(iota(row % sh, taps), 0) && inside(row / sh, "H", taps) &&
+                   eq(iota(column % sw, taps), 0) && inside(column / sw, "W", taps);
+  const Uop products = reindex(x, taps, {"i0", channel, row / sh, column / sw}) *
+                       reindex(w, taps, {channel, "i1%CO", "i5", "i6"});
+  Uop y = sum_over(where(hits, products, 0), {4, 5, 6});
+  if (b) y = y + broadcast(b, shape_of(y), {1});
+  const char* size =
+      "({0} - 1)*$stride{1} + $dilation{1}*(K{0} - 1) + 1 + $output_pad{1} - "
+      "$pads{1} - $pads{2}";
+  return spec({x, w, b}, y,
+              {named_size("OH", fmt::format(fmt::runtime(size), "H", 0, 2)),
+               named_size("OW", fmt::format(fmt::runtime(size), "W", 1, 3))});
+}
+
+std::vector<ParamDecl> conv_transpose2d_params() {
+  std::vector<ParamDecl> params = convolution_params(2);
+  params.push_back(integer_param("output_pad0", 0, 0, "rows added at the bottom"));
+  params.push_back(integer_param("output_pad1", 0, 0, "columns added on the right"));
+  return params;
+}
+
+}  // namespace
+
+std::vector<OpRecord> convolution_ops() {
+  const std::string border = "taps outside x do not exist (no 0 * inf at the border); ";
+  return {
+      convolution_record(1,
+                         "y[n, co, ow] = sum_ci,kw x[n, (co/CO)*CG + ci, "
+                         "ow*stride0 + kw*dilation0 - pads0] * w[co, ci, kw] "
+                         "(+ b[co] if there is b)",
+                         border + "logical order is NCW, NWC is strides"),
+      convolution_record(2,
+                         "y[n, co, oh, ow] = sum_ci,kh,kw x[n, (co/CO)*CG + ci, "
+                         "oh*stride0 + kh*dilation0 - pads0, ow*stride1 + kw*dilation1 - pads1] * "
+                         "w[co, ci, kh, kw] (+ b[co] if there is b)",
+                         border + "logical order is NCHW, NHWC is strides; depthwise is groups = "
+                                  "channels"),
+      convolution_record(3,
+                         "y[n, co, od, oh, ow] = sum_ci,kd,kh,kw x[n, (co/CO)*CG + ci, "
+                         "od*stride0 + kd*dilation0 - pads0, oh*stride1 + kh*dilation1 - pads1, "
+                         "ow*stride2 + kw*dilation2 - pads2] * w[co, ci, kd, kh, kw] "
+                         "(+ b[co] if there is b)",
+                         border + "logical order is NCDHW, NDHWC is strides"),
+      {.name = "conv_transpose2d",
+       .family = "linear",
+       .equation = "y[n, co, oh, ow] = sum of x[n, ci', h, w'] * w[ci', co%CO, kh, kw] over ci' of "
+                   "co's group, and h, w', kh, kw with oh = h*stride0 + kh*dilation0 - pads0, "
+                   "ow = w'*stride1 + kw*dilation1 - pads1 (+ b[co] if there is b)",
+       .inputs = {{"x"}, {"w"}, {"b", true}},
+       .dtypes = dtypes::kReal,
+       .params = conv_transpose2d_params(),
+       .in_place = {},
+       .policy = "w is [CI, CO/groups, KH, KW]; an element that no tap reaches is b, or 0",
+       .source = "ONNX opset 17 ConvTranspose",
+       .define = conv_transpose2d},
+  };
+}
+
+}  // namespace mote

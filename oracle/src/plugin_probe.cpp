@@ -1,0 +1,77 @@
+// A fork that loads and exits. The child reports through its exit code alone; what the library
+// prints goes to standard error, so that data on standard output stays data.
+#include "plugin_probe.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "mote/base/error.h"
+#include "mote/base/plugin.h"
+
+namespace mote {
+namespace {
+
+constexpr int kSurvived = 113;  // an exit code that a library that calls exit() hardly has
+constexpr unsigned kSeconds = 30;
+
+/// An exception that the library throws ends the child too.
+[[noreturn]] void load_and_exit(const std::string& path) noexcept {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  alarm(kSeconds);
+  try {
+    // Never closed: what the library does at its end is not asked here.
+    [[maybe_unused]] const Plugin* kept = std::make_unique<Plugin>(load_plugin(path)).release();
+  } catch (const Error&) {
+    _exit(kSurvived);
+  }
+  _exit(kSurvived);
+}
+
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+}
+
+/// Nothing, or how the child ended instead of surviving.
+std::string ending(int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    return fmt::format("was not loaded within {} s", kSeconds);
+  }
+  if (WIFSIGNALED(status)) {
+    return fmt::format("crashed while loading ({})", signal_name(WTERMSIG(status)));
+  }
+  if (WEXITSTATUS(status) == kSurvived) return "";
+  return fmt::format("ended the process while loading (exit code {})", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+void probe_plugin(const std::string& path) {
+  static std::set<std::string> survived;
+  if (survived.contains(path)) return;
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child < 0) {
+    throw Error(fmt::format("plug-in {}: cannot be probed: {}", path, std::strerror(errno)));
+  }
+  if (child == 0) load_and_exit(path);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const std::string how = ending(status);
+  if (!how.empty()) throw Error(fmt::format("plug-in {}: {}", path, how));
+  survived.insert(path);
+}
+
+}  // namespace mote

@@ -1,0 +1,309 @@
+// `mote doctor`: what was found on this machine, what is missing, what that costs, and the remedy.
+// It reports and judges nothing: exit code 0. find_backends() loads each plug-in in a child process
+// first, so that one that crashes is a finding too.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "commands.h"
+#include "mote/oracle/backends.h"
+#include "mote/oracle/c_compiler.h"
+#include "mote/oracle/memory.h"
+
+namespace mote::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One line. `state`: "ok"; "missing", what could be here and is not; "failed", what is here and
+/// does not work. `costs` and `remedy` are empty where it is ok.
+struct Finding {
+  std::string name;
+  std::string state = {};
+  std::string found = {};
+  std::string costs = {};
+  std::string remedy = {};
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+Finding look_at_mote() {
+  const std::string folder = executable_folder();
+  return {.name = "mote",
+          .state = "ok",
+          .found = fmt::format("{} in {}", MOTE_VERSION, folder),
+          .details = {{"version", MOTE_VERSION}, {"folder", folder}}};
+}
+
+Finding look_at_c_compiler() {
+  std::vector<std::string> words = c_compiler();
+  const std::string command = fmt::format("{}", fmt::join(words, " "));
+  words.emplace_back("--version");
+  const std::optional<std::string> version = run_command(words);
+  Finding f{.name = "c_compiler", .details = {{"command", command}}};
+  if (version && c_compiler_works()) {
+    f.state = "ok";
+    f.found = fmt::format("{}: {}", command, first_line(*version));
+    f.details["version"] = first_line(*version);
+    return f;
+  }
+  f.state = version ? "failed" : "missing";
+  f.found = version ? command + " runs, but compiles no library that can be loaded"
+                    : command + " cannot be run";
+  f.costs = "program files are judged by the interpreter, which is slow";
+  f.remedy = "apt-get install gcc libc6-dev, or set CC";
+  return f;
+}
+
+/// What the library, or one that it depends on, exports under that name.
+template <typename Function>
+Function* find_function(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+/// What an OpenBLAS says about itself, where the plug-in brings one.
+void describe_openblas(void* library, Finding& f) {
+  const auto config = find_function<char*()>(library, "openblas_get_config");
+  const auto core = find_function<char*()>(library, "openblas_get_corename");
+  const auto threads = find_function<int()>(library, "openblas_get_num_threads");
+  if (config == nullptr || core == nullptr || threads == nullptr) return;
+  const std::string config_text = config();
+  const std::string core_text = core();
+  f.details.update({{"config", config_text}, {"core", core_text}, {"threads", threads()}});
+  f.found += fmt::format("; core type {}, {} threads; {}", core_text, threads(), config_text);
+}
+
+Finding backend_finding(const Backends& backends, const BackendEntry& entry) {
+  std::vector<std::string> ops;
+  for (std::int32_t k = 0; k < entry.backend->kernel_count; ++k) {
+    const std::string op = entry.backend->kernels[k].op;
+    if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
+  }
+  const std::string version = entry.backend->version;
+  Finding f{.name = "backend", .state = "ok"};
+  f.found = fmt::format("{}, {}: version {}, {} ops ({})", entry.name(), entry.path, version,
+                        ops.size(), fmt::join(ops, ", "));
+  f.details = {{"backend", entry.name()}, {"path", entry.path}, {"version", version}, {"ops", ops}};
+  const auto library = std::ranges::find(backends.libraries, entry.path, &Plugin::path);
+  if (library != backends.libraries.end()) describe_openblas(library->library.get(), f);
+  return f;
+}
+
+/// `problem`: "plug-in PATH: reason".
+Finding problem_finding(const std::string& problem) {
+  static constexpr std::string_view kPrefix = "plug-in ";
+  const bool named = problem.starts_with(kPrefix);
+  const bool lacks_openblas = problem.find("libopenblas") != std::string::npos;
+  return {.name = "plugin",
+          .state = "failed",
+          .found = named ? problem.substr(kPrefix.size()) : problem,
+          .costs = "its backends are left out",
+          .remedy = lacks_openblas
+                        ? "apt-get install libopenblas0-openmp"
+                        : "build it again for this machine, or take it out of the folder"};
+}
+
+Finding folder_finding(const std::string& folder, bool ours, std::size_t count) {
+  Finding f{.name = "plugin_folder", .details = {{"path", folder}, {"libraries", count}}};
+  std::error_code failed;
+  const fs::directory_iterator opened(folder, failed);
+  if (failed) {
+    f.state = "missing";
+    f.found = fmt::format("{}: {}", folder, failed.message());
+    f.costs = "no backend comes from there";
+    f.remedy = ours ? "build the target mote_plugins" : "correct $MOTE_PLUGIN_PATH";
+    return f;
+  }
+  f.state = "ok";
+  f.found = fmt::format("{}: {} {}", folder, count, count == 1 ? "library" : "libraries");
+  return f;
+}
+
+/// Backends that mote has heard of and that are not here.
+void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all) {
+  std::vector<std::string> absent;
+  for (const std::string_view name : known_backends()) {
+    if (std::ranges::find(here, name) != here.end()) continue;
+    if (name == "openblas") {
+      all.push_back({.name = "backend",
+                     .state = "missing",
+                     .found = "openblas",
+                     .costs = "OpenBLAS's gemm, matmul and conv2d cannot be checked",
+                     .remedy = "apt-get install libopenblas-openmp-dev, then build mote again",
+                     .details = {{"backend", name}}});
+    } else {
+      absent.emplace_back(name);
+    }
+  }
+  if (absent.empty()) return;
+  all.push_back({.name = "other_backends",
+                 .state = "missing",
+                 .found = fmt::format("{}", fmt::join(absent, ", ")),
+                 .costs = "kernels of theirs cannot be checked",
+                 .remedy = "put plug-ins of these names into a folder of $MOTE_PLUGIN_PATH",
+                 .details = {{"names", absent}}});
+}
+
+void look_at_plugins(std::vector<Finding>& all) {
+  bool ours = true;  // the first folder is that of the installation
+  for (const std::string& folder : plugin_folders()) {
+    const std::size_t libraries = plugins_in(folder).size();
+    all.push_back(folder_finding(fs::path(folder).lexically_normal(), ours, libraries));
+    ours = false;
+  }
+  const Backends backends = find_backends({});
+  for (const std::string& problem : backends.problems) all.push_back(problem_finding(problem));
+  std::vector<std::string> here;
+  for (const BackendEntry& entry : backends.all) {
+    all.push_back(backend_finding(backends, entry));
+    here.push_back(entry.name());
+  }
+  add_absent(here, all);
+}
+
+Finding look_at_openmp() {
+  static constexpr const char* kLibrary = "libgomp.so.1";
+  void* runtime = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  const auto most =
+      runtime != nullptr ? find_function<int()>(runtime, "omp_get_max_threads") : nullptr;
+  const int threads = most != nullptr ? most() : 0;
+  Finding f{.name = "openmp", .details = {{"library", kLibrary}, {"threads", threads}}};
+  f.state = threads > 0 ? "ok" : "missing";
+  f.found = threads > 0 ? fmt::format("{}, {} threads", kLibrary, threads)
+                        : fmt::format("{} cannot be loaded", kLibrary);
+  if (threads > 0) return f;
+  f.costs = "plug-ins that were built with it cannot be loaded, OpenBLAS's among them";
+  f.remedy = "apt-get install libgomp1";
+  return f;
+}
+
+Finding look_at_memory() {
+  const std::int64_t bytes = bytes_available();
+  return {.name = "memory",
+          .state = "ok",
+          .found = format_bytes(bytes) + " for a case; larger ones are refused",
+          .details = {{"available_bytes", bytes}}};
+}
+
+/// The first of the lines "KEY : value" of /proc/cpuinfo; its key differs between architectures.
+std::string cpuinfo(std::initializer_list<std::string_view> keys) {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || colon + 2 > line.size()) continue;
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    if (std::ranges::find(keys, key) != keys.end()) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+Finding look_at_cpus() {
+  cpu_set_t set;
+  const bool known = sched_getaffinity(0, sizeof(set), &set) == 0;
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  const long usable = known ? CPU_COUNT(&set) : online;
+  const std::string model = cpuinfo({"model name", "Model", "uarch"});
+  Finding f{.name = "cpus", .state = "ok"};
+  f.found = usable == online ? fmt::format("{}", online)
+                             : fmt::format("{} of {} may be used", usable, online);
+  if (!model.empty()) f.found += ", " + model;
+  f.details = {{"usable", usable}, {"online", online}, {"model", model}};
+  return f;
+}
+
+Finding look_at_cpu_features() {
+  static constexpr std::array<std::string_view, 19> kTelling = {
+      "sse2",     "sse4_2",   "avx",      "f16c",     "fma",         "avx2",        "avx_vnni",
+      "avx512f",  "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16",
+      "amx_tile", "asimd",    "asimddp",  "sve",      "sve2"};
+  std::istringstream stream(cpuinfo({"flags", "Features"}));
+  const std::vector<std::string> flags{std::istream_iterator<std::string>(stream), {}};
+  std::vector<std::string_view> features;
+  for (const std::string_view name : kTelling) {
+    if (std::ranges::find(flags, name) != flags.end()) features.push_back(name);
+  }
+  return {.name = "cpu_features",
+          .state = "ok",
+          .found = features.empty() ? "none that matter to mote"
+                                    : fmt::format("{}", fmt::join(features, " ")),
+          .details = {{"features", features}}};
+}
+
+Finding look_at_case_groups() {
+  const std::vector<std::string> groups = groups_in(case_folder());
+  Finding f{.name = "case_groups", .state = "ok", .details = {{"groups", groups}}};
+  f.found = fmt::format("{}", fmt::join(groups, ", "));
+  if (!groups.empty()) return f;
+  f.state = "missing";
+  f.found = "none in " + fs::path(case_folder()).lexically_normal().string();
+  f.costs = "`mote check --cases` takes only files";
+  f.remedy = "build the target mote_cases";
+  return f;
+}
+
+Finding look_at_terminal() {
+  const bool out = isatty(STDOUT_FILENO) != 0;
+  const bool err = isatty(STDERR_FILENO) != 0;
+  return {
+      .name = "terminal",
+      .state = "ok",
+      .found = fmt::format(
+          "standard output is {}a terminal, standard error is {}", out ? "" : "not ",
+          err ? "one: `mote check` shows its progress" : "not one: `mote check` shows no progress"),
+      .details = {{"stdout", out}, {"stderr", err}}};
+}
+
+std::string text_line(const Finding& f) {
+  std::string name = f.name;
+  std::ranges::replace(name, '_', ' ');
+  std::string line = fmt::format("{:<8} {:<15} {}", f.state, name, f.found);
+  if (!f.costs.empty()) line += "; cost: " + f.costs;
+  if (!f.remedy.empty()) line += "; remedy: " + f.remedy;
+  std::ranges::replace(line, '\n', ' ');
+  return line + "\n";
+}
+
+std::string json_line(const Finding& f) {
+  nlohmann::ordered_json json = {{"name", f.name},
+                                 {"state", f.state},
+                                 {"found", f.found},
+                                 {"costs", f.costs},
+                                 {"remedy", f.remedy}};
+  json.update(f.details);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int doctor(bool json) {
+  std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
+  look_at_plugins(all);
+  for (const auto look : {look_at_openmp, look_at_memory, look_at_cpus, look_at_cpu_features,
+                          look_at_case_groups, look_at_terminal}) {
+    all.push_back(look());
+  }
+  for (const Finding& f : all) print(json ? json_line(f) : text_line(f));
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "what is on this machine, and what is missing");
+  command->add_flag("--json", *json, "one JSON object a line");
+  command->callback([json, &action] { action = [json] { return doctor(*json); }; });
+}
+
+}  // namespace mote::tool

@@ -1,0 +1,31 @@
+// Options that may be given more than once.
+#include <filesystem>
+
+#include "commands.h"
+
+namespace mote::tool {
+
+CLI::Option* add_list(CLI::App& command, const std::string& option,
+                      std::vector<std::string>& values, const std::string& type,
+                      const std::string& about) {
+  return command.add_option(option, values, about + " (repeat, or a,b)")
+      ->option_text(type)
+      ->allow_extra_args(false);
+}
+
+std::vector<std::string> split_paths(const std::vector<std::string>& texts) {
+  std::vector<std::string> paths;
+  for (const std::string& text : texts) {
+    std::error_code ignored;
+    std::size_t comma = std::filesystem::exists(text, ignored) ? text.npos : text.find(',');
+    std::size_t begin = 0;
+    for (; comma != std::string::npos; comma = text.find(',', begin)) {
+      paths.push_back(text.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+    paths.push_back(text.substr(begin));
+  }
+  return paths;
+}
+
+}  // namespace mote::tool

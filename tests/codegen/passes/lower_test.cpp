@@ -1,0 +1,68 @@
+// Lowering: what is pulled into its reader, what gets a tensor, what gets a name.
+#include "mote/codegen/walk.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+LoopProgram lowered(const std::string& text) {
+  LoopProgram p = lower(program(text));
+  verify(p);
+  expect_right(p);
+  return p;
+}
+
+TEST(Lower, Golden) {
+  expect_golden(to_string(lowered(R"(
+op scaled_rows
+param shift int = 1 in 0..4
+input x f64[R, N]
+e = exp(x[i0, i1 + $shift over R, N])
+output y = e / sum[1 keep](e) + e * e
+)")));
+}
+
+TEST(Lower, PullsAReductionThatIsReadOnce) {
+  const LoopProgram p = lowered("op f\ninput x f64[R, N]\noutput y = tanh(sum[1](x) + 1)\n");
+  EXPECT_EQ(count(p).nests, 1);
+  EXPECT_EQ(count(p).temporaries, 0);
+}
+
+TEST(Lower, KeepsAReductionThatEveryElementOfARowReads) {
+  const LoopProgram p = lowered("op f\ninput x f64[R, N]\noutput y = x - sum[1 keep](x)\n");
+  EXPECT_EQ(count(p).nests, 2);
+  EXPECT_EQ(count(p).temporaries, 1);
+}
+
+TEST(Lower, NeverReadsAnOutputBack) {
+  // y is narrower than t: z must be computed from the double, not from what was stored.
+  const LoopProgram p = lowered(R"(
+op f
+input x f32[N]
+t = x / 3
+output y = t
+output z = f64(t) * 3
+)");
+  for_each(p.body, [](const Stmt& s) {
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (store) {
+      EXPECT_EQ(to_string(store->value).find("y["), std::string::npos);
+    }
+  });
+}
+
+TEST(Lower, ComputesUnderItsGuardOnly) {
+  // The reduction reads x[i0 - 1], which row 0 does not have.
+  const LoopProgram p = lowered(R"(
+op f
+input x f64[R, N]
+s = sum[1](exp(x))
+output y = s[i0 - 1 over R else 7]
+)");
+  EXPECT_GE(count(p).conditions, 1);
+}
+
+}  // namespace
+}  // namespace mote
