@@ -22,7 +22,7 @@ class Prover {
   /// The work done: a step for each goal, and more for a large one.
   std::size_t steps() const { return steps_; }
 
-  static constexpr std::size_t kMaxSteps = 4000;
+  static constexpr std::size_t kMaxSteps = 1000;
   static constexpr std::size_t kMaxWeight = 400;  ///< of a goal, in atoms
   static constexpr int kMaxDepth = 12;
 
