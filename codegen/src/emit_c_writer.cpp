@@ -123,8 +123,20 @@ std::string Writer::function_body() {
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
   const std::string sizes = size_definitions(printer_, facts);
-  const std::string text = sizes + opening + statements;
+  const std::string text = sizes + opening + unread_scalars(statements) + statements;
   return unused_arguments(text) + text + closing;
+}
+
+/// A scalar that is stored, but whose readers the printer has folded away (t > t).
+std::string Writer::unread_scalars(const std::string& statements) const {
+  std::string out;
+  for (const TensorDecl& t : p_.tensors) {
+    if (!Printer::is_local(t) || declared_.contains(t.name)) continue;
+    const std::string& name = names_.tensor(t.name);
+    if (mentions(statements, name) == writes(p_.body, t.name))
+      out += fmt::format("  (void){};\n", name);
+  }
+  return out;
 }
 
 void Writer::line(const std::string& text) {

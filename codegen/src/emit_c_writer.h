@@ -42,6 +42,7 @@ class Writer {
 
   void allocations(const Facts& facts);
   std::string unused_arguments(const std::string& text) const;
+  std::string unread_scalars(const std::string& statements) const;
 
   const LoopProgram& p_;
   Names& names_;

@@ -232,5 +232,14 @@ TEST(RegressionPrograms, GreatestAndLeastOfTruths) {
       "output z = min[1](x)");
 }
 
+// v > v folds to 0 in C; the scalar that it read was then set but not used, a warning.
+TEST(RegressionPrograms, ScalarWhoseReadersFoldAway) {
+  expect_agreement(
+      "input x f64[C]\n"
+      "v1 = x[0 over]\n"
+      "v2 = (v1 + v1)[over 1, 2, 2]\n"
+      "output f = v2 > v2");
+}
+
 }  // namespace
 }  // namespace mote::test
