@@ -130,6 +130,19 @@ bool rounds_are_apart(const Pair& pair) {
   });
 }
 
+/// The host has the guest's elements wherever the guest is touched: its store may stand under
+/// conditions that the guest does not know.
+bool host_has_room(const Pair& pair, const Facts& facts) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
+    const Facts here = facts_at(r, facts);
+    for (std::size_t k = 0; k < pair.outer.size(); ++k)
+      if (!here.prove_nonneg(pair.outer[k]) ||
+          !here.prove_positive(pair.host.shape[k] - pair.outer[k]))
+        return false;
+    return true;
+  });
+}
+
 /// The host's store runs, in the same round, for each element that the guest writes; and the host
 /// is read in the round only after that.
 bool host_is_rewritten(const Pair& pair, const Facts& facts) {
@@ -154,7 +167,8 @@ std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, con
                               References& touches, const Facts& facts) {
   if (!may_host(p, host, guest)) return std::nullopt;
   Pair pair{guest, host, touches[guest.name], touches[host.name]};
-  if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts))
+  if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts) ||
+      !host_has_room(pair, facts))
     return std::nullopt;
   if (!rounds_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
   return pair;

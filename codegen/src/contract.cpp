@@ -1,12 +1,14 @@
 // A temporary loses the axes along which every access goes alike under common loops: one round of
 // those loops touches one slice, so one slice is enough. Walking the common loops from outside in,
 // it stops at the first whose variable occurs in an axis that is not identical in all accesses:
-// such a loop may carry a value from round to round. A temporary of rank 0 that is stored once,
-// before its readers, becomes a name.
+// such a loop may carry a value from round to round. So may a loop whose variable is no axis at
+// all, unless what is read is always stored in the same round. A temporary of rank 0 that is stored
+// once, before its readers, becomes a name.
 #include <algorithm>
 
 #include "dependence.h"
 #include "mote/codegen/passes.h"
+#include "references.h"
 
 namespace mote {
 namespace {
@@ -36,23 +38,53 @@ std::vector<bool> alike_axes(const std::vector<PlacedAccess>& all, std::size_t r
   return alike;
 }
 
-std::set<Symbol> carried_variables(const std::vector<PlacedAccess>& all,
+/// The loop's variable is itself one of the axes that are alike: no two rounds share an element.
+bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
+                const std::vector<bool>& alike) {
+  for (std::size_t k = 0; k < alike.size(); ++k)
+    if (alike[k] && all.front().access.index[k] == Expr(loop.variable)) return true;
+  return false;
+}
+
+/// What is read was stored in the same round of all common loops.
+bool flows_within_rounds(const LoopProgram& p, const std::string& tensor) {
+  const Facts facts = base_facts(*p.source);
+  const std::vector<Reference> all = references(p.body, tensor);
+  return std::all_of(all.begin(), all.end(), [&](const Reference& read) {
+    return read.kind == Reference::Kind::store ||
+           std::any_of(all.begin(), all.end(), [&](const Reference& write) {
+             return is_stored_in_round_of(read, write, facts);
+           });
+  });
+}
+
+/// The variables of the common loops that axes may go with.
+std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tensor,
+                                   const std::vector<PlacedAccess>& all,
                                    const std::vector<bool>& alike) {
   std::set<Symbol> variables;
+  bool rounds_meet = false;
   for (const Stmt* s : common_path(all)) {
     const Loop* loop = as_loop(*s);
     if (!loop) continue;
     for (const PlacedAccess& a : all)
       for (std::size_t k = 0; k < alike.size(); ++k)
         if (!alike[k] && a.access.index[k].mentions(loop->variable)) return variables;
+    if (!is_an_axis(*loop, all, alike) && !rounds_meet) {
+      if (!flows_within_rounds(p, tensor)) return variables;
+      rounds_meet = true;
+    }
     variables.insert(loop->variable);
   }
   return variables;
 }
 
-std::vector<bool> droppable_axes(const std::vector<PlacedAccess>& all, std::size_t rank) {
+std::vector<bool> droppable_axes(const LoopProgram& p, const TensorDecl& t,
+                                 const std::vector<PlacedAccess>& all) {
+  const std::size_t rank = t.shape.size();
   const std::vector<bool> alike = alike_axes(all, rank);
-  const std::set<Symbol> carried = carried_variables(all, alike);
+  if (std::find(alike.begin(), alike.end(), true) == alike.end()) return alike;
+  const std::set<Symbol> carried = carried_variables(p, t.name, all, alike);
   std::vector<bool> drop(rank, false);
   for (std::size_t k = 0; k < rank; ++k) {
     const Expr& e = all.front().access.index[k];
@@ -149,7 +181,7 @@ LoopProgram contract(LoopProgram p) {
     }
     const std::vector<PlacedAccess> all = accesses_of(p, t.name);
     if (all.empty()) continue;
-    const std::vector<bool> drop = droppable_axes(all, t.shape.size());
+    const std::vector<bool> drop = droppable_axes(p, t, all);
     if (std::find(drop.begin(), drop.end(), true) != drop.end()) drop_axes(p, t, drop);
     if (t.shape.empty() && become_name(p, t)) continue;
     kept.push_back(t);
