@@ -8,6 +8,7 @@
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
+#include "mote/base/float16.h"
 
 namespace mote {
 namespace {
@@ -25,10 +26,16 @@ std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
       return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
     case DType::f64:
       return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
+    case DType::f16:
+      return (nan ? 0x7ea5U : 0xf85bU) ^ other;
+    case DType::bf16:
+      return (nan ? 0x7fe5U : 0xcb5bU) ^ other;
     case DType::i32:
       return (first ? 0xa5a5a5a5U : 0x5a5a5a5bU) ^ other;
     case DType::i64:
       return (first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL) ^ other;
+    case DType::i8:
+    case DType::u8:
     case DType::boolean:
       return (first ? 0xa5U : 0x5aU) ^ other;
   }
@@ -41,6 +48,8 @@ decltype(auto) with_words(DType dtype, void* data, F&& f) {
   switch (size_of(dtype)) {
     case 1:
       return f(static_cast<std::uint8_t*>(data));
+    case 2:
+      return f(static_cast<std::uint16_t*>(data));
     case 4:
       return f(static_cast<std::uint32_t*>(data));
     default:
@@ -53,14 +62,6 @@ decltype(auto) with_words(DType dtype, const void* data, F&& f) {
   return with_words(dtype, const_cast<void*>(data), [&](auto* p) {
     return f(static_cast<const std::remove_pointer_t<decltype(p)>*>(p));
   });
-}
-
-template <typename T>
-bool equal_value(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  }
-  return a == b;
 }
 
 template <typename T>
@@ -85,6 +86,14 @@ Number Dense::at(std::int64_t linear) const {
       return static_cast<double>(element<float>(data(), linear));
     case DType::f64:
       return element<double>(data(), linear);
+    case DType::f16:
+      return from_f16(element<std::uint16_t>(data(), linear));
+    case DType::bf16:
+      return from_bf16(element<std::uint16_t>(data(), linear));
+    case DType::i8:
+      return std::int64_t{element<std::int8_t>(data(), linear)};
+    case DType::u8:
+      return std::int64_t{element<std::uint8_t>(data(), linear)};
     case DType::i32:
       return std::int64_t{element<std::int32_t>(data(), linear)};
     case DType::i64:
@@ -93,6 +102,30 @@ Number Dense::at(std::int64_t linear) const {
       return std::int64_t{element<std::uint8_t>(data(), linear)};
   }
   throw InternalError("unknown dtype");
+}
+
+void Dense::set(std::int64_t linear, const Number& n) {
+  const Number stored = store_as(n, dtype_);
+  const auto put = [&](auto value) { static_cast<decltype(value)*>(data_.get())[linear] = value; };
+  switch (dtype_) {
+    case DType::f32:
+      return put(static_cast<float>(stored.real()));
+    case DType::f64:
+      return put(stored.real());
+    case DType::f16:
+      return put(to_f16(stored.real()));
+    case DType::bf16:
+      return put(to_bf16(stored.real()));
+    case DType::i32:
+      return put(static_cast<std::int32_t>(stored.integer()));
+    case DType::i64:
+      return put(stored.integer());
+    case DType::i8:
+      return put(static_cast<std::int8_t>(stored.integer()));
+    case DType::u8:
+    case DType::boolean:
+      return put(static_cast<std::uint8_t>(stored.integer()));
+  }
 }
 
 bool Dense::is_zero(std::int64_t linear) const {
@@ -111,10 +144,7 @@ bool Dense::same_at(std::int64_t a, const Dense& other, std::int64_t b) const {
     return words[a] == static_cast<decltype(words)>(other.data())[b];
   });
   if (equal_bits || !is_real(dtype_)) return equal_bits;
-  if (dtype_ == DType::f32) {
-    return equal_value(element<float>(data(), a), element<float>(other.data(), b));
-  }
-  return equal_value(element<double>(data(), a), element<double>(other.data(), b));
+  return mote::same(at(a), other.at(b));
 }
 
 bool Dense::is_poison(std::int64_t linear, Poison poison) const {
