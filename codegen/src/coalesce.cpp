@@ -9,6 +9,9 @@
 // from round to round. The host's elements of one round are its own, or what the guest writes is
 // rewritten by the host's store before anything reads it.
 //
+// A host that only copied the guest copies nothing afterwards: so a scatter's sums are in the
+// output from the start.
+//
 // No rounding may be added: temporaries are kept in double or int64, so dtypes must match and an
 // output that hosts is f64 or i64. An output may share its memory with an input in a call in place,
 // and the guest would be written before the last read of that input: so no output hosts that has
@@ -188,6 +191,20 @@ void move_stores(Body& body, const std::string& guest, const std::string& host,
   }
 }
 
+/// host[i] = host[i], where the guest was copied.
+bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
+  const auto* store = std::get_if<Store>(&s.kind);
+  if (!store || store->tensor != tensor) return false;
+  const auto* l = std::get_if<value::Load>(&store->value->kind);
+  return l && l->tensor == tensor && l->index == store->index;
+}
+
+void erase_copies(Body& body, const std::string& tensor) {
+  for (Stmt& s : body)
+    if (Body* nested = nested_body(s)) erase_copies(*nested, tensor);
+  std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); });
+}
+
 void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
              const std::vector<Expr>& outer) {
   rewrite_values(p.body, [&](const Value& v) {
@@ -198,6 +215,7 @@ void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
     return load_value(host, std::move(index), v->dtype);
   });
   move_stores(p.body, guest, host, outer);
+  erase_copies(p.body, host);
   std::erase_if(p.tensors, [&](const TensorDecl& t) { return t.name == guest; });
 }
 
@@ -228,9 +246,9 @@ bool coalesce_one(LoopProgram& p, const Facts& facts) {
 
 LoopProgram coalesce(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
-  while (coalesce_one(p, facts)) {
-  }
-  return p;
+  bool changed = false;
+  while (coalesce_one(p, facts)) changed = true;
+  return changed ? eliminate_dead_code(std::move(p)) : p;
 }
 
 }  // namespace mote

@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-constexpr std::array<Pass, 15> kPasses = {{
+constexpr std::array<Pass, 16> kPasses = {{
     {"unguard", unguard},
     {"split", split},
     {"fuse", fuse},
@@ -25,6 +25,7 @@ constexpr std::array<Pass, 15> kPasses = {{
     {"bound", bound},
     {"simplify", simplify},
     {"dead-code", eliminate_dead_code},
+    {"defer", defer},
     {"coalesce", coalesce},
 }};
 

@@ -167,8 +167,8 @@ class Fuser {
   }
 
   /// The loops of a perfect chain change places so that the one with these limits is outermost.
-  /// Legal without accumulators between and without a dependence of the nest on itself; a sum into
-  /// memory keeps its order if at most one loop does not occur in the target's index.
+  /// Legal without accumulators between and without a dependence of the nest on itself; what is
+  /// scattered onto one element keeps its order if the index determines all loops but one.
   static std::optional<Loop> rotated(const Loop& loop, const Limits& limits) {
     const auto chain = perfect_chain(loop);
     std::size_t k = 0;
@@ -196,17 +196,28 @@ class Fuser {
     const std::set<std::string> written = tensors_written(body);
     bool legal = true;
     for_each(body, [&](const Stmt& s) {
-      if (const auto* r = std::get_if<StoreReduce>(&s.kind)) {
-        int missing = 0;
-        for (const Loop* l : chain)
-          missing += std::none_of(r->index.begin(), r->index.end(),
-                                  [&](const Expr& e) { return e.mentions(l->variable); });
-        legal = legal && missing <= 1;
-      } else if (!nested_body(s)) {
-        for (const Access& a : accesses(s)) legal = legal && (a.write || !written.count(a.tensor));
-      }
+      if (nested_body(s)) return;
+      if (const auto* r = std::get_if<StoreReduce>(&s.kind))
+        legal = legal && loops_not_determined(*r, chain) <= 1;
+      for (const Access& a : accesses(s)) legal = legal && (a.write || !written.count(a.tensor));
     });
     return legal;
+  }
+
+  /// How many of the loops have no axis of the index to themselves: rounds of such loops may meet.
+  static std::ptrdiff_t loops_not_determined(const StoreReduce& r,
+                                             const std::vector<const Loop*>& chain) {
+    const auto is_alone = [&](const Expr& e, const Loop* l) {
+      const auto linear = linear_in(e, l->variable);
+      return linear && linear->factor.constant() && !linear->rest.has_load() &&
+             std::none_of(chain.begin(), chain.end(), [&](const Loop* other) {
+               return linear->rest.mentions(other->variable);
+             });
+    };
+    return std::count_if(chain.begin(), chain.end(), [&](const Loop* l) {
+      return std::none_of(r.index.begin(), r.index.end(),
+                          [&](const Expr& e) { return e.mentions(l->variable) && is_alone(e, l); });
+    });
   }
 
   bool merge_one(Body& body, State& state, const Facts& facts) const {

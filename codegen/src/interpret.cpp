@@ -288,7 +288,7 @@ void Machine::store(const StmtCode& s) {
   const std::size_t k = element(s.slot, s.index);
   Number next = value(s.value);
   if (s.kind == StmtCode::Kind::store_reduce) {
-    next = combine(s.op, read(s.slot, s.index), next, s.dtype);
+    next = apply(s.scatter, read(s.slot, s.index), next, s.dtype);
   }
   Tensor& t = tensors_[static_cast<std::size_t>(s.slot)];
   t.values[k] = t.declaration->role == TensorRole::output ? store_as(next, s.dtype) : next;

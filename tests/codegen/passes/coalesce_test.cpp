@@ -65,7 +65,7 @@ TEST(Coalesce, AScatteredSumMoves) {
       loops_of({"scattered", "", {}, {x, to}, {{"y", sum_over(x, {0})}}, {}, {}},
                {each("i", "a", constant(0.0, DType::f64)),
                 loop("j", size("N"),
-                     {{StoreReduce{"a", {place}, ReduceOp::sum, value_at("x", {var("j")})}}}),
+                     {{StoreReduce{"a", {place}, ScatterOp::add, value_at("x", {var("j")})}}}),
                 each("k", "b", exp_of(value_at("a", {var("k")}))), sum_up("s", "l", "b"),
                 store("y", {}, accumulated_value("s", DType::f64))},
                {row("a"), row("b")}));
