@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "mote/base/error.h"
+#include "mote/base/float16.h"
 
 namespace mote::test {
 namespace {
@@ -33,7 +34,14 @@ void store(std::byte* at, DType dtype, const Number& n) {
       return put(at, static_cast<std::int32_t>(n.integer()));
     case DType::i64:
       return put(at, n.integer());
+    case DType::f16:
+      return put(at, to_f16(n.real()));
+    case DType::bf16:
+      return put(at, to_bf16(n.real()));
+    case DType::i8:
+      return put(at, static_cast<std::int8_t>(n.integer()));
     case DType::boolean:
+    case DType::u8:
       return put(at, static_cast<std::uint8_t>(n.integer()));
   }
 }
@@ -48,6 +56,12 @@ Number load(const std::byte* at, DType dtype) {
       return Number(static_cast<std::int64_t>(get<std::int32_t>(at)));
     case DType::i64:
       return Number(get<std::int64_t>(at));
+    case DType::f16:
+      return Number(from_f16(get<std::uint16_t>(at)));
+    case DType::bf16:
+      return Number(from_bf16(get<std::uint16_t>(at)));
+    case DType::i8:
+      return Number(static_cast<std::int64_t>(get<std::int8_t>(at)));
     default:
       return Number(static_cast<std::int64_t>(get<std::uint8_t>(at)));
   }
