@@ -160,7 +160,22 @@ class UseAnalysis {
       at[static_cast<std::size_t>(t->axis)] =
           Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
       visit(t->x, at, domain);
+    } else if (const auto* w = std::get_if<uop::Scatter>(&kind)) {
+      visit(w->base, index, domain);
+      scattered(w->x, nullptr);
+    } else if (const auto* v = std::get_if<uop::SelectScatter>(&kind)) {
+      visit(v->base, index, domain);
+      scattered(v->x, &v->index);
     }
+  }
+
+  /// What is scattered is read in a nest of its own, over its own axes.
+  void scattered(const Uop& x, const Uop* position) {
+    std::set<Symbol> domain;
+    std::vector<Expr> index;
+    for (const Expr& extent : x.shape()) index.push_back(fresh(extent, domain));
+    visit(x, index, domain);
+    if (position) visit(*position, index, domain);
   }
 
   const NodeSet& materialised_;
@@ -226,6 +241,11 @@ bool is_leaf(const Uop& u) {
          std::holds_alternative<uop::Param>(kind) || std::holds_alternative<uop::Iota>(kind);
 }
 
+bool is_scatter(const Uop& u) {
+  return std::holds_alternative<uop::Scatter>(u.node().kind) ||
+         std::holds_alternative<uop::SelectScatter>(u.node().kind);
+}
+
 bool is_expensive(const Uop& u, const NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
   return expensive(u, materialised, memo);
@@ -236,7 +256,8 @@ NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
   const std::vector<Uop> order = topological(outputs);
   NodeSet materialised;
   for (const Uop& u : order)
-    if (std::holds_alternative<uop::Reduce>(u.node().kind)) materialised.insert(u.id());
+    if (std::holds_alternative<uop::Reduce>(u.node().kind) || is_scatter(u))
+      materialised.insert(u.id());
   while (true) {
     const Uses uses = UseAnalysis(materialised).run(outputs, order);
     if (inline_one_reduction(order, uses, materialised)) continue;
