@@ -50,7 +50,6 @@ std::vector<Row> unary_rows() {
       {"trunc", trunc, kReal, "trunc({})", "", "C11 trunc"},
       {"logical_not", logical_not, kBool, "not {}", "", onnx("Not")},
       {"isnan", isnan, kReal, "isnan({})", "gives bool", onnx("IsNaN")},
-      {"isinf", isinf, kReal, "isinf({})", "gives bool; either sign", onnx("IsInf")},
   };
 }
 
@@ -75,7 +74,8 @@ std::vector<Row> binary_rows() {
       {"less", lt, kNumber, "{} < {}", "gives bool; false with NaN", onnx("Less")},
       {"less_or_equal", le, kNumber, "{} <= {}", "gives bool; false with NaN", onnx("LessOrEqual")},
       {"greater", gt, kNumber, "{} > {}", "gives bool; false with NaN", onnx("Greater")},
-      {"greater_or_equal", ge, kNumber, "{} >= {}", "gives bool; false with NaN", "GreaterOrEqual"},
+      {"greater_or_equal", ge, kNumber, "{} >= {}", "gives bool; false with NaN",
+       onnx("GreaterOrEqual")},
       {"equal", eq, kAll, "{} == {}", "gives bool; false with NaN", onnx("Equal")},
       {"not_equal", ne, kAll, "{} != {}", "gives bool; true with NaN", onnx("Equal") + ", negated"},
       {"logical_and", logical_and, kBool, "{} and {}", "", onnx("And")},
@@ -128,10 +128,45 @@ OpRecord binary(const Row& row) {
   return record;
 }
 
+/// Exact for reals: the remainder of the magnitudes, which floor mod gives, with the sign of a.
+Uop truncated_mod(const Uop& a, const Uop& b) {
+  if (!is_real(a.dtype())) return where(eq(b, 0), 0, a - a / b * b);
+  const Uop magnitude = mod(abs(a), abs(b));
+  return where(a < 0, -magnitude, magnitude);
+}
+
+OpRecord fmod_record() {
+  OpRecord record = binary({"fmod", MapOp::mod, dtypes::kNumber, "fmod({}, {})",
+                            "a - trunc(a/b)*b, exact, with the sign of a; an integer mod 0 is "
+                            "0 (ours; ONNX leaves it open)",
+                            onnx("Mod") + ", fmod = 1"});
+  record.define = [](const Instance& instance) {
+    const Shape shape = {"1|I", "1|J", "1|K", "1|L"};
+    const Uop a = input("a", instance.dtype, shape), b = input("b", instance.dtype, shape);
+    return spec({a, b}, truncated_mod(a, b));
+  };
+  return record;
+}
+
+OpRecord isinf_record() {
+  OpRecord record = unary({"isinf", MapOp::isinf, dtypes::kReal, "isinf({})",
+                           "gives bool; of either sign unless told otherwise", onnx("IsInf")});
+  record.params = {flag_param("detect_positive", 1, "0: +inf does not count"),
+                   flag_param("detect_negative", 1, "0: -inf does not count")};
+  record.define = [](const Instance& instance) {
+    const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+    const auto counts = [&](const char* flag) { return iota(flag, shape_of(x)) > 0; };
+    const Uop wanted =
+        (x > 0 && counts("$detect_positive")) || (x < 0 && counts("$detect_negative"));
+    return spec({x}, map(MapOp::isinf, std::vector<Uop>{x}) && wanted);
+  };
+  return record;
+}
+
 }  // namespace
 
 std::vector<OpRecord> elementwise_ops() {
-  std::vector<OpRecord> records;
+  std::vector<OpRecord> records = {fmod_record(), isinf_record()};
   for (const Row& row : unary_rows()) records.push_back(unary(row));
   for (const Row& row : binary_rows()) records.push_back(binary(row));
   return records;

@@ -25,7 +25,8 @@ TEST(Forms, EveryInstanceIsOneNestWithoutTemporaryTensors) {
 }
 
 TEST(Forms, AttentionKeepsOneRowOfScores) {
-  for (const char* op : {"attention", "attention_with_lse"}) {
+  for (const char* op :
+       {"attention", "attention_with_lse", "attention_softcap", "attention_softcap_with_lse"}) {
     const OpRecord& record = find_op(op);
     for (const Instance& instance : instances(record)) {
       const LoopProgram p = compile(instantiate(record, instance));
@@ -38,8 +39,9 @@ TEST(Forms, AttentionKeepsOneRowOfScores) {
 }
 
 TEST(Forms, ConvolutionsAndPoolsHaveNoConditions) {
-  for (const char* op : {"conv1d", "conv2d", "conv3d", "max_pool2d", "avg_pool2d",
-                         "adaptive_avg_pool2d", "group_norm"}) {
+  for (const char* op :
+       {"conv1d", "conv2d", "conv3d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
+        "group_norm", "max_pool3d", "avg_pool3d", "adaptive_max_pool2d", "lrn"}) {
     const OpRecord& record = find_op(op);
     const LoopProgram p = compile(instantiate(record, {DType::f32, full_mask(record)}));
     EXPECT_EQ(count(p).conditions, 0) << trace(record, p);
