@@ -107,7 +107,7 @@ OpRecord copy(std::string name, std::string equation, std::vector<InputDecl> inp
 std::vector<ParamDecl> tile_params() {
   std::vector<ParamDecl> params;
   for (int a = 0; a < 4; ++a) {
-    params.push_back(integer_param(fmt::format("repeats{}", a), 0, 1,
+    params.push_back(integer_param(fmt::format("repeats{}", a), 1, 1,
                                    fmt::format("times that axis {} repeats", a)));
   }
   return params;

@@ -1,9 +1,10 @@
 // The page docs/ops.md: the catalogue by family. Ops that differ in little more than their equation
-// (the same tensors, no parameters) share a table; each other op has a section of its own.
+// (the same inputs, no parameters) share a table; each other op has a section of its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -45,39 +46,51 @@ std::string cell(std::string text) {
   return text.empty() ? " " : text;
 }
 
-/// T for a tensor of the instance's dtype, else its own.
-std::string dtype_text(const OpRecord& record, DType dtype) {
-  const bool is_instances = dtype == record.dtypes.front() && record.dtypes.size() > 1;
-  return is_instances ? "T" : std::string(name(dtype));
+std::shared_ptr<const Program> whole(const OpRecord& record, DType dtype) {
+  return instantiate(record, {dtype, full_mask(record)});
+}
+
+/// The tensor as `x T[N, C]`: its dtype is T if it goes with the instance's.
+std::string tensor_text(const Entry& e, const std::string& name, const Uop& u, const Uop& other) {
+  const std::vector<DType>& dtypes = e.record->dtypes;
+  const bool is_instances =
+      dtypes.size() > 1 && u.dtype() == dtypes.front() && other.dtype() == dtypes.back();
+  const std::string dtype = is_instances ? "T" : std::string(mote::name(u.dtype()));
+  return code(fmt::format("{} {}{}", name, dtype, shape_text(*e.program, u)));
 }
 
 Entry entry_of(const OpRecord& record) {
-  Entry e{&record, instantiate(record, {record.dtypes.front(), full_mask(record)}), "", ""};
-  const auto tensor = [&](const std::string& name, const Uop& u) {
-    return code(
-        fmt::format("{} {}{}", name, dtype_text(record, u.dtype()), shape_text(*e.program, u)));
-  };
+  Entry e{&record, whole(record, record.dtypes.front()), "", ""};
+  const auto other = whole(record, record.dtypes.back());
   std::vector<std::string> inputs, outputs;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    inputs.push_back(tensor(record.inputs[k].name, e.program->inputs[k]) +
-                     (record.inputs[k].optional ? " (optional)" : ""));
+    const auto& [name, optional] = record.inputs[k];
+    inputs.push_back(tensor_text(e, name, e.program->inputs[k], other->inputs[k]) +
+                     (optional ? " (optional)" : ""));
   }
-  for (const Output& o : e.program->outputs) outputs.push_back(tensor(o.name, o.value));
+  for (std::size_t k = 0; k < e.program->outputs.size(); ++k) {
+    const Output& o = e.program->outputs[k];
+    outputs.push_back(tensor_text(e, o.name, o.value, other->outputs[k].value));
+  }
   e.inputs = fmt::format("{}", fmt::join(inputs, ", "));
   e.outputs = fmt::format("{}", fmt::join(outputs, ", "));
   return e;
 }
 
+/// Ops with the same inputs; a column for their outputs only where those differ.
 std::string table(const std::vector<const Entry*>& entries) {
-  std::string text =
-      fmt::format("\n{} to {}:\n\n", entries.front()->inputs, entries.front()->outputs) +
-      "| op | equation | dtypes | in place | pinned | source |\n"
-      "|---|---|---|---|---|---|\n";
+  const bool differ = std::ranges::adjacent_find(entries, std::ranges::not_equal_to(),
+                                                 &Entry::outputs) != entries.end();
+  std::string text = fmt::format("\nOf {}{}:\n\n", entries.front()->inputs,
+                                 differ ? "" : ", to " + entries.front()->outputs);
+  text += fmt::format("| op | equation |{} dtypes | in place | pinned | source |\n",
+                      differ ? " outputs |" : "");
+  text += fmt::format("|---|---|---|---|---|---|{}\n", differ ? "---|" : "");
   for (const Entry* e : entries) {
     const OpRecord& r = *e->record;
-    text += fmt::format("| **{}** | {} | {} | {} | {} | {} |\n", r.name, cell(code(r.equation)),
-                        dtype_names(r.dtypes), cell(in_place_text(r, *e->program)), cell(r.policy),
-                        cell(r.source));
+    text += fmt::format("| **{}** | {} |{} {} | {} | {} | {} |\n", r.name, cell(code(r.equation)),
+                        differ ? " " + cell(e->outputs) + " |" : "", dtype_names(r.dtypes),
+                        cell(in_place_text(r, *e->program)), cell(r.policy), cell(r.source));
   }
   return text;
 }
@@ -128,12 +141,12 @@ std::string section(const Entry& e) {
 std::string family_text(const std::vector<Entry>& entries) {
   std::map<std::string, std::vector<const Entry*>> alike;
   for (const Entry& e : entries) {
-    if (e.record->params.empty()) alike[e.inputs + " to " + e.outputs].push_back(&e);
+    if (e.record->params.empty()) alike[e.inputs].push_back(&e);
   }
   std::erase_if(alike, [](const auto& group) { return group.second.size() < kLeastRows; });
   std::string text;
   std::vector<const Entry*> done;
-  for (const auto& [signature, group] : alike) {
+  for (const auto& [inputs, group] : alike) {
     text += table(group);
     done.insert(done.end(), group.begin(), group.end());
   }

@@ -55,14 +55,14 @@ bool all_visible(std::int64_t, std::int64_t) { return true; }
 
 class Attention : public testing::Test {
  protected:
-  Array q = integers(DType::f64, {2, 4, 3, 2}, 1), k = integers(DType::f64, {2, 2, 5, 2}, 2);
+  Array q = integers(DType::f64, {2, 6, 3, 2}, 1), k = integers(DType::f64, {2, 2, 5, 2}, 2);
   Array v = integers(DType::f64, {2, 2, 5, 3}, 3);
 
   void expect_rows(const std::vector<Array>& inputs, const Params& params, const Rows& want,
                    const std::string& op = "attention") {
     const auto out = run_all(op + "_with_lse", DType::f64, inputs, params);
-    EXPECT_EQ(out.at(0), f64({2, 4, 3, 3}, want.y));
-    EXPECT_EQ(out.at(1), f64({2, 4, 3}, want.lse));
+    EXPECT_EQ(out.at(0), f64({2, 6, 3, 3}, want.y));
+    EXPECT_EQ(out.at(1), f64({2, 6, 3}, want.lse));
     EXPECT_EQ(run(op, inputs, params), out.at(0));
   }
 };
@@ -87,8 +87,9 @@ TEST_F(Attention, CausalFromTheBottomRight) {
 }
 
 TEST_F(Attention, TheMaskIsAddedAndBroadcasts) {
-  const Array mask = f64(
-      {4, 1, 5}, {0, 1, -kInf, 2, 3, -kInf, 0, 0, 0, 0, 5, -1, -2, 0, 1, -kInf, -kInf, 0, 1, 2});
+  const Array mask =
+      f64({6, 1, 5}, {0, 1,     -kInf, 2, 3, -kInf, 0, 0, 0,     0,  0, 5, -1, -2, 0,
+                      1, -kInf, -kInf, 0, 1, 2,     2, 0, -kInf, -1, 3, 0, 0,  7,  -5});
   expect_rows({q, k, v, mask}, {{"scale", 0.5}},
               attend(q, k, v, 0.5, all_visible, [&](auto h, auto, auto s) {
                 return at(mask, {h, 0, s});
@@ -98,8 +99,8 @@ TEST_F(Attention, TheMaskIsAddedAndBroadcasts) {
 TEST_F(Attention, AFullyMaskedRowGivesZeroAndMinusInfinity) {
   const Array none = f64({1, 1, 1, 5}, std::vector<double>(5, -kInf));
   const auto masked = run_all("attention_with_lse", DType::f64, {q, k, v, none});
-  EXPECT_EQ(masked.at(0), f64({2, 4, 3, 3}, std::vector<double>(72, 0)));
-  EXPECT_EQ(masked.at(1), f64({2, 4, 3}, std::vector<double>(24, -kInf)));
+  EXPECT_EQ(masked.at(0), f64({2, 6, 3, 3}, std::vector<double>(108, 0)));
+  EXPECT_EQ(masked.at(1), f64({2, 6, 3}, std::vector<double>(36, -kInf)));
   // More queries than keys, from the bottom right: the first queries see nothing.
   const Array one = f64({1, 1, 1, 1}, {1}), two = f64({1, 1, 2, 1}, {1, 1});
   const auto causal =

@@ -1,6 +1,8 @@
 // What the loops of ops come to after all passes: how many nests, which temporaries.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mote/codegen/passes.h"
 #include "run.h"
 
@@ -20,6 +22,34 @@ TEST(Forms, EveryInstanceIsOneNestWithoutTemporaryTensors) {
       EXPECT_LE(count(p).nests, 1) << trace(record, p);
       EXPECT_EQ(count(p).temporaries, 0) << trace(record, p);
       EXPECT_EQ(count(p).scatters, 0) << trace(record, p);
+    }
+  }
+}
+
+/// Loops within loops; the two that an axis was split into are one.
+std::size_t depth(const Body& body) {
+  std::size_t most = 0;
+  for (const Stmt& s : body) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) {
+      const bool half = loop->variable.name().ends_with("_outer");
+      most = std::max(most, (half ? 0 : 1) + depth(loop->body));
+    }
+    if (const auto* branch = std::get_if<If>(&s.kind)) most = std::max(most, depth(branch->body));
+  }
+  return most;
+}
+
+TEST(Forms, NoLoopComputesAnewWhatALoopAroundItKnows) {
+  for (const OpRecord& record : catalogue()) {
+    for (const Instance& instance : instances(record)) {
+      if (instance.dtype != record.dtypes.front()) continue;
+      const auto program = instantiate(record, instance);
+      std::vector<Uop> outputs;
+      for (const Output& o : program->outputs) outputs.push_back(o.value);
+      int most_axes = 0;
+      for (const Uop& u : topological(outputs)) most_axes = std::max(most_axes, u.rank());
+      const LoopProgram p = compile(program);
+      EXPECT_LE(depth(p.body), static_cast<std::size_t>(most_axes)) << trace(record, p);
     }
   }
 }

@@ -254,6 +254,13 @@ TEST(AdaptiveMaxPool2d, TakesTheGreatestOfEachWindow) {
             i32({1, 1, 2, 1}, {-1, -5}));
 }
 
+TEST(AdaptivePool, EachChannelAndImageIsItsOwn) {
+  const Array x = f64({2, 2, 1, 2}, {1, 3, 5, 9, 20, 30, -1, -5});
+  const Params one = {{"output0", 1}, {"output1", 1}};
+  EXPECT_EQ(run("adaptive_avg_pool2d", {x}, one), f64({2, 2, 1, 1}, {2, 7, 25, -3}));
+  EXPECT_EQ(run("adaptive_max_pool2d", {x}, one), f64({2, 2, 1, 1}, {3, 9, 30, -1}));
+}
+
 TEST(MaxPool2d, TheWindowMustBeGiven) {
   EXPECT_THROW(run("max_pool2d", {f64({1, 1, 1, 1}, {1})}, {{"kernel0", 1}}), Error);
   EXPECT_THROW(run("max_pool2d", {f64({1, 1, 1, 1}, {1})}, {{"kernel0", 1}, {"kernel1", 0}}),
