@@ -101,6 +101,22 @@ bool stride(Loop& loop, const Expr& e, const Facts& outer) {
   return true;
 }
 
+/// A congruence that became no stride skips rounds as a branch, instead of folding neutral.
+void branch_on_congruences(Body& body) {
+  for (Stmt& s : body) {
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    const value::Guard* g = fold ? neutral_guard(*fold) : nullptr;
+    if (!g || std::any_of(g->conditions.begin(), g->conditions.end(), has_load) ||
+        std::none_of(g->conditions.begin(), g->conditions.end(),
+                     [](const Condition& c) { return c.kind == Condition::Kind::zero; }))
+      continue;
+    Conditions conditions = g->conditions;
+    Body inner;
+    inner.push_back({Fold{fold->accumulator, fold->op, g->then, fold->position}});
+    s = {If{std::move(conditions), std::move(inner)}};
+  }
+}
+
 class Bounder {
  public:
   explicit Bounder(const LoopProgram& p) : p_(p) {}
@@ -138,6 +154,7 @@ class Bounder {
       }
       loop.body = without(std::move(loop.body), c);
     }
+    branch_on_congruences(loop.body);
     if (outside.empty()) {
       out.push_back({std::move(loop)});
     } else {
