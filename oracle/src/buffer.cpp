@@ -8,7 +8,7 @@
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
-#include "mote/base/float16.h"
+#include "mote/uops/element.h"
 
 namespace mote {
 namespace {
@@ -64,11 +64,6 @@ decltype(auto) with_words(DType dtype, const void* data, F&& f) {
   });
 }
 
-template <typename T>
-T element(const void* data, std::int64_t linear) {
-  return static_cast<const T*>(data)[linear];
-}
-
 }  // namespace
 
 void Dense::Free::operator()(void* p) const { std::free(p); }
@@ -80,53 +75,9 @@ Dense::Dense(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {
   if (!data_) throw std::bad_alloc();
 }
 
-Number Dense::at(std::int64_t linear) const {
-  switch (dtype_) {
-    case DType::f32:
-      return static_cast<double>(element<float>(data(), linear));
-    case DType::f64:
-      return element<double>(data(), linear);
-    case DType::f16:
-      return from_f16(element<std::uint16_t>(data(), linear));
-    case DType::bf16:
-      return from_bf16(element<std::uint16_t>(data(), linear));
-    case DType::i8:
-      return std::int64_t{element<std::int8_t>(data(), linear)};
-    case DType::u8:
-      return std::int64_t{element<std::uint8_t>(data(), linear)};
-    case DType::i32:
-      return std::int64_t{element<std::int32_t>(data(), linear)};
-    case DType::i64:
-      return element<std::int64_t>(data(), linear);
-    case DType::boolean:
-      return std::int64_t{element<std::uint8_t>(data(), linear)};
-  }
-  throw InternalError("unknown dtype");
-}
+Number Dense::at(std::int64_t linear) const { return load_element(data(), dtype_, linear); }
 
-void Dense::set(std::int64_t linear, const Number& n) {
-  const Number stored = store_as(n, dtype_);
-  const auto put = [&](auto value) { static_cast<decltype(value)*>(data_.get())[linear] = value; };
-  switch (dtype_) {
-    case DType::f32:
-      return put(static_cast<float>(stored.real()));
-    case DType::f64:
-      return put(stored.real());
-    case DType::f16:
-      return put(to_f16(stored.real()));
-    case DType::bf16:
-      return put(to_bf16(stored.real()));
-    case DType::i32:
-      return put(static_cast<std::int32_t>(stored.integer()));
-    case DType::i64:
-      return put(stored.integer());
-    case DType::i8:
-      return put(static_cast<std::int8_t>(stored.integer()));
-    case DType::u8:
-    case DType::boolean:
-      return put(static_cast<std::uint8_t>(stored.integer()));
-  }
-}
+void Dense::set(std::int64_t linear, const Number& n) { store_element(data(), dtype_, linear, n); }
 
 bool Dense::is_zero(std::int64_t linear) const {
   const Number n = at(linear);
