@@ -127,8 +127,17 @@ class UseAnalysis {
   }
 
   void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
-    if (is_leaf(u) || !visited_.insert({u.id(), index}).second) return;
-    uses_[u.id()].push_back({is_injective(index, domain)});
+    if (is_leaf(u)) return;
+    std::vector<Use>& uses = uses_[u.id()];
+    const bool injective = is_injective(index, domain);
+    const auto [place, first] = visited_.try_emplace({u.id(), index}, uses.size());
+    if (first) {
+      uses.push_back({injective});
+    } else if (uses[place->second].injective && !injective) {
+      uses[place->second].injective = false;  // the same place, now from within one more loop
+    } else {
+      return;
+    }
     if (!materialised_.count(u.id())) operands_of(u, index, domain);
   }
 
@@ -180,7 +189,8 @@ class UseAnalysis {
 
   const NodeSet& materialised_;
   Uses uses_;
-  std::set<std::pair<const UopNode*, std::vector<Expr>>> visited_;
+  /// Of the root: which of the node's uses that place is.
+  std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
 };
 

@@ -74,6 +74,7 @@ class ProgramBuilder {
   Uop make_masked(const Uop& u);
   Uop make_running(const Uop& u);
 
+  DType some_dtype();
   /// What is scattered onto: zeros, or a node.
   Uop some_base(const Extents& shape, DType dtype);
   ScatterOp some_scatter_op(DType dtype);

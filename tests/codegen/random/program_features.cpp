@@ -77,6 +77,7 @@ void node_features(const Uop& u, std::set<std::string>& found) {
   }
   if (std::holds_alternative<uop::Scatter>(kind)) found.insert("scatter");
   if (std::holds_alternative<uop::SelectScatter>(kind)) found.insert("scatter by data");
+  if (size_of(u.dtype()) < 4 && u.dtype() != DType::boolean) found.insert("16 or 8 bits");
   if (std::holds_alternative<uop::Iota>(kind)) found.insert("iota");
   if (std::holds_alternative<uop::Param>(kind)) found.insert("parameter as a value");
   if (std::holds_alternative<uop::StopGradient>(kind)) found.insert("stop_gradient");
@@ -103,7 +104,8 @@ void graph_features(const Program& p, std::set<std::string>& found) {
 }  // namespace
 
 std::vector<std::string> all_features() {
-  return {"argmax or argmin",
+  return {"16 or 8 bits",
+          "argmax or argmin",
           "broadcast",
           "cast",
           "constant index",
