@@ -61,11 +61,30 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
 }
 
 std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
+  if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
   const std::string text = printer_.expr(e, facts).text;
   if (text.find_first_of("(/%[") == std::string::npos) return text;
   const std::string name = names_.fresh(hint);
   line(fmt::format("const int64_t {} = {};", name, text));
   return name;
+}
+
+/// Limits of loops in here that no loop from this one on changes are computed before it.
+void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts) {
+  for (const Stmt& s : b) {
+    if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
+    const auto* l = std::get_if<Loop>(&s.kind);
+    if (!l) continue;
+    const auto is_fixed = [&](const Expr& e) {
+      return !e.has_load() && !limits_.contains(&e) &&
+             std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
+    };
+    const std::string& v = names_.symbol(l->variable);
+    if (is_fixed(l->begin)) limits_[&l->begin] = limit(l->begin, v + "_begin", facts);
+    if (is_fixed(l->end)) limits_[&l->end] = limit(l->end, v + "_end", facts);
+    changing.insert(l->variable);
+    limits_ahead(l->body, changing, facts);
+  }
 }
 
 void Writer::open_accumulator(const Accumulator& a) {
@@ -87,6 +106,8 @@ void Writer::open_accumulator(const Accumulator& a) {
 void Writer::loop(const Loop& l, const Facts& facts) {
   for (const Accumulator& a : l.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
+  std::set<Symbol> changing = {l.variable};
+  limits_ahead(l.body, changing, facts);
   const std::string& v = names_.symbol(l.variable);
   const std::string begin = limit(l.begin, v + "_begin", facts);
   const std::string end = limit(l.end, v + "_end", facts);

@@ -341,10 +341,22 @@ class Lowering {
                  [&] { return value_of(s.x, from, scope); });
   }
 
+  /// An input holds no more than its dtype does; a temporary may.
+  void assume_range(const Expr& e, const value::Load& l, DType dtype, Facts& facts) const {
+    if (find_tensor(out_, l.tensor)->role != TensorRole::input || size_of(dtype) > 1) return;
+    const IntegerRange range = integer_range(dtype);
+    facts.assume_nonneg(e - range.least);
+    facts.assume_nonneg(range.greatest - e);
+  }
+
   /// An integer value as an index expression: a load stays a load, anything else gets a name.
   Expr index_of(const Value& v, Scope& scope) {
     if (const auto* i = std::get_if<value::Index>(&v->kind)) return i->e;
-    if (const auto* l = std::get_if<value::Load>(&v->kind)) return load(l->tensor, l->index);
+    if (const auto* l = std::get_if<value::Load>(&v->kind)) {
+      const Expr e = load(l->tensor, l->index);
+      assume_range(e, *l, v->dtype, scope.facts);
+      return e;
+    }
     const std::string name = fresh("at");
     scope.body.push_back(
         {Let{name, guarded(scope.guards, v, std::int64_t{0}, base_facts(*out_.source))}});
