@@ -1,0 +1,52 @@
+// Runs mote's ops: each call goes through the generated C's entry in the registry and through the
+// evaluator, which must agree bit for bit; and it is noted whether the call's result must be exact.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote::onnx {
+
+/// Why a test says nothing about mote: what is missing here, in words.
+class NotApplicable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using Dims = std::vector<std::int64_t>;
+using Params = std::map<std::string, Number>;
+
+/// The calls of one test.
+class Kernels {
+ public:
+  /// All outputs of the op's instance over `dtype`; a null input is absent. Throws NotApplicable
+  /// where the catalogue has no such op or instance, mote::Error where the call does not fit or
+  /// where C and evaluator disagree.
+  std::vector<Array> run_all(const std::string& op, DType dtype,
+                             const std::vector<const Array*>& inputs, const Params& params = {});
+  /// Its first output.
+  Array run(const std::string& op, DType dtype, const std::vector<const Array*>& inputs,
+            const Params& params = {});
+
+  int calls() const { return calls_; }
+  const std::set<std::string>& ops() const { return ops_; }  ///< those that ran
+  /// Whether every result so far must be exact: the data moved, or every step representable.
+  bool exact() const { return exact_; }
+
+ private:
+  int calls_ = 0;
+  bool exact_ = true;
+  std::set<std::string> ops_;
+};
+
+/// Whether the op is in the catalogue and has the parameter.
+bool has_param(const std::string& op, const std::string& param);
+
+}  // namespace mote::onnx
