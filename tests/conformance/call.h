@@ -91,6 +91,7 @@ Adapters move_adapters();
 Adapters generate_adapters();
 Adapters index_adapters();
 Adapters linear_adapters();
+Adapters einsum_adapters();
 Adapters spatial_adapters();
 Adapters normalise_adapters();
 Adapters loss_adapters();

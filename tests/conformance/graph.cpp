@@ -15,7 +15,7 @@ const Adapters& all_adapters() {
     Adapters all;
     for (const auto& family :
          {elementwise_adapters, reduce_adapters, move_adapters, index_adapters, linear_adapters,
-          spatial_adapters, normalise_adapters, loss_adapters, training_adapters,
+          einsum_adapters, spatial_adapters, normalise_adapters, loss_adapters, training_adapters,
           recurrent_adapters, generate_adapters, view_adapters}) {
       all.merge(family());
     }

@@ -80,55 +80,71 @@ Prepared prepare(const std::string& op, DType dtype, const std::vector<const Arr
   return p;
 }
 
+/// Everything that a mote_call points to.
+struct Frame {
+  std::vector<Memory> memory;  ///< inputs, then outputs
+  std::vector<DLTensor> tensors;
+  std::vector<const DLTensor*> inputs;
+  std::vector<DLTensor*> outputs;
+  std::vector<mote_param> params;
+  std::vector<double> workspace;
+  std::array<char, 512> message{};
+};
+
+Frame frame_of(const Prepared& p, const std::vector<Dims>& output_shapes) {
+  Frame f;
+  for (const Array& a : p.present) f.memory.emplace_back(a);
+  for (std::size_t k = 0; k < output_shapes.size(); ++k) {
+    f.memory.emplace_back(p.program->outputs[k].value.dtype(), output_shapes[k]);
+  }
+  f.tensors.reserve(f.memory.size());
+  for (Memory& m : f.memory) f.tensors.push_back(m.tensor());
+  f.inputs.assign(p.is_present.size(), nullptr);
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < f.inputs.size(); ++k) {
+    if (p.is_present[k]) f.inputs[k] = &f.tensors[at++];
+  }
+  for (; at < f.tensors.size(); ++at) f.outputs.push_back(&f.tensors[at]);
+  for (const auto& [key, value] : p.params) {
+    f.params.push_back({.name = key.c_str(),
+                        .is_real = value.is_real() ? 1 : 0,
+                        .integer = value.is_real() ? 0 : value.integer(),
+                        .real = value.is_real() ? value.real() : 0});
+  }
+  return f;
+}
+
+mote_call call_of(const Prepared& p, Frame& f) {
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = p.record.name.c_str();
+  call.input_count = static_cast<std::int32_t>(f.inputs.size());
+  call.output_count = static_cast<std::int32_t>(f.outputs.size());
+  call.param_count = static_cast<std::int32_t>(f.params.size());
+  call.inputs = f.inputs.data();
+  call.outputs = f.outputs.data();
+  call.params = f.params.data();
+  call.message = f.message.data();
+  call.message_bytes = f.message.size();
+  return call;
+}
+
 /// Runs the generated kernel on memory of its own.
 std::vector<Array> run_generated(const Prepared& p, const std::vector<Dims>& output_shapes) {
   const mote_generated_kernel* found =
       find_generated(p.record.name, "oracle", p.instance.dtype, p.instance.input_mask);
   if (found == nullptr) throw Error(p.record.name + ": no generated kernel in the registry");
-  std::vector<Memory> memory;
-  for (const Array& a : p.present) memory.emplace_back(a);
-  for (std::size_t k = 0; k < output_shapes.size(); ++k) {
-    memory.emplace_back(p.program->outputs[k].value.dtype(), output_shapes[k]);
-  }
-  std::vector<DLTensor> tensors;
-  tensors.reserve(memory.size());
-  for (Memory& m : memory) tensors.push_back(m.tensor());
-  std::vector<const DLTensor*> inputs(p.is_present.size(), nullptr);
-  std::vector<DLTensor*> outputs;
-  std::size_t at = 0;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (p.is_present[k]) inputs[k] = &tensors[at++];
-  }
-  for (; at < tensors.size(); ++at) outputs.push_back(&tensors[at]);
-  std::vector<mote_param> params;
-  for (const auto& [key, value] : p.params) {
-    params.push_back({.name = key.c_str(),
-                      .is_real = value.is_real() ? 1 : 0,
-                      .integer = value.is_real() ? 0 : value.integer(),
-                      .real = value.is_real() ? value.real() : 0});
-  }
-  std::array<char, 512> message{};
-  mote_call call{};
-  call.size = sizeof(mote_call);
-  call.op = p.record.name.c_str();
-  call.input_count = static_cast<std::int32_t>(inputs.size());
-  call.output_count = static_cast<std::int32_t>(outputs.size());
-  call.param_count = static_cast<std::int32_t>(params.size());
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.params = params.data();
-  call.message = message.data();
-  call.message_bytes = message.size();
-  std::vector<double> workspace;
+  Frame f = frame_of(p, output_shapes);
+  mote_call call = call_of(p, f);
   if (found->kernel.workspace_bytes != nullptr) {
     call.workspace_bytes = found->kernel.workspace_bytes(&call);
-    workspace.resize(call.workspace_bytes / sizeof(double) + 1);
-    call.workspace = workspace.data();
+    f.workspace.resize(call.workspace_bytes / sizeof(double) + 1);
+    call.workspace = f.workspace.data();
   }
-  if (found->kernel.run(&call, nullptr) != MOTE_OK) throw Error(message.data());
+  if (found->kernel.run(&call, nullptr) != MOTE_OK) throw Error(f.message.data());
   std::vector<Array> results;
-  for (std::size_t k = p.present.size(); k < memory.size(); ++k) {
-    results.push_back(memory[k].array());
+  for (std::size_t k = p.present.size(); k < f.memory.size(); ++k) {
+    results.push_back(f.memory[k].array());
   }
   return results;
 }
@@ -150,6 +166,26 @@ bool must_be_exact(const Prepared& p, const Binding& binding) {
   if (exactness(*p.program, binding, FillKind::uniform, 1).exact) return true;
   const std::optional<std::int64_t> radius = whole_radius(p.present);
   return radius && exactness(*p.program, binding, FillKind::integer, *radius).exact;
+}
+
+/// Whether the op is one +, -, *, / or root of its inputs: IEEE 754 leaves one result, and a double
+/// on the way to a narrower format does not change it (2p + 2 bits are enough).
+bool is_rounded_once(const Program& program) {
+  std::vector<Uop> outputs;
+  for (const Output& o : program.outputs) outputs.push_back(o.value);
+  int rounded = 0;
+  for (const Uop& u : topological(outputs)) {
+    const uop::Kind& kind = u.node().kind;
+    if (std::holds_alternative<uop::Input>(kind) || std::holds_alternative<uop::Scalar>(kind)) {
+      continue;
+    }
+    const auto* map = std::get_if<uop::Map>(&kind);
+    using enum MapOp;
+    static constexpr std::array kCorrect = {add, sub, mul, div, recip, sqrt};
+    if (map == nullptr || std::ranges::find(kCorrect, map->op) == kCorrect.end()) return false;
+    ++rounded;
+  }
+  return rounded == 1;
 }
 
 }  // namespace
@@ -175,7 +211,7 @@ std::vector<Array> Kernels::run_all(const std::string& op, DType dtype,
   }
   ++calls_;
   ops_.insert(op);
-  exact_ = exact_ && must_be_exact(p, binding);
+  if (!must_be_exact(p, binding)) ++(is_rounded_once(*p.program) ? rounded_ : inexact_);
   return results;
 }
 

@@ -37,12 +37,12 @@ class Kernels {
 
   int calls() const { return calls_; }
   const std::set<std::string>& ops() const { return ops_; }  ///< those that ran
-  /// Whether every result so far must be exact: the data moved, or every step representable.
-  bool exact() const { return exact_; }
+  /// Whether every result so far must be exact: data were moved, or every step was representable,
+  /// but for one operation at most that is rounded once, correctly.
+  bool exact() const { return inexact_ == 0 && rounded_ <= 1; }
 
  private:
-  int calls_ = 0;
-  bool exact_ = true;
+  int calls_ = 0, inexact_ = 0, rounded_ = 0;
   std::set<std::string> ops_;
 };
 

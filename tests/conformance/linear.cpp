@@ -1,4 +1,4 @@
-// Adapters of products: matrices, convolutions, Einstein sums.
+// Adapters of products: matrices and convolutions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,83 +90,10 @@ Outputs conv_transpose(const Call& c) {
   return {reshaped(y, shape)};
 }
 
-/// The labels of an Einstein sum: of each input, and of the output.
-struct Labels {
-  std::vector<std::string> inputs;
-  std::string output;
-};
-Labels labels_of(const Call& c) {
-  std::string text = c.text("equation", "");
-  std::erase(text, ' ');
-  const std::size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow);
-  Labels labels;
-  for (std::size_t k = 0; k < c.input_count(); ++k) {
-    const std::size_t comma = left.find(',');
-    std::string own = left.substr(0, comma);
-    left = comma == std::string::npos ? "" : left.substr(comma + 1);
-    if (own.find('.') != std::string::npos) throw NotApplicable("Einsum: '...' is not mapped");
-    for (const char label : own) {
-      if (std::ranges::count(own, label) > 1) {
-        throw NotApplicable("a diagonal: a view of the input, and its sum");
-      }
-    }
-    labels.inputs.push_back(std::move(own));
-  }
-  if (arrow == std::string::npos) throw NotApplicable("Einsum: an output that is not given");
-  labels.output = text.substr(arrow + 2);
-  return labels;
-}
-
-/// x's axes in the order of `wanted`, all others summed.
-Array arranged(const Call& c, Array x, std::string labels, const std::string& wanted) {
-  std::vector<std::size_t> summed;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    if (wanted.find(labels[k]) == std::string::npos) summed.push_back(k);
-  }
-  if (!summed.empty()) x = c.reduce("sum", x, summed, false);
-  std::erase_if(labels, [&](char l) { return wanted.find(l) == std::string::npos; });
-  std::vector<std::size_t> order;
-  for (const char l : wanted) order.push_back(labels.find(l));
-  return labels == wanted ? x : c.transpose(x, order);
-}
-
-/// Labels of both and of the output are batches, of both only are summed.
-Outputs einsum(const Call& c) {
-  const Labels labels = labels_of(c);
-  if (c.input_count() == 1) return {arranged(c, c.in(0), labels.inputs[0], labels.output)};
-  if (c.input_count() != 2) throw NotApplicable("Einsum of more than two tensors");
-  const std::string &a = labels.inputs[0], &b = labels.inputs[1];
-  std::string batch, summed, rows, columns;
-  for (const char l : a) {
-    const bool in_b = b.find(l) != std::string::npos;
-    const bool kept = labels.output.find(l) != std::string::npos;
-    if (in_b) (kept ? batch : summed) += l;
-    if (!in_b && kept) rows += l;
-  }
-  for (const char l : b) {
-    if (a.find(l) == std::string::npos && labels.output.find(l) != std::string::npos) columns += l;
-  }
-  const Array left = arranged(c, c.in(0), a, batch + rows + summed);
-  const Array right = arranged(c, c.in(1), b, batch + summed + columns);
-  const std::size_t n = batch.size(), m = n + rows.size(), k = n + summed.size();
-  const Dims &s = left.shape, &t = right.shape;
-  const Array product =
-      c.matmul(reshaped(left, {volume(s, 0, n), volume(s, n, m), volume(s, m, s.size())}),
-               reshaped(right, {volume(t, 0, n), volume(t, n, k), volume(t, k, t.size())}));
-  Dims shape(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(m));
-  shape.insert(shape.end(), t.begin() + static_cast<std::ptrdiff_t>(k), t.end());
-  return {arranged(c, reshaped(product, shape), batch + rows + columns, labels.output)};
-}
-
 }  // namespace
 
 Adapters linear_adapters() {
-  return {{"Gemm", gemm},
-          {"MatMul", matmul},
-          {"Conv", conv},
-          {"ConvTranspose", conv_transpose},
-          {"Einsum", einsum}};
+  return {{"Gemm", gemm}, {"MatMul", matmul}, {"Conv", conv}, {"ConvTranspose", conv_transpose}};
 }
 
 }  // namespace mote::onnx

@@ -77,6 +77,16 @@ Array permuted(const Array& x, const std::vector<std::size_t>& order) {
   return viewed(x, shape, steps);
 }
 
+Array diagonal(const Array& x, std::size_t first, std::size_t second) {
+  Dims shape = x.shape, strides = strides_of(x.shape);
+  if (shape.at(first) != shape.at(second)) throw Error("the diagonal of unequal extents");
+  const auto gone = static_cast<std::ptrdiff_t>(second);
+  strides[first] += strides[second];
+  shape.erase(shape.begin() + gone);
+  strides.erase(strides.begin() + gone);
+  return viewed(x, shape, strides);
+}
+
 Array broadcast_to(const Array& x, const Dims& shape) {
   const Dims own = with_rank(x.shape, shape.size());
   Dims strides = strides_of(own);

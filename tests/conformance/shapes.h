@@ -15,6 +15,9 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank);
 Array reshaped(Array x, Dims shape);
 /// Axis k of the result is axis order[k] of x.
 Array permuted(const Array& x, const std::vector<std::size_t>& order);
+/// The elements of x where both axes, of equal extent, have the same index; `first` < `second`,
+/// which goes.
+Array diagonal(const Array& x, std::size_t first, std::size_t second);
 /// x repeated along axes of extent 1 and missing leading ones (NumPy).
 Array broadcast_to(const Array& x, const Dims& shape);
 /// The common shape of the tensors (NumPy). Throws mote::Error.

@@ -55,7 +55,7 @@ Outputs adam(const Call& c, double rate, std::int64_t t, const std::vector<const
                          {"lr", rate},
                          {"beta1", c.real("alpha", 0.9F)},
                          {"beta2", beta2},
-                         {"eps", c.real("epsilon", 0) / corrected},
+                         {"eps", c.real("epsilon", 1e-6F) / corrected},
                          {"weight_decay", c.real("norm_coefficient", 0)}};
   return c.kernels().run_all("adam", in[0]->dtype, in, params);
 }
@@ -77,7 +77,7 @@ Outputs adagrad(const Call& c, double rate, std::int64_t t, const std::vector<co
   const Array decay = c.binary("mul", *in[0], c.real("norm_coefficient", 0));
   const Array d = c.binary("add", *in[1], decay);
   const Array h = c.binary("add", *in[2], c.binary("mul", d, d));
-  const Array spread = c.binary("add", c.unary("sqrt", h), c.real("epsilon", 0));
+  const Array spread = c.binary("add", c.unary("sqrt", h), c.real("epsilon", 1e-6F));
   const Array step = c.binary("div", c.binary("mul", d, decayed), spread);
   return {c.binary("sub", *in[0], step), h};
 }
