@@ -118,6 +118,12 @@ std::string Writer::stored(const Text& t, const TensorDecl& to) const {
   switch (to.dtype) {
     case DType::f32:
       return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
+    case DType::f16:
+    case DType::bf16:
+      return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
+    case DType::i8:
+    case DType::u8:
+      return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));
     case DType::i32: {
       const bool narrow = t.type == CType::i32 || t.type == CType::flag;
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);

@@ -23,7 +23,12 @@ CType type_of_storage(DType dtype) {
       return CType::f32;
     case DType::f64:
       return CType::f64;
+    case DType::f16:
+    case DType::bf16:
+      return CType::f64;
     case DType::i32:
+    case DType::i8:
+    case DType::u8:
       return CType::i32;
     case DType::i64:
       return CType::i64;
@@ -70,6 +75,11 @@ std::string storage_type(DType dtype) {
       return "int32_t";
     case DType::i64:
       return "int64_t";
+    case DType::f16:
+    case DType::bf16:
+      return "uint16_t";
+    case DType::i8:
+      return "int8_t";
     default:
       return "uint8_t";
   }
@@ -91,10 +101,19 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       const char* through = from_real ? "(float)" : "(float)(double)";
       return {through + operand(t, kUnary), kUnary, CType::f32};
     }
+    case DType::f16:
+    case DType::bf16: {
+      const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
+      return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
+              CType::f64};
+    }
     case DType::i32:
-      if (from_real) return {"mote_to_i32(" + t.text + ")", kTight, CType::i64};
-      if (t.type == CType::i32 || t.type == CType::flag) return t;
-      return {"(int32_t)" + operand(t, kUnary), kUnary, CType::i32};
+      if (!from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
+      [[fallthrough]];
+    case DType::i8:
+    case DType::u8:
+      if (from_real) return {fmt::format("mote_to_{}({})", name(to), t.text), kTight, CType::i64};
+      return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
     case DType::i64:
       return from_real ? Text{"mote_to_i64(" + t.text + ")", kTight, CType::i64} : t;
     default:
@@ -128,9 +147,11 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
 
 Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
-  const bool temporary = t.role == TensorRole::temporary;
-  return {element(t, index, facts), kTight,
-          temporary ? type_of_local(t.dtype) : type_of_storage(t.dtype)};
+  const std::string text = element(t, index, facts);
+  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype)};
+  if (t.dtype == DType::f16 || t.dtype == DType::bf16)
+    return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+  return {text, kTight, type_of_storage(t.dtype)};
 }
 
 Text Printer::value(const Value& v, const Facts& facts) const {

@@ -116,7 +116,8 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   for (const char* command : {"ops", "explain", "emit"}) {
     expect_has(bad(fmt::format("{} sotfmax", command)), "did you mean softmax? `mote ops`");
   }
-  expect_has(bad("emit gemm --dtype f16"), "unknown dtype 'f16' (known: f32, f64, i32, i64, bool)");
+  expect_has(bad("emit gemm --dtype f8"),
+             "unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, i64, i8, u8, bool)");
   expect_has(bad("emit softmax --dtype i32"), "dtype i32 is not offered (known: f32, f64)");
   expect_has(bad("explain softmax --stage asm"),
              "unknown stage 'asm' (known: uops, loops, fused, c)");

@@ -72,8 +72,9 @@ void ProgramBuilder::add_inputs() {
     Shape shape;
     const int rank = rng_.pick({0, 1, 2, 2, 2, 3, 3});
     for (int axis = 0; axis < rank; ++axis) shape.push_back(some_axis());
-    const DType dtype = rng_.pick({DType::f64, DType::f64, DType::f64, DType::f64, DType::f64,
-                                   DType::f32, DType::f32, DType::i64, DType::i32, DType::boolean});
+    using enum DType;
+    const DType dtype = rng_.pick(
+        {f64, f64, f64, f64, f64, f32, f32, i64, i32, boolean, rng_.pick({f16, bf16, i8, u8})});
     inputs_.push_back(input(std::string(1, static_cast<char>('x' + k)), dtype, shape));
     for (const Expr& e : inputs_.back().shape())
       for (const Symbol s : e.symbols()) known.insert(s);

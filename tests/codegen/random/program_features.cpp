@@ -57,6 +57,7 @@ void node_features(const Uop& u, std::set<std::string>& found) {
   const uop::Kind& kind = u.node().kind;
   if (!is_real(u.dtype())) found.insert("integers or booleans");
   if (u.dtype() == DType::f32) found.insert("f32");
+  if (size_of(u.dtype()) < 4 && u.dtype() != DType::boolean) found.insert("narrow dtype");
   if (const auto* r = std::get_if<uop::Reindex>(&kind)) reindex_features(*r, u, found);
   if (const auto* r = std::get_if<uop::Reduce>(&kind)) {
     found.insert("reduction");
@@ -107,6 +108,7 @@ std::vector<std::string> all_features() {
           "diagonal",
           "division",
           "f32",
+          "narrow dtype",
           "fan-out",
           "fill other than 0",
           "input axis that may be 1",

@@ -15,12 +15,14 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Number ProgramBuilder::some_number(DType dtype) {
   if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (dtype == DType::u8) return Number(rng_.pick({0, 1, 2, 5, 255}));
   if (is_integer(dtype)) return Number(rng_.pick({-3, -1, 0, 1, 2, 5}));
   return Number(rng_.pick({-2.0, -0.5, 0.0, 1.0, 1.5, 3.0, 0.1}));
 }
 
 Number ProgramBuilder::some_fill(DType dtype) {
   if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (dtype == DType::u8) return Number(rng_.pick({0, 0, 1, 3, 200}));
   if (is_integer(dtype)) return Number(rng_.pick({0, 0, 1, 3, -7}));
   return Number(rng_.pick({0.0, 0.0, 0.0, 3.0, 1.0, -kInf}));
 }
@@ -40,7 +42,7 @@ Uop ProgramBuilder::like(const Extents& shape, std::optional<DType> dtype) {
 Uop ProgramBuilder::make_unary(const Uop& u) {
   using enum MapOp;
   if (u.dtype() == DType::boolean) return map(logical_not, std::vector{u});
-  if (is_integer(u.dtype())) return map(rng_.pick({neg, abs, sign}), std::vector{u});
+  if (is_integer(u.dtype())) return map(rng_.pick({neg, abs, sign, bitwise_not}), std::vector{u});
   const MapOp op =
       rng_.pick({neg,   neg, neg, abs,  abs, sign, floor, ceil,  round, trunc, recip, sqrt,
                  rsqrt, exp, log, tanh, sin, cos,  erf,   expm1, log1p, atan,  isnan, isinf});
@@ -52,8 +54,10 @@ Uop ProgramBuilder::make_binary(const Uop& u) {
   const Uop v = like(u.shape(), u.dtype());
   if (u.dtype() == DType::boolean)
     return map(rng_.pick({logical_and, logical_or, logical_xor}), std::vector{u, v});
-  const MapOp op =
-      rng_.pick({add, add, add, sub, sub, mul, mul, mul, min, max, max, div, mod, pow});
+  MapOp op = rng_.pick({add, add, add, sub, sub, mul, mul, mul, min, max, max, div, mod, pow});
+  if (is_integer(u.dtype()) && rng_.chance(25))
+    op = rng_.pick({bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right,
+                    u.dtype() == DType::i64 ? philox : bitwise_xor});
   if (rng_.chance(20))
     return map(op, {Operand(u), Operand(scalar(some_number(u.dtype()), u.dtype()))});
   if (rng_.chance(5)) return map(op, std::vector{u, u});
@@ -101,8 +105,8 @@ Uop ProgramBuilder::make_mask(const Uop& u) {
 }
 
 Uop ProgramBuilder::make_cast(const Uop& u) {
-  return cast(
-      u, rng_.pick({DType::f64, DType::f64, DType::f32, DType::i64, DType::i32, DType::boolean}));
+  using enum DType;
+  return cast(u, rng_.pick({f64, f64, f32, i64, i32, boolean, rng_.pick({f16, bf16, i8, u8})}));
 }
 
 Uop ProgramBuilder::reduced(ReduceOp op, const Uop& u, std::vector<int> axes) {
