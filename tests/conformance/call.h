@@ -97,6 +97,7 @@ Adapters normalise_adapters();
 Adapters loss_adapters();
 Adapters training_adapters();
 Adapters recurrent_adapters();
+Adapters quantise_adapters();
 Adapters view_adapters();
 
 }  // namespace mote::onnx

@@ -10,18 +10,34 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
+/// Before opset 7 the axes of input 1 begin at an axis of input 0 (PRelu: at the channels) rather
+/// than end with it.
+std::optional<Array> aligned_from_axis(const Call& c) {
+  const bool prelu = c.node().op_type == "PRelu";
+  if (c.opset() >= 7 || !c.has(1) || !(prelu || c.has_attribute("axis"))) return std::nullopt;
+  const std::size_t rank = c.in(0).shape.size();
+  const std::size_t axis = axis_of(c.integer("axis", prelu ? 1 : 0), rank);
+  Dims shape = c.in(1).shape;
+  if (element_count(shape) > 1 && axis + shape.size() <= rank) {
+    shape.resize(rank - axis, 1);
+  }
+  return reshaped(c.in(1), shape);
+}
+
 /// One op of the same meaning over all inputs, with real attributes as parameters.
-struct Attribute1 {
+struct RealAttribute {
   const char* attribute;
   const char* param;
   double otherwise;
 };
-Adapter direct(std::string op, std::vector<Attribute1> attributes = {}) {
+Adapter direct(std::string op, std::vector<RealAttribute> attributes = {}) {
   return [=](const Call& c) -> Outputs {
     std::vector<const Array*> args;
     for (std::size_t k = 0; k < c.input_count(); ++k) args.push_back(&c.in(k));
+    const std::optional<Array> second = aligned_from_axis(c);
+    if (second) args[1] = &*second;
     Params params;
-    for (const Attribute1& a : attributes) params[a.param] = c.real(a.attribute, a.otherwise);
+    for (const RealAttribute& a : attributes) params[a.param] = c.real(a.attribute, a.otherwise);
     return {c.map(op, args, params)};
   };
 }

@@ -16,7 +16,7 @@ const Adapters& all_adapters() {
     for (const auto& family :
          {elementwise_adapters, reduce_adapters, move_adapters, index_adapters, linear_adapters,
           einsum_adapters, spatial_adapters, normalise_adapters, loss_adapters, training_adapters,
-          recurrent_adapters, generate_adapters, view_adapters}) {
+          recurrent_adapters, quantise_adapters, generate_adapters, view_adapters}) {
       all.merge(family());
     }
     return all;
@@ -81,7 +81,7 @@ std::vector<Array> run_model(const Model& model, const std::vector<TensorData>& 
   Run run(model, kernels);
   for (const TensorData& t : graph.initializers) run.set(t.name, to_array(t));
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    run.set(graph.inputs[k].name, to_array(inputs[k]));
+    run.set(graph.inputs[k].name, to_array(inputs[k], graph.inputs[k]));
   for (const Node& node : graph.nodes) {
     try {
       run.step(node);

@@ -1,5 +1,6 @@
-// Runs mote's ops: each call goes through the generated C's entry in the registry and through the
-// evaluator, which must agree bit for bit; and it is noted whether the call's result must be exact.
+// Runs mote's ops: each call goes through the generated C's entry in the registry and, up to a
+// million multiply-adds, through the evaluator, which must agree bit for bit; and it is noted
+// whether the call's result must be exact.
 #pragma once
 
 #include <cstdint>

@@ -36,15 +36,7 @@ Outputs matmul(const Call& c) {
   return {reshaped(y, shape)};
 }
 
-Outputs conv(const Call& c) {
-  const Dims image = spatial(c.in(0));
-  if (image.size() > 3) throw NotApplicable("more than three spatial axes");
-  const Window w = window_of(c, image, spatial(c.in(1)));
-  Params params = window_params(w, image.size());
-  params["groups"] = c.integer("group", 1);
-  const std::string op = fmt::format("conv{}d", image.size());
-  return {c.kernels().run(op, c.dtype(), {&c.in(0), &c.in(1), c.find(2)}, params)};
-}
+Outputs conv(const Call& c) { return {convolve(c, c.in(0), c.in(1), c.find(2))}; }
 
 /// Pads and output pads of a transposed convolution: given, or such that the output has the shape
 /// that is asked for (what would be a negative pad becomes output pad).

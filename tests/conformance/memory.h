@@ -32,5 +32,7 @@ ElementType element_type_of(DType dtype);
 
 /// Throws mote::onnx::NotApplicable, with the element type in it, where mote has none for it.
 Array to_array(const TensorData& data);
+/// The same for a value of a graph. ONNX's tests keep bfloat16 as the bits in a tensor of uint16.
+Array to_array(TensorData data, const ValueInfo& declared);
 
 }  // namespace mote::onnx

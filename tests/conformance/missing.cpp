@@ -27,10 +27,7 @@ const std::vector<Group>& groups() {
       {"no op scatters yet", {"Scatter", "ScatterElements", "ScatterND", "MaxUnpool"}},
       {"no op shifts bits", {"BitShift"}},
       {"no op decomposes a matrix", {"Det"}},
-      {"no Fourier transform", {"DFT", "STFT", "MelWeightMatrix"}},
-      {"8-bit integers are not here yet",
-       {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
-        "QLinearMatMul", "ConvInteger", "MatMulInteger"}}};
+      {"no Fourier transform", {"DFT", "STFT", "MelWeightMatrix"}}};
   return all;
 }
 

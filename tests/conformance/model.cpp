@@ -61,7 +61,13 @@ ValueInfo parse_value_info(std::string_view bytes) {
     if (field.number == 1) info.name = text_of(field);
     if (field.number != 2) continue;
     for (WireReader type(bytes_of(field)); !type.done();) {
-      if (type.next().number == 1) info.is_tensor = true;
+      const Field kind = type.next();
+      if (kind.number != 1) continue;
+      info.is_tensor = true;
+      for (WireReader tensor(bytes_of(kind)); !tensor.done();) {
+        const Field part = tensor.next();
+        if (part.number == 1) info.type = element_type(integer_of(part));
+      }
     }
   }
   return info;

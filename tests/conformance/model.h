@@ -32,6 +32,8 @@ enum class ElementType : std::int32_t {
   bfloat16 = 16
 };
 
+/// Throws mote::Error where there is no such number.
+ElementType element_type(std::int64_t number);
 std::string_view name(ElementType type);  ///< "float32", …; "undefined" for what ONNX 1.12 lacks
 std::size_t size_of(ElementType type);    ///< bytes of one element; 0 for strings
 
@@ -67,6 +69,7 @@ struct Node {
 struct ValueInfo {
   std::string name;
   bool is_tensor = false;
+  ElementType type = ElementType::undefined;  ///< of a tensor
 };
 
 struct Graph {

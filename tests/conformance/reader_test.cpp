@@ -107,7 +107,8 @@ TEST(Tensor, TypedFieldsAndRawBytesAgree) {
 TEST(Tensor, BecomesAnArrayWhereMoteHasTheElementType) {
   const TensorData data = parse_tensor(tensor(6, 2, field(5, varint(7) + varint(~0ULL))));
   EXPECT_EQ(to_array(data), (Array{DType::i32, {2}, {7, -1}}));
-  const TensorData other = parse_tensor(tensor(5, 1, field(5, 7)));
+  TensorData other = parse_tensor(tensor(4, 1, field(5, 0x3FC0)));
+  EXPECT_EQ(to_array(other, {"x", true, ElementType::bfloat16}), (Array{DType::bf16, {1}, {1.5}}));
   EXPECT_THROW(to_array(other), NotApplicable);
 }
 
@@ -162,6 +163,7 @@ TEST(Model, ReadsNodesAttributesAndOpsets) {
   EXPECT_TRUE(node.attributes.at("then_branch").has_graph);
   EXPECT_EQ(model.graph.initializers.at(0).name, "w");
   EXPECT_TRUE(model.graph.inputs.at(0).is_tensor);
+  EXPECT_EQ(model.graph.inputs.at(0).type, ElementType::float32);
   EXPECT_FALSE(model.graph.outputs.at(0).is_tensor);
 }
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <sstream>
 
+#include "mote/macroops/catalogue.h"
+
 namespace mote::onnx {
 namespace {
 
@@ -84,15 +86,30 @@ std::string table(const std::vector<Result>& results) {
          rest;
 }
 
+std::string unreached(const std::vector<Result>& results) {
+  std::set<std::string> ran;
+  for (const Result& r : results) ran.insert(r.ops.begin(), r.ops.end());
+  std::vector<std::string> rest;
+  for (const OpRecord& record : catalogue()) {
+    if (!ran.contains(record.name)) rest.push_back(record.name);
+  }
+  return fmt::format("No test reaches {} of the {} ops of the catalogue: {}.\n", rest.size(),
+                     catalogue().size(), fmt::join(rest, ", "));
+}
+
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results) {
-  std::map<std::string, Row> rows = rows_of(results);
-  std::vector<std::string> lost;
+  std::map<std::string, int> before;
   std::istringstream text(earlier);
   for (std::string line; std::getline(text, line);) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() < 8 || cells[2].find_first_not_of("0123456789") != std::string::npos) continue;
-    const int before = std::stoi(cells[2]), now = rows[cells[0]].passed;
-    if (now < before) lost.push_back(fmt::format("{}: {} passed, now {}", cells[0], before, now));
+    before[cells[0]] += std::stoi(cells[2]);
+  }
+  std::map<std::string, Row> rows = rows_of(results);
+  std::vector<std::string> lost;
+  for (const auto& [op, passed] : before) {
+    const int now = rows[op].passed;
+    if (now < passed) lost.push_back(fmt::format("{}: {} passed, now {}", op, passed, now));
   }
   return lost;
 }

@@ -12,7 +12,10 @@ namespace mote::onnx {
 /// applicable, with the reasons.
 std::string table(const std::vector<Result>& results);
 
-/// Operators of which fewer tests pass now than the rows of `earlier` (such a table) say.
+/// The ops of the catalogue that ran in none of the tests, in a sentence.
+std::string unreached(const std::vector<Result>& results);
+
+/// Operators of which fewer tests pass now than the rows of `earlier` (such tables) say.
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results);
 
 }  // namespace mote::onnx

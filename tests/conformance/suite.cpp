@@ -19,12 +19,19 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExpanded = "_expanded";
 
-/// Tests whose own data contradict their model; they count where they pass nevertheless.
+/// Tests whose data contradict their model or what mote pins where ONNX leaves it open. They count
+/// where they pass nevertheless.
 const std::map<std::string, std::string>& defects() {
+  static const std::string truncated =
+      "the test's data have the lower half of the bits cut off, where ONNX leaves the rounding to "
+      "bfloat16 open and mote rounds to nearest";
   static const std::map<std::string, std::string> known = {
       {"test_adam_multiple",
-       "the test is wrong: its model lacks the epsilon = 0.01 that its data were computed with "
-       "(later ONNX has it)"}};
+       "the test's model lacks the epsilon = 0.01 that its data were computed with (later ONNX has "
+       "it)"},
+      {"test_cast_FLOAT_to_BFLOAT16", truncated},
+      {"test_castlike_FLOAT_to_BFLOAT16", truncated},
+      {"test_castlike_FLOAT_to_BFLOAT16_expanded", truncated}};
   return known;
 }
 
@@ -63,7 +70,8 @@ std::optional<std::string> judge(const Model& model, const fs::path& data, Kerne
   const std::vector<TensorData> expected = load_tensors(data, "output", model.graph.outputs);
   if (expected.size() != got.size()) throw Error("the data set lacks an output");
   for (std::size_t k = 0; k < got.size(); ++k) {
-    const auto wrong = mismatch(got[k], to_array(expected[k]), kernels.exact());
+    const auto wrong =
+        mismatch(got[k], to_array(expected[k], model.graph.outputs[k]), kernels.exact());
     if (wrong) return fmt::format("output {}: {}", model.graph.outputs[k].name, *wrong);
   }
   return std::nullopt;

@@ -90,14 +90,14 @@ void check(const TensorData& tensor) {
                           is_text ? "strings" : "bytes", expected, count, name(tensor.type)));
 }
 
+}  // namespace
+
 ElementType element_type(std::int64_t number) {
   if (number <= 0 || number >= std::int64_t{kEntries.size()}) {
     throw Error(fmt::format("onnx tensor: there is no element type {}", number));
   }
   return static_cast<ElementType>(number);
 }
-
-}  // namespace
 
 std::string_view name(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).name; }
 std::size_t size_of(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).size; }

@@ -36,6 +36,14 @@ Params window_params(const Window& w, std::size_t axes) {
   return params;
 }
 
+Array convolve(const Call& c, const Array& x, const Array& w, const Array* b) {
+  const Dims image = spatial(x);
+  if (image.size() > 3) throw NotApplicable("more than three spatial axes");
+  Params params = window_params(window_of(c, image, spatial(w)), image.size());
+  params["groups"] = c.integer("group", 1);
+  return c.kernels().run(fmt::format("conv{}d", image.size()), x.dtype, {&x, &w, b}, params);
+}
+
 Dims spatial(const Array& x) {
   if (x.shape.size() < 3) throw Error(fmt::format("rank {} has no spatial axes", x.shape.size()));
   return {x.shape.begin() + 2, x.shape.end()};

@@ -18,6 +18,9 @@ Window window_of(const Call& c, const Dims& image, Dims kernel);
 /// last of them.
 Params window_params(const Window& w, std::size_t axes);
 
+/// Convolution of one to three spatial axes with the node's attributes; `b` may be null.
+Array convolve(const Call& c, const Array& x, const Array& w, const Array* b);
+
 /// The extents after the first two.
 Dims spatial(const Array& x);
 /// x with axes of extent 1 before its spatial ones, so that there are `axes` of them.
