@@ -202,6 +202,11 @@ void expect_evaluated(const Prepared& p, const std::vector<Array>& results) {
 
 }  // namespace
 
+bool has_op(const std::string& op) {
+  const auto all = catalogue();
+  return std::ranges::find(all, op, &OpRecord::name) != all.end();
+}
+
 bool has_param(const std::string& op, const std::string& param) {
   const auto all = catalogue();
   const auto at = std::ranges::find(all, op, &OpRecord::name);

@@ -45,25 +45,32 @@ Array weighted(const Call& c, const Loss& loss, const Array& log_p) {
   return c.binary("div", total, c.reduce("sum", weight, {0, 1, 2}, false));
 }
 
-Outputs negative_log_likelihood(const Call& c) {
-  const Loss loss = loss_of(c);
-  return {weighted(c, loss, loss.x)};
+/// By the op of that name, or by its twin that gives a loss for each target.
+Array reduced(const Call& c, const Loss& loss, const std::string& op) {
+  Params params;
+  if (c.has_attribute("ignore_index")) params["ignore_index"] = c.attribute("ignore_index").i;
+  const std::vector<const Array*> inputs = {&loss.x, &loss.target, loss.weight};
+  if (loss.reduction == "none") {
+    return reshaped(c.kernels().run(op + "_none", loss.x.dtype, inputs, params), loss.shape);
+  }
+  params["mean"] = loss.reduction == "mean" ? 1 : 0;
+  return c.kernels().run(op, loss.x.dtype, inputs, params);
 }
 
-/// The op sums over the batch; one loss for each target is composed.
+Outputs negative_log_likelihood(const Call& c) {
+  const Loss loss = loss_of(c);
+  return {has_op("nll") ? reduced(c, loss, "nll") : weighted(c, loss, loss.x)};
+}
+
 Outputs softmax_cross_entropy(const Call& c) {
   const Loss loss = loss_of(c);
-  const DType t = loss.x.dtype;
-  Outputs outputs(1);
-  if (c.wants(1) || loss.reduction == "none") {
-    const Array log_p = c.kernels().run("log_softmax", t, {&loss.x});
-    if (loss.reduction == "none") outputs[0] = weighted(c, loss, log_p);
-    if (c.wants(1)) outputs.push_back(reshaped(log_p, c.in(0).shape));
+  const bool composed = loss.reduction == "none" && !has_op("cross_entropy_none");
+  Array log_p;
+  if (c.wants(1) || composed) {
+    log_p = c.kernels().run("log_softmax", loss.x.dtype, {&loss.x});
   }
-  if (loss.reduction == "none") return outputs;
-  Params params = {{"mean", loss.reduction == "mean" ? 1 : 0}};
-  if (c.has_attribute("ignore_index")) params["ignore_index"] = c.attribute("ignore_index").i;
-  outputs[0] = c.kernels().run("cross_entropy", t, {&loss.x, &loss.target, loss.weight}, params);
+  Outputs outputs = {composed ? weighted(c, loss, log_p) : reduced(c, loss, "cross_entropy")};
+  if (c.wants(1)) outputs.push_back(reshaped(log_p, c.in(0).shape));
   return outputs;
 }
 

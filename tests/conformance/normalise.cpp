@@ -22,7 +22,12 @@ Adapter softmax(std::string op) {
   };
 }
 
-/// Mean and 1/sqrt(var + eps) of the rows, which the op does not give, are reductions of their own.
+/// Mean and 1/sqrt(var + eps) of the rows, as reductions of their own.
+Outputs statistics(const Call& c, const Array& rows, double eps) {
+  const Array var = c.reduce("var", rows, {1}, true, {{"correction", 0}});
+  return {c.reduce("mean", rows, {1}, true), c.unary("rsqrt", c.binary("add", var, eps))};
+}
+
 Outputs layer_norm(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", -1), rank);
@@ -31,16 +36,18 @@ Outputs layer_norm(const Call& c) {
   const Array rows = reshaped(x, {volume(x.shape, 0, axis), n});
   const Array gamma = reshaped(c.in(1), {n});
   const Array beta = c.has(2) ? reshaped(c.in(2), {n}) : Array{};
-  const Params params = {{"eps", eps}};
-  const Array y =
-      c.kernels().run("layer_norm", x.dtype, {&rows, &gamma, c.has(2) ? &beta : nullptr}, params);
-  Outputs outputs = {reshaped(y, x.shape)};
-  if (!c.wants(1) && !c.wants(2)) return outputs;
+  const bool more = c.wants(1) || c.wants(2), composed = !has_op("layer_norm_with_statistics");
+  Outputs outputs =
+      c.kernels().run_all(more && !composed ? "layer_norm_with_statistics" : "layer_norm", x.dtype,
+                          {&rows, &gamma, c.has(2) ? &beta : nullptr}, {{"eps", eps}});
+  if (more && composed) {
+    for (Array& s : statistics(c, rows, eps)) outputs.push_back(std::move(s));
+  }
   Dims shape = x.shape;
   std::fill(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end(), 1);
-  const Array var = c.reduce("var", rows, {1}, true, {{"correction", 0}});
-  outputs.push_back(reshaped(c.reduce("mean", rows, {1}, true), shape));
-  outputs.push_back(reshaped(c.unary("rsqrt", c.binary("add", var, eps)), shape));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    outputs[k] = reshaped(std::move(outputs[k]), k == 0 ? x.shape : shape);
+  }
   return outputs;
 }
 

@@ -21,14 +21,17 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   return axes;
 }
 
-/// The op, and another on its result.
-Adapter reduction(std::string op, std::string then = "") {
+Adapter reduction(std::string op) {
   return [=](const Call& c) -> Outputs {
     const auto axes = reduced_axes(c);
     if (!axes) throw NotApplicable("no axis is reduced: the output is a view of the input");
-    const Array y = c.reduce(op, c.in(0), *axes, c.integer("keepdims", 1) != 0);
-    return {then.empty() ? y : c.unary(then, y)};
+    return {c.reduce(op, c.in(0), *axes, c.integer("keepdims", 1) != 0)};
   };
+}
+
+Outputs logsum(const Call& c) {
+  if (has_op("logsum")) return reduction("logsum")(c);
+  return {c.unary("log", reduction("sum")(c).at(0))};
 }
 
 /// The last position is the first of the flipped axis.
@@ -57,6 +60,7 @@ Outputs cumsum(const Call& c) {
 Outputs hardmax(const Call& c) {
   const Array& x = c.in(0);
   const Array flat = around_axis(x, axis_of(c.integer("axis", -1), x.shape.size()));
+  if (has_op("hardmax")) return {reshaped(c.kernels().run("hardmax", x.dtype, {&flat}), x.shape)};
   const Array best = c.kernels().run("argmax", x.dtype, {&flat});
   const Array values = array_of(x.dtype, {2}, {0, 1});
   const Params params = {{"depth", flat.shape[1]}};
@@ -74,7 +78,7 @@ Adapters reduce_adapters() {
           {"ReduceL1", reduction("norm1")},
           {"ReduceL2", reduction("norm2")},
           {"ReduceSumSquare", reduction("sumsq")},
-          {"ReduceLogSum", reduction("sum", "log")},
+          {"ReduceLogSum", logsum},
           {"ReduceLogSumExp", reduction("logsumexp")},
           {"ArgMax", extreme_position("argmax")},
           {"ArgMin", extreme_position("argmin")},
