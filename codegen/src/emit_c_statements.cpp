@@ -176,13 +176,33 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) {
 
 void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const std::string left = printer_.element(t, s.index, facts);
   const Text old = printer_.element_value(t, s.index, facts);
   const Text v = printer_.value(s.value, facts);
-  if (old.type == CType::f64 && (s.op == ReduceOp::sum || s.op == ReduceOp::prod)) {
-    line(fmt::format("{} {}= {};", old.text, s.op == ReduceOp::sum ? '+' : '*', v.text));
+  const bool in_c = old.type == CType::f64 && old.text == left;
+  if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
+    line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
     return;
   }
-  line(fmt::format("{} = {};", old.text, stored(reduced(s.op, old, v), t)));
+  line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t)));
+}
+
+/// What the element becomes.
+Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) {
+  const bool truth = dtype == DType::boolean;
+  switch (op) {
+    case ScatterOp::add:
+      return binary(MapOp::add, old, v);
+    case ScatterOp::mul:
+      return binary(MapOp::mul, old, v);
+    case ScatterOp::max:
+      return binary(truth ? MapOp::logical_or : MapOp::max, old, v);
+    case ScatterOp::min:
+      return binary(truth ? MapOp::logical_and : MapOp::min, old, v);
+    case ScatterOp::set:
+      return v;
+  }
+  throw InternalError("emit_c: unknown scatter op");
 }
 
 void Writer::fold(const Fold& f, const Facts& facts) {

@@ -37,6 +37,7 @@ class Writer {
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to) const;
+  static Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype);
   static Text reduced(ReduceOp op, const Text& a, const Text& b);
   static ReduceOp logical(ReduceOp op);
 
