@@ -58,16 +58,9 @@ Outputs mean(const Call& c) {
 }
 
 Outputs is_inf(const Call& c) {
-  if (has_param("isinf", "detect_negative")) {
-    return {c.unary("isinf", c.in(0),
-                    {{"detect_negative", c.integer("detect_negative", 1)},
-                     {"detect_positive", c.integer("detect_positive", 1)}})};
-  }
-  const Array found = c.unary("isinf", c.in(0));
-  const bool negative = c.integer("detect_negative", 1) != 0;
-  if (negative && c.integer("detect_positive", 1) != 0) return {found};
-  const Array sign = c.binary(negative ? "less" : "greater", c.in(0), 0.0);
-  return {c.binary("logical_and", found, sign)};
+  const Params params = {{"detect_negative", c.integer("detect_negative", 1)},
+                         {"detect_positive", c.integer("detect_positive", 1)}};
+  return {c.unary("isinf", c.in(0), params)};
 }
 
 Outputs clip(const Call& c) {
@@ -87,13 +80,8 @@ Outputs pow(const Call& c) {
   return {c.cast(wide, x.dtype)};
 }
 
-/// fmod has the sign of the dividend: |a| mod |b|, its sign put back.
 Outputs mod(const Call& c) {
-  const Array &a = c.in(0), &b = c.in(1);
-  if (c.integer("fmod", 0) == 0) return {c.binary("mod", a, b)};
-  if (has_op("fmod")) return {c.binary("fmod", a, b)};
-  const Array magnitude = c.binary("mod", c.unary("abs", a), c.unary("abs", b));
-  return {c.binary("mul", c.unary("sign", a), magnitude)};
+  return {c.binary(c.integer("fmod", 0) == 0 ? "mod" : "fmod", c.in(0), c.in(1))};
 }
 
 Outputs shrink(const Call& c) {

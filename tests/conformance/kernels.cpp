@@ -62,7 +62,9 @@ Prepared prepare(const std::string& op, DType dtype, const std::vector<const Arr
     p.present.push_back(*inputs[k]);
   }
   for (const auto& [key, value] : params) {
-    if (!has_param(op, key)) throw InternalError(fmt::format("{}: no parameter {}", op, key));
+    if (std::ranges::find(p.record.params, key, &ParamDecl::name) == p.record.params.end()) {
+      throw InternalError(fmt::format("{}: no parameter {}", op, key));
+    }
   }
   p.program = instantiate(p.record, p.instance);
   for (const ParamDecl& decl : p.program->params) {
@@ -201,18 +203,6 @@ void expect_evaluated(const Prepared& p, const std::vector<Array>& results) {
 }
 
 }  // namespace
-
-bool has_op(const std::string& op) {
-  const auto all = catalogue();
-  return std::ranges::find(all, op, &OpRecord::name) != all.end();
-}
-
-bool has_param(const std::string& op, const std::string& param) {
-  const auto all = catalogue();
-  const auto at = std::ranges::find(all, op, &OpRecord::name);
-  return at != all.end() &&
-         std::ranges::find(at->params, param, &ParamDecl::name) != at->params.end();
-}
 
 std::vector<Array> Kernels::run_all(const std::string& op, DType dtype,
                                     const std::vector<const Array*>& inputs, const Params& params) {

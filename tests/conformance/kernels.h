@@ -47,9 +47,4 @@ class Kernels {
   std::set<std::string> ops_;
 };
 
-/// Whether the op is in the catalogue; adapters compose what is not.
-bool has_op(const std::string& op);
-/// Whether it is, and has the parameter.
-bool has_param(const std::string& op, const std::string& param);
-
 }  // namespace mote::onnx

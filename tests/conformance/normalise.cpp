@@ -22,37 +22,22 @@ Adapter softmax(std::string op) {
   };
 }
 
-/// Mean and 1/sqrt(var + eps) of the rows, as reductions of their own.
-Outputs statistics(const Call& c, const Array& rows, double eps) {
-  const Array var = c.reduce("var", rows, {1}, true, {{"correction", 0}});
-  return {c.reduce("mean", rows, {1}, true), c.unary("rsqrt", c.binary("add", var, eps))};
-}
-
 Outputs layer_norm(const Call& c) {
   const Array& x = c.in(0);
   const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", -1), rank);
-  const double eps = c.real("epsilon", 1e-5F);
   const std::int64_t n = volume(x.shape, axis, rank);
   const Array rows = reshaped(x, {volume(x.shape, 0, axis), n});
   const Array gamma = reshaped(c.in(1), {n});
   const Array beta = c.has(2) ? reshaped(c.in(2), {n}) : Array{};
-  const bool more = c.wants(1) || c.wants(2), composed = !has_op("layer_norm_with_statistics");
-  Outputs outputs =
-      c.kernels().run_all(more && !composed ? "layer_norm_with_statistics" : "layer_norm", x.dtype,
-                          {&rows, &gamma, c.has(2) ? &beta : nullptr}, {{"eps", eps}});
-  if (more && composed) {
-    for (Array& s : statistics(c, rows, eps)) outputs.push_back(std::move(s));
-  }
+  const std::string op = c.wants(1) || c.wants(2) ? "layer_norm_with_statistics" : "layer_norm";
+  Outputs outputs = c.kernels().run_all(op, x.dtype, {&rows, &gamma, c.has(2) ? &beta : nullptr},
+                                        {{"eps", c.real("epsilon", 1e-5F)}});
   Dims shape = x.shape;
   std::fill(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end(), 1);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     outputs[k] = reshaped(std::move(outputs[k]), k == 0 ? x.shape : shape);
   }
   return outputs;
-}
-
-Array channels_in_the_middle(const Array& x) {
-  return reshaped(x, {x.shape.at(0), x.shape.at(1), volume(x.shape, 2, x.shape.size())});
 }
 
 Outputs instance_norm(const Call& c) {

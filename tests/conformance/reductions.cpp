@@ -29,11 +29,6 @@ Adapter reduction(std::string op) {
   };
 }
 
-Outputs logsum(const Call& c) {
-  if (has_op("logsum")) return reduction("logsum")(c);
-  return {c.unary("log", reduction("sum")(c).at(0))};
-}
-
 /// The last position is the first of the flipped axis.
 Adapter extreme_position(std::string op) {
   return [=](const Call& c) -> Outputs {
@@ -56,15 +51,10 @@ Outputs cumsum(const Call& c) {
   return {reshaped(c.kernels().run("cumsum", x.dtype, {&flat}, params), x.shape)};
 }
 
-/// 1 at the first greatest element of the axis.
 Outputs hardmax(const Call& c) {
   const Array& x = c.in(0);
   const Array flat = around_axis(x, axis_of(c.integer("axis", -1), x.shape.size()));
-  if (has_op("hardmax")) return {reshaped(c.kernels().run("hardmax", x.dtype, {&flat}), x.shape)};
-  const Array best = c.kernels().run("argmax", x.dtype, {&flat});
-  const Array values = array_of(x.dtype, {2}, {0, 1});
-  const Params params = {{"depth", flat.shape[1]}};
-  return {reshaped(c.kernels().run("one_hot", x.dtype, {&best, &values}, params), x.shape)};
+  return {reshaped(c.kernels().run("hardmax", x.dtype, {&flat}), x.shape)};
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ Adapters reduce_adapters() {
           {"ReduceL1", reduction("norm1")},
           {"ReduceL2", reduction("norm2")},
           {"ReduceSumSquare", reduction("sumsq")},
-          {"ReduceLogSum", logsum},
+          {"ReduceLogSum", reduction("logsum")},
           {"ReduceLogSumExp", reduction("logsumexp")},
           {"ArgMax", extreme_position("argmax")},
           {"ArgMin", extreme_position("argmin")},

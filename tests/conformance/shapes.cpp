@@ -117,6 +117,10 @@ Array around_axis(Array x, std::size_t axis) {
   return reshaped(std::move(x), std::move(shape));
 }
 
+Array channels_in_the_middle(const Array& x) {
+  return reshaped(x, {x.shape.at(0), x.shape.at(1), volume(x.shape, 2, x.shape.size())});
+}
+
 std::vector<Dims> merged(const std::vector<Dims>& shapes, std::size_t rank) {
   const Dims common = broadcast_shape(shapes);
   std::vector<Dims> full, result(shapes.size());

@@ -26,6 +26,9 @@ Dims broadcast_shape(const std::vector<Dims>& shapes);
 /// [before the axis, the axis, after it].
 Array around_axis(Array x, std::size_t axis);
 
+/// [batch, channels, all that follows].
+Array channels_in_the_middle(const Array& x);
+
 /// The tensors' shapes with neighbouring axes merged wherever all tensors allow it, then at least
 /// `rank` axes. Throws NotApplicable where more than `rank` are left.
 std::vector<Dims> merged(const std::vector<Dims>& shapes, std::size_t rank);

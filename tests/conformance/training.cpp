@@ -62,6 +62,9 @@ Outputs adam(const Call& c, double rate, std::int64_t t, const std::vector<const
 
 Outputs momentum(const Call& c, double rate, std::int64_t t, const std::vector<const Array*>& in) {
   const double kept = t > 0 ? c.real("beta", 1) : 1;  // of the gradient
+  if (kept != 1 && c.real("alpha", 0) == 0) {
+    throw NotApplicable("sgd without momentum dampens no gradient");
+  }
   const Params params = {{"step", 2},  // any but the first, which would take no state
                          {"lr", rate},
                          {"momentum", c.real("alpha", 0)},
