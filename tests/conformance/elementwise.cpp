@@ -30,7 +30,7 @@ struct RealAttribute {
   const char* param;
   double otherwise;
 };
-Adapter direct(std::string op, std::vector<RealAttribute> attributes = {}) {
+Adapter direct(const std::string& op, const std::vector<RealAttribute>& attributes = {}) {
   return [=](const Call& c) -> Outputs {
     std::vector<const Array*> args;
     for (std::size_t k = 0; k < c.input_count(); ++k) args.push_back(&c.in(k));
@@ -49,7 +49,7 @@ Array chained(const Call& c, const std::string& op) {
   for (std::size_t k = 1; k < c.input_count(); ++k) y = c.binary(op, y, c.in(k));
   return y;
 }
-Adapter chain(std::string op) {
+Adapter chain(const std::string& op) {
   return [=](const Call& c) -> Outputs { return {chained(c, op)}; };
 }
 

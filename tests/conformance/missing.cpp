@@ -1,6 +1,5 @@
 // Why operators that the tests use have no adapter.
-#include <array>
-#include <map>
+#include <vector>
 
 #include "graph.h"
 
@@ -21,7 +20,7 @@ const std::vector<Group>& groups() {
       {"strings", {"StringNormalizer", "TfIdfVectorizer"}},
       {"the extent of the result depends on values",
        {"NonZero", "Unique", "Compress", "NonMaxSuppression"}},
-      {"random bits are not here yet", {"Bernoulli", "RandomUniformLike"}},
+      {"no op draws random numbers yet", {"Bernoulli", "RandomUniformLike", "Dropout"}},
       {"no op sorts", {"TopK"}},
       {"no op interpolates", {"Resize", "Upsample", "GridSample", "RoiAlign"}},
       {"no op scatters yet", {"Scatter", "ScatterElements", "ScatterND", "MaxUnpool"}},

@@ -11,7 +11,7 @@ namespace {
 using Outputs = std::vector<Array>;
 
 /// Along one axis; before opset 13 along all axes from that one on.
-Adapter softmax(std::string op) {
+Adapter softmax(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const Array& x = c.in(0);
     const bool old = c.opset() < 13;

@@ -21,7 +21,7 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   return axes;
 }
 
-Adapter reduction(std::string op) {
+Adapter reduction(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const auto axes = reduced_axes(c);
     if (!axes) throw NotApplicable("no axis is reduced: the output is a view of the input");
@@ -30,7 +30,7 @@ Adapter reduction(std::string op) {
 }
 
 /// The last position is the first of the flipped axis.
-Adapter extreme_position(std::string op) {
+Adapter extreme_position(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const Array& x = c.in(0);
     const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());

@@ -65,7 +65,7 @@ Outputs average_pool(const Call& c) {
 }
 
 /// Over all spatial axes, whatever their number, as rows of one column.
-Adapter global_pool(std::string op) {
+Adapter global_pool(const std::string& op) {
   return [=](const Call& c) -> Outputs {
     const Array& x = c.in(0);
     Dims shape = {x.shape.at(0), x.shape.at(1), volume(x.shape, 2, 3),

@@ -19,7 +19,7 @@ using Step = std::function<Outputs(const Call&, double rate, std::int64_t t,
                                    const std::vector<const Array*>&)>;
 
 /// Every tensor of the node in turn; each has x, g and the states.
-Adapter optimiser(std::size_t states, Step step) {
+Adapter optimiser(std::size_t states, const Step& step) {
   return [=](const Call& c) -> Outputs {
     const double rate = real_in(c.in(0));
     const std::int64_t t = integers_in(c.in(1)).at(0);
