@@ -72,30 +72,46 @@ void Writer::open_accumulator(const Accumulator& a) {
   const std::string& name = names_.local(a.name);
   if (is_arg(a.op)) {
     const ReduceOp order = a.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
-    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name,
-                     literal(neutral(order, a.dtype))));
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, start(order, a.dtype)));
     line(fmt::format("int64_t {} = -1;", names_.position(a.name)));
     return;
   }
-  const std::string start = literal(neutral(a.op, a.dtype));
+  const std::string first = start(a.op, a.dtype);
   if (a.dtype == DType::boolean)
-    line(fmt::format("bool {} = {};", name, start == "0" ? "false" : "true"));
+    line(fmt::format("bool {} = {};", name, first == "0" ? "false" : "true"));
   else
-    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name, start));
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, first));
+}
+
+/// What values of the dtype are kept in; a truth as a number.
+std::string Writer::number_type(DType dtype) const {
+  return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
+}
+
+/// The value of an accumulator that nothing was folded into.
+std::string Writer::start(ReduceOp op, DType dtype) const {
+  const Number n = neutral(op, dtype);
+  return p_.native && dtype == DType::f32 ? float_text(static_cast<float>(n.real())) : literal(n);
 }
 
 void Writer::loop(const Loop& l, const Facts& facts) {
   for (const Accumulator& a : l.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
+  if (l.parallel > 0) {
+    parallel_loops(l, facts);
+    return;
+  }
   const std::string& v = names_.symbol(l.variable);
   const std::string begin = limit(l.begin, v + "_begin", facts);
   const std::string end = limit(l.end, v + "_end", facts);
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  if (l.simd) pragma("simd" + lanes(l));
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
   ++indent_;
+  open_scope(l.variable, inside);
   body(l.body, inside);
   --indent_;
   line("}");
@@ -114,6 +130,7 @@ void Writer::branch(const If& i, const Facts& facts) {
 
 /// The text as the right side of an assignment to an element of dtype.
 std::string Writer::stored(const Text& t, const TensorDecl& to) const {
+  if (p_.native && to.dtype == DType::f32) return as_float(t).text;
   if (to.role == TensorRole::temporary) return t.text;
   switch (to.dtype) {
     case DType::f32:
@@ -144,21 +161,24 @@ void Writer::store(const Store& s, const Facts& facts, const Declaration* declar
     line(fmt::format("{} = {};", left, right));
     return;
   }
-  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "", local_type(t.dtype),
-                   left, right));
+  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "",
+                   local_type(t.dtype, p_.native), left, right));
   if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", left));
 }
 
-Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) {
+Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
+  const auto combined = [&](MapOp map_op) {
+    return p_.native ? native_binary(map_op, a, b) : binary(map_op, a, b);
+  };
   switch (op) {
     case ReduceOp::sum:
-      return binary(MapOp::add, a, b);
+      return combined(MapOp::add);
     case ReduceOp::prod:
-      return binary(MapOp::mul, a, b);
+      return combined(MapOp::mul);
     case ReduceOp::max:
-      return binary(MapOp::max, a, b);
+      return combined(MapOp::max);
     case ReduceOp::min:
-      return binary(MapOp::min, a, b);
+      return combined(MapOp::min);
     case ReduceOp::any:
       return binary(MapOp::logical_or, a, b);
     case ReduceOp::all:
@@ -171,8 +191,10 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) {
 void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
   const Text old = printer_.element_value(t, s.index, facts);
-  const Text v = printer_.value(s.value, facts);
-  if (old.type == CType::f64 && (s.op == ReduceOp::sum || s.op == ReduceOp::prod)) {
+  Text v = printer_.value(s.value, facts);
+  const bool in_float = p_.native && old.type == CType::f32;
+  if (in_float) v = as_float(v);
+  if ((in_float || old.type == CType::f64) && (s.op == ReduceOp::sum || s.op == ReduceOp::prod)) {
     line(fmt::format("{} {}= {};", old.text, s.op == ReduceOp::sum ? '+' : '*', v.text));
     return;
   }
@@ -184,15 +206,17 @@ void Writer::fold(const Fold& f, const Facts& facts) {
     fold_position(f, facts);
     return;
   }
-  const Text v = printer_.value(f.value, facts);
+  Text v = printer_.value(f.value, facts);
   const std::string& name = names_.local(f.accumulator);
   const bool real = is_real(f.value->dtype);
+  const CType kept = type_of_local(f.value->dtype, p_.native);
+  if (kept == CType::f32) v = as_float(v);
   if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
     line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
     return;
   }
   const bool truth = f.value->dtype == DType::boolean;
-  const Text old{name, kTight, real ? CType::f64 : truth ? CType::flag : CType::i64};
+  const Text old{name, kTight, real ? kept : truth ? CType::flag : CType::i64};
   line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
 }
 
@@ -206,10 +230,11 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
   const std::string& best = names_.local(f.accumulator);
   const std::string& at = names_.position(f.accumulator);
   const bool real = is_real(f.value->dtype);
-  const Text v = printer_.number(f.value, facts);
+  Text v = printer_.number(f.value, facts);
+  if (real && p_.native && f.value->dtype == DType::f32) v = as_float(v);
   const std::string candidate = names_.fresh("candidate");
   const char* beats = f.op == ReduceOp::argmax ? ">" : "<";
-  line(fmt::format("const {} {} = {};", real ? "double" : "int64_t", candidate, v.text));
+  line(fmt::format("const {} {} = {};", number_type(f.value->dtype), candidate, v.text));
   std::string test = fmt::format("{} < 0 || {} {} {}", at, candidate, beats, best);
   if (real) test += fmt::format(" || (isnan({}) && !isnan({}))", candidate, best);
   line(fmt::format("if ({}) {{", test));
@@ -220,8 +245,13 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
 
 void Writer::let(const Let& l, const Facts& facts) {
   if (!names_read_.contains(l.name)) return;
-  line(fmt::format("const {} {} = {};", local_type(l.value->dtype), names_.local(l.name),
-                   printer_.value(l.value, facts).text));
+  const Text v = printer_.value(l.value, facts);
+  std::string type = local_type(l.value->dtype, p_.native);
+  if (type == "float" && v.type == CType::f64) {
+    type = "double";
+    printer_.set_local_type(l.name, CType::f64);
+  }
+  line(fmt::format("const {} {} = {};", type, names_.local(l.name), v.text));
 }
 
 }  // namespace mote::emit
