@@ -27,10 +27,10 @@ MOTE_INLINE float mote_float(uint32_t bits) {
 }
 )"},
     {"mote_minf", R"(/* The lesser; a NaN in either argument wins. */
-MOTE_INLINE float mote_minf(float a, float b) { return (a < b) | (a != a) ? a : b; }
+MOTE_INLINE float mote_minf(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
 )"},
     {"mote_maxf", R"(/* The greater; a NaN in either argument wins. */
-MOTE_INLINE float mote_maxf(float a, float b) { return (a > b) | (a != a) ? a : b; }
+MOTE_INLINE float mote_maxf(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
 )"},
     {"mote_signf", R"(MOTE_INLINE float mote_signf(float a) {
   return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a;
@@ -103,7 +103,7 @@ MOTE_INLINE float mote_logf(float x) {
   const float e = (float)((int32_t)bits >> 23) - (denormal ? 23.0f : 0.0f);
   const float y = mote_log_near(mote_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f, e);
   const float special = x == 0.0f ? -INFINITY : x > 0.0f ? x : NAN;
-  return (x > 0.0f) & (x < INFINITY) ? y : special;
+  return ((x > 0.0f) & (x < INFINITY)) ? y : special;
 }
 )"},
     {"mote_log1pf", R"(/* log(1 + x): what 1 + x loses by rounding is added to f. */
@@ -117,7 +117,7 @@ MOTE_INLINE float mote_log1pf(float x) {
   const float f = e == 0 ? x : (m - 1.0f) + lost * scale;
   const float y = mote_log_near(f, (float)e);
   const float special = x == -1.0f ? -INFINITY : x > -1.0f ? x : NAN;
-  return (x > -1.0f) & (x < INFINITY) ? y : special;
+  return ((x > -1.0f) & (x < INFINITY)) ? y : special;
 }
 )"},
     {"mote_tanhf", R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */

@@ -71,8 +71,6 @@ std::string Writer::lanes(const Loop& l) const {
 
 void Writer::parallel_loops(const Loop& first, const Facts& facts) {
   const std::vector<const Loop*> chain = chain_of(first);
-  const std::string work = names_.fresh("work");
-  line(fmt::format("const int64_t {} = {};", work, printer_.expr(first.work, facts).text));
   std::vector<std::string> heads;
   Facts inside = facts;
   for (const Loop* l : chain) {
@@ -85,10 +83,13 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
     heads.push_back(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
     inside.set_range(l->variable, l->begin, l->end);
   }
+  const std::string work = names_.fresh("work");
   const std::string collapse =
       chain.size() > 1 ? fmt::format(" collapse({})", chain.size()) : std::string();
-  out_ += "#ifdef _OPENMP\n#pragma omp parallel for" + collapse +
-          " if (" + work + " > MOTE_PARALLEL_ABOVE)\n#endif\n";
+  out_ += "#ifdef _OPENMP\n";
+  line(fmt::format("const int64_t {} = {};", work, printer_.expr(first.work, facts).text));
+  out_ += fmt::format("#pragma omp parallel for{} if ({} > MOTE_PARALLEL_ABOVE)\n#endif\n",
+                      collapse, work);
   for (const std::string& head : heads) {
     line(head);
     ++indent_;
@@ -179,6 +180,27 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options) {
 }  // namespace mote::emit
 
 namespace mote {
+
+std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
+                            const std::vector<std::pair<int, std::string>>& levels) {
+  const emit::Names names(p);
+  const std::string function = emit::function_name(p, options);
+  std::string declarations;
+  std::string cases;
+  for (const auto& [level, suffix] : levels) {
+    const std::string prototype = emit::signature(p, names, function + suffix) + ";\n";
+    const std::string call = emit::wrap(
+        fmt::format("      return {}{}({});", function, suffix, emit::argument_names(p, names)));
+    const std::string label =
+        level == 0 ? "    default:\n" : fmt::format("    case {}:\n", level);
+    const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
+    const std::string end = level == 0 ? "" : "#endif\n";
+    declarations += guard + prototype + end;
+    cases += guard + label + call + "\n" + end;
+  }
+  return declarations + emit::signature(p, names, function) + " {\n  switch (mote_level()) {\n" +
+         cases + "  }\n}\n";
+}
 
 std::string emit_c(const Schedule& s, const EmitOptions& options) {
   const std::string text = emit::schedule_text(s, options);

@@ -257,7 +257,10 @@ Schedule schedule(const LoopProgram& p) {
   }
   if (!rows.program.strides.empty()) add_with_repeats(rows, s);
   const bool differs = columns.program.strides != rows.program.strides;
-  if (!columns.program.strides.empty() && differs) s.versions.push_back(std::move(columns));
+  if (!columns.program.strides.empty() && differs) {
+    if (columns.name == rows.name) columns.name += "_inward";
+    s.versions.push_back(std::move(columns));
+  }
   Version any = native(p);
   mark_parallel(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));
