@@ -206,24 +206,36 @@ Text Printer::load(const Atom& a, const Facts& facts) const {
   return {"(int64_t)" + text, kUnary};
 }
 
+std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, const Expr& index,
+                                     const Facts& facts) const {
+  const Text part = expr(index, facts);
+  for (const KnownStride& k : p_.strides) {
+    if (k.tensor != t.name || k.axis != static_cast<int>(axis)) continue;
+    if (k.stride == 1) return part;
+    if (k.stride == 0) return std::nullopt;
+  }
+  std::string stride = fmt::format("{}[{}]", names_.strides(t.name), axis);
+  if (p_.native) {
+    stride = names_.stride(t.name, axis);
+    used_strides_.emplace(t.name, axis);
+  }
+  if (index == Expr(1)) return Text{stride};
+  return Text{within(part, stands_alone(index) ? kUnary : kProduct) + " * " + stride, kProduct};
+}
+
 std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
                              const Facts& facts) const {
   if (is_local(t)) return names_.tensor(t.name);
   Text offset{""};
   for (std::size_t k = 0; k < index.size(); ++k) {
-    const bool strided = t.role != TensorRole::temporary;
-    if (!strided && !offset.text.empty())
+    const bool outside = t.role != TensorRole::temporary;
+    if (!outside && !offset.text.empty())
       offset = {within(offset, kProduct) + " * " + within(expr(t.shape[k], facts), kUnary),
                 kProduct};
     if (index[k] == Expr(0)) continue;
-    Text part = expr(index[k], facts);
-    if (strided) {
-      const std::string stride = fmt::format("{}[{}]", names_.strides(t.name), k);
-      part = index[k] == Expr(1)
-                 ? Text{stride}
-                 : Text{within(part, stands_alone(index[k]) ? kUnary : kProduct) + " * " + stride,
-                        kProduct};
-    }
+    const auto moved = outside ? strided(t, k, index[k], facts) : expr(index[k], facts);
+    if (!moved) continue;
+    const Text& part = *moved;
     offset = offset.text.empty() ? part : Text{offset.text + " + " + operand(part, kProduct), kSum};
   }
   return fmt::format("{}[{}]", names_.tensor(t.name), offset.text.empty() ? "0" : offset.text);

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,13 +47,22 @@ Text as_number(const Text& t);
 /// The ops of one and two arguments, but cast.
 Text unary(MapOp op, const Text& x);
 Text binary(MapOp op, Text a, Text b);
+/// The same in float, of floats; the ops without a real result as above. native_binary: in float if
+/// either argument is a float, else as binary().
+Text float_unary(MapOp op, const Text& x);
+Text float_binary(MapOp op, const Text& a, const Text& b);
+Text native_binary(MapOp op, const Text& a, const Text& b);
+Text as_float(const Text& t);     ///< a real or a number, converted to float
+std::string float_text(float v);  ///< shortest text that reads back as v
 inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
 std::string literal(const Number& n);      ///< either
-std::string storage_type(
-    DType dtype);  ///< "float", "double", "int32_t", …; 16-bit reals: "uint16_t"
-std::string local_type(DType dtype);  ///< "double", "int64_t", "bool"
+/// "float", "double", "int32_t", …; 16-bit reals: "uint16_t".
+std::string storage_type(DType dtype);
+/// "double", "int64_t", "bool"; natively "float" for f32.
+std::string local_type(DType dtype, bool native);
+CType type_of_local(DType dtype, bool native);
 /// Breaks a line that is longer than 100 columns at its outermost operators and commas.
 std::string wrap(const std::string& line);
 
@@ -66,6 +78,12 @@ class Names {
   const std::string& param(const std::string& name) const { return at("param", name); }
   const std::string& local(const std::string& name) const { return at("local", name); }
   const std::string& position(const std::string& name) const { return at("position", name); }
+  /// One stride, as a constant of its own.
+  const std::string& stride(const std::string& tensor, std::size_t axis) const {
+    return at("stride", tensor + "/" + std::to_string(axis));
+  }
+  /// Of a temporary with a scope of unknown size: all threads' arrays.
+  const std::string& slab(const std::string& tensor) const { return at("slab", tensor); }
   const std::string& symbol(Symbol s) const;
   /// An accumulator after its loop: of argmax and argmin the position.
   const std::string& result(const std::string& accumulator) const {
@@ -112,6 +130,12 @@ class Printer {
     named_memo_.clear();
   }
   const std::set<std::string>& used_sizes() const { return used_sizes_; }
+  /// Tensor and axis of each stride that stands by its own name.
+  const std::set<std::pair<std::string, std::size_t>>& used_strides() const {
+    return used_strides_;
+  }
+  /// A Let that is kept in another type than its dtype's.
+  void set_local_type(const std::string& name, CType type) { local_types_[name] = type; }
   const Names& names() const { return names_; }
   const LoopProgram& program() const { return p_; }
 
@@ -132,12 +156,18 @@ class Printer {
   Text cast(const Value& x, DType to, const Facts& facts) const;
   Text guard(const value::Guard& g, const Facts& facts) const;
   Text parameter(const value::Param& p, DType dtype) const;
+  /// a * stride of the axis; nullopt where that is known to be 0.
+  std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
+                              const Facts& facts) const;
+  Text float_operation(const value::Op& op, std::vector<Text> args) const;
 
   const LoopProgram& p_;
   const Names& names_;
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
   mutable std::set<std::string> used_sizes_;
+  mutable std::set<std::pair<std::string, std::size_t>> used_strides_;
+  std::map<std::string, CType> local_types_;
   mutable std::map<Expr, Expr> named_memo_;
 };
 
@@ -148,6 +178,9 @@ std::string size_definitions(Printer& printer, const Facts& facts);
 std::string function_name(const LoopProgram& p, const EmitOptions& options);
 /// `int f(const float *x, …)`, wrapped, without semicolon or brace.
 std::string signature(const LoopProgram& p, const Names& names, const std::string& function);
+/// `x, sx, …`: the arguments of a call with the same names.
+std::string argument_names(const LoopProgram& p, const Names& names);
+std::string header_comment(const LoopProgram& p, const Printer& printer);
 /// The arguments of the typed function, in order: how the thunk calls it.
 struct Argument {
   enum class Kind : std::uint8_t { tensor, size, param };
@@ -155,7 +188,14 @@ struct Argument {
   std::string name;  ///< in the program
 };
 std::vector<Argument> arguments(const LoopProgram& p);
-/// The helpers among the prelude's that `text` calls, and those that they call.
+/// A helper function of emitted C; it stands after those that it calls. A name that begins with
+/// "reduction(" is that of a declaration which a clause needs.
+struct Helper {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const Helper> fast_helpers();  ///< those of fast kernels alone
+/// The helpers among the preludes' that `text` calls, and those that they call.
 std::string helpers_for(const std::string& text);
 
 }  // namespace mote::emit

@@ -189,8 +189,13 @@ Names::Names(const LoopProgram& p) {
   for (const ParamDecl& param : p.source->params) add("param", param.name, param.name);
   for (const TensorDecl& t : p.tensors)
     if (t.role != TensorRole::temporary) add("strides", t.name, "s" + tensor(t.name));
+  for (const TensorDecl& t : p.tensors)
+    for (std::size_t k = 0; p.native && t.role != TensorRole::temporary && k < t.shape.size(); ++k)
+      add("stride", t.name + "/" + std::to_string(k), strides(t.name) + std::to_string(k));
   for (const NamedSize& s : p.source->sizes) add("size", s.name, s.name);
   for (const TensorDecl& t : p.tensors) add("tensor", t.name, t.name);
+  for (const TensorDecl& t : p.tensors)
+    if (!t.scope.empty() && !t.shape.empty()) add("slab", t.name, tensor(t.name) + "_all");
   add_locals(p.body, {});
 }
 

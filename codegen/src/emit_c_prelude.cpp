@@ -2,16 +2,12 @@
 // the language (uops/src/scalar.cpp) or of index arithmetic; all are static inline.
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "emit_c_internal.h"
 
 namespace mote::emit {
 namespace {
-
-struct Helper {
-  std::string_view name;
-  std::string_view text;
-};
 
 // A helper stands after those that it calls.
 constexpr std::array kHelpers = std::to_array<Helper>({
@@ -203,6 +199,8 @@ bool is_word(char c) {
 }
 
 bool calls(std::string_view text, std::string_view function) {
+  if (function.starts_with("reduction("))
+    return text.find(std::string(function) + " :") != std::string_view::npos;
   for (std::size_t at = text.find(function); at != std::string_view::npos;
        at = text.find(function, at + 1)) {
     const bool starts = at == 0 || !is_word(text[at - 1]);
@@ -215,15 +213,18 @@ bool calls(std::string_view text, std::string_view function) {
 }  // namespace
 
 std::string helpers_for(const std::string& text) {
-  std::array<bool, kHelpers.size()> needed{};
-  for (std::size_t k = kHelpers.size(); k-- > 0;) {
-    needed[k] = calls(text, kHelpers[k].name);
-    for (std::size_t user = k + 1; user < kHelpers.size(); ++user)
-      needed[k] = needed[k] || (needed[user] && calls(kHelpers[user].text, kHelpers[k].name));
+  std::vector<Helper> all(kHelpers.begin(), kHelpers.end());
+  for (const Helper& helper : fast_helpers()) all.push_back(helper);
+  std::vector<char> needed(all.size(), 0);
+  for (std::size_t k = all.size(); k-- > 0;) {
+    bool is_needed = calls(text, all[k].name);
+    for (std::size_t user = k + 1; user < all.size(); ++user)
+      is_needed = is_needed || (needed[user] != 0 && calls(all[user].text, all[k].name));
+    needed[k] = is_needed ? 1 : 0;
   }
   std::string out;
-  for (std::size_t k = 0; k < kHelpers.size(); ++k)
-    if (needed[k]) out += (out.empty() ? "" : "\n") + std::string(kHelpers[k].text);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (needed[k] != 0) out += (out.empty() ? "" : "\n") + std::string(all[k].text);
   return out;
 }
 

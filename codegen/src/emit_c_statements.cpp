@@ -91,16 +91,26 @@ void Writer::open_accumulator(const Accumulator& a) {
   const std::string& name = names_.local(a.name);
   if (is_arg(a.op)) {
     const ReduceOp order = a.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
-    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name,
-                     literal(neutral(order, a.dtype))));
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, start(order, a.dtype)));
     line(fmt::format("int64_t {} = -1;", names_.position(a.name)));
     return;
   }
-  const std::string start = literal(neutral(a.op, a.dtype));
+  const std::string first = start(a.op, a.dtype);
   if (a.dtype == DType::boolean)
-    line(fmt::format("bool {} = {};", name, start == "0" ? "false" : "true"));
+    line(fmt::format("bool {} = {};", name, first == "0" ? "false" : "true"));
   else
-    line(fmt::format("{} {} = {};", is_real(a.dtype) ? "double" : "int64_t", name, start));
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, first));
+}
+
+/// What values of the dtype are kept in; a truth as a number.
+std::string Writer::number_type(DType dtype) const {
+  return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
+}
+
+/// The value of an accumulator that nothing was folded into.
+std::string Writer::start(ReduceOp op, DType dtype) const {
+  const Number n = neutral(op, dtype);
+  return p_.native && dtype == DType::f32 ? float_text(static_cast<float>(n.real())) : literal(n);
 }
 
 void Writer::loop(const Loop& l, const Facts& facts) {
@@ -108,15 +118,21 @@ void Writer::loop(const Loop& l, const Facts& facts) {
     if (!opened_.contains(a.name)) open_accumulator(a);
   std::set<Symbol> changing = {l.variable};
   limits_ahead(l.body, changing, facts);
+  if (l.parallel > 0) {
+    parallel_loops(l, facts);
+    return;
+  }
   const std::string& v = names_.symbol(l.variable);
   const std::string begin = limit(l.begin, v + "_begin", facts);
   const std::string end = limit(l.end, v + "_end", facts);
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  if (l.simd) pragma("simd" + lanes(l));
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);
   ++indent_;
+  open_scope(l.variable, inside);
   body(l.body, inside);
   --indent_;
   line("}");
@@ -135,6 +151,7 @@ void Writer::branch(const If& i, const Facts& facts) {
 
 /// The text as the right side of an assignment to an element of dtype.
 std::string Writer::stored(const Text& t, const TensorDecl& to) const {
+  if (p_.native && to.dtype == DType::f32) return as_float(t).text;
   if (to.role == TensorRole::temporary) return t.text;
   switch (to.dtype) {
     case DType::f32:
@@ -171,21 +188,24 @@ void Writer::store(const Store& s, const Facts& facts, const Declaration* declar
     line(fmt::format("{} = {};", left, right));
     return;
   }
-  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "", local_type(t.dtype),
-                   left, right));
+  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "",
+                   local_type(t.dtype, p_.native), left, right));
   if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", left));
 }
 
-Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) {
+Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
+  const auto combined = [&](MapOp map_op) {
+    return p_.native ? native_binary(map_op, a, b) : binary(map_op, a, b);
+  };
   switch (op) {
     case ReduceOp::sum:
-      return binary(MapOp::add, a, b);
+      return combined(MapOp::add);
     case ReduceOp::prod:
-      return binary(MapOp::mul, a, b);
+      return combined(MapOp::mul);
     case ReduceOp::max:
-      return binary(MapOp::max, a, b);
+      return combined(MapOp::max);
     case ReduceOp::min:
-      return binary(MapOp::min, a, b);
+      return combined(MapOp::min);
     case ReduceOp::any:
       return binary(MapOp::logical_or, a, b);
     case ReduceOp::all:
@@ -199,8 +219,10 @@ void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
   const std::string left = printer_.element(t, s.index, facts);
   const Text old = printer_.element_value(t, s.index, facts);
-  const Text v = printer_.value(s.value, facts);
-  const bool in_c = old.type == CType::f64 && old.text == left;
+  Text v = printer_.value(s.value, facts);
+  const bool in_float = p_.native && old.type == CType::f32;
+  if (in_float) v = as_float(v);
+  const bool in_c = in_float || (old.type == CType::f64 && old.text == left);
   if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
     line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
     return;
@@ -209,17 +231,17 @@ void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
 }
 
 /// What the element becomes.
-Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) {
+Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
   const bool truth = dtype == DType::boolean;
   switch (op) {
     case ScatterOp::add:
-      return binary(MapOp::add, old, v);
+      return reduced(ReduceOp::sum, old, v);
     case ScatterOp::mul:
-      return binary(MapOp::mul, old, v);
+      return reduced(ReduceOp::prod, old, v);
     case ScatterOp::max:
-      return binary(truth ? MapOp::logical_or : MapOp::max, old, v);
+      return reduced(truth ? ReduceOp::any : ReduceOp::max, old, v);
     case ScatterOp::min:
-      return binary(truth ? MapOp::logical_and : MapOp::min, old, v);
+      return reduced(truth ? ReduceOp::all : ReduceOp::min, old, v);
     case ScatterOp::set:
       return v;
   }
@@ -231,15 +253,17 @@ void Writer::fold(const Fold& f, const Facts& facts) {
     fold_position(f, facts);
     return;
   }
-  const Text v = printer_.value(f.value, facts);
+  Text v = printer_.value(f.value, facts);
   const std::string& name = names_.local(f.accumulator);
   const bool real = is_real(f.value->dtype);
+  const CType kept = type_of_local(f.value->dtype, p_.native);
+  if (kept == CType::f32) v = as_float(v);
   if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
     line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
     return;
   }
   const bool truth = f.value->dtype == DType::boolean;
-  const Text old{name, kTight, real ? CType::f64 : truth ? CType::flag : CType::i64};
+  const Text old{name, kTight, real ? kept : truth ? CType::flag : CType::i64};
   line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
 }
 
@@ -253,10 +277,11 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
   const std::string& best = names_.local(f.accumulator);
   const std::string& at = names_.position(f.accumulator);
   const bool real = is_real(f.value->dtype);
-  const Text v = printer_.number(f.value, facts);
+  Text v = printer_.number(f.value, facts);
+  if (real && p_.native && f.value->dtype == DType::f32) v = as_float(v);
   const std::string candidate = names_.fresh("candidate");
   const char* beats = f.op == ReduceOp::argmax ? ">" : "<";
-  line(fmt::format("const {} {} = {};", real ? "double" : "int64_t", candidate, v.text));
+  line(fmt::format("const {} {} = {};", number_type(f.value->dtype), candidate, v.text));
   std::string test = fmt::format("{} < 0 || {} {} {}", at, candidate, beats, best);
   if (real) test += fmt::format(" || (isnan({}) && !isnan({}))", candidate, best);
   line(fmt::format("if ({}) {{", test));
@@ -267,8 +292,13 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
 
 void Writer::let(const Let& l, const Facts& facts) {
   if (!names_read_.contains(l.name)) return;
-  line(fmt::format("const {} {} = {};", local_type(l.value->dtype), names_.local(l.name),
-                   printer_.value(l.value, facts).text));
+  const Text v = printer_.value(l.value, facts);
+  std::string type = local_type(l.value->dtype, p_.native);
+  if (type == "float" && v.type == CType::f64) {
+    type = "double";
+    printer_.set_local_type(l.name, CType::f64);
+  }
+  line(fmt::format("const {} {} = {};", type, names_.local(l.name), v.text));
 }
 
 }  // namespace mote::emit

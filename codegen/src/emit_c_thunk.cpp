@@ -39,7 +39,8 @@ class Thunk {
         printer_(p, names),
         facts_(base_facts(*p.source)),
         call_inputs_(options.call_inputs),
-        call_params_(options.call_params) {
+        call_params_(options.call_params),
+        fast_(options.fast) {
     if (call_inputs_.empty())
       for (const Uop& u : source_.inputs) call_inputs_.push_back(as_input(u).name);
     if (call_params_.empty())
@@ -80,6 +81,7 @@ class Thunk {
   const Facts facts_;
   std::vector<std::string> call_inputs_;
   std::vector<std::string> call_params_;
+  const std::string fast_;
   std::vector<Uop> nodes_;
   std::vector<Expr> checked_;  ///< what is known to be >= 0 by a check
   /// Divisors of indices that are checked where there are elements: their count, the divisor.
@@ -324,6 +326,8 @@ void Thunk::call() {
     }
   }
   line("if (thunk.status != MOTE_OK || !run) return thunk.status;");
+  if (!fast_.empty())
+    line(fmt::format("if (run == 2) return mote_thunk_result(&thunk, {}({}));", fast_, items));
   line(fmt::format("return mote_thunk_result(&thunk, {}({}));", function_, items));
 }
 
@@ -346,6 +350,11 @@ std::string Thunk::text() {
       "mote_status {0}_run(const mote_call *call, void *stream) {{\n  (void)stream;\n"
       "  return {0}_call(call, 1);\n}}\n",
       function_);
+  if (!fast_.empty())
+    out_ += fmt::format(
+        "\nmote_status {}_run(const mote_call *call, void *stream) {{\n  (void)stream;\n"
+        "  return {}_call(call, 2);\n}}\n",
+        fast_, function_);
   return out_;
 }
 

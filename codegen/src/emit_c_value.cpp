@@ -2,8 +2,10 @@
 // 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "emit_c_internal.h"
 #include "mote/base/error.h"
@@ -11,11 +13,6 @@
 
 namespace mote::emit {
 namespace {
-
-CType type_of_local(DType dtype) {
-  if (is_real(dtype)) return CType::f64;
-  return dtype == DType::boolean ? CType::flag : CType::i64;
-}
 
 CType type_of_storage(DType dtype) {
   switch (dtype) {
@@ -146,9 +143,14 @@ std::string storage_type(DType dtype) {
   }
 }
 
-std::string local_type(DType dtype) {
-  if (is_real(dtype)) return "double";
+std::string local_type(DType dtype, bool native) {
+  if (is_real(dtype)) return native && dtype == DType::f32 ? "float" : "double";
   return dtype == DType::boolean ? "bool" : "int64_t";
+}
+
+CType type_of_local(DType dtype, bool native) {
+  if (is_real(dtype)) return native && dtype == DType::f32 ? CType::f32 : CType::f64;
+  return dtype == DType::boolean ? CType::flag : CType::i64;
 }
 
 Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
@@ -156,10 +158,13 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
   const bool from_real = is_real_type(t.type);
   switch (to) {
     case DType::f64:
+      if (p_.native && t.type == CType::f32)
+        return {"(double)" + operand(t, kUnary), kUnary, CType::f64};
       return from_real ? t : Text{"(double)" + operand(t, kUnary), kUnary, CType::f64};
     case DType::f32: {
       if (t.type == CType::f32) return t;
-      const char* through = from_real ? "(float)" : "(float)(double)";
+      const bool is_short = p_.native && (t.type == CType::i32 || t.type == CType::flag);
+      const char* through = from_real || is_short ? "(float)" : "(float)(double)";
       return {through + operand(t, kUnary), kUnary, CType::f32};
     }
     case DType::f16:
@@ -186,16 +191,37 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
   if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
   const Text first = value(op.args[0], facts);
+  if (p_.native && op.arg_dtype == DType::f32) {
+    std::vector<Text> args = {first};
+    for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
+    return float_operation(op, std::move(args));
+  }
   if (op.op == MapOp::where)
     return choice(first, value(op.args[1], facts), value(op.args[2], facts));
   if (op.args.size() == 1) return unary(op.op, first);
   return binary(op.op, first, value(op.args[1], facts));
 }
 
+/// In float where an element, a float, comes in; else in double.
+Text Printer::float_operation(const value::Op& op, std::vector<Text> args) const {
+  const std::size_t start = op.op == MapOp::where ? 1 : 0;
+  const std::span<Text> operands = std::span(args).subspan(start);
+  const bool element =
+      std::ranges::any_of(operands, [](const Text& t) { return t.type == CType::f32; });
+  if (element)
+    for (Text& t : operands) t = as_float(t);
+  if (op.op == MapOp::where) return choice(args[0], args[1], args[2]);
+  if (args.size() == 1) return element ? float_unary(op.op, args[0]) : unary(op.op, args[0]);
+  return element ? float_binary(op.op, args[0], args[1]) : binary(op.op, args[0], args[1]);
+}
+
 Text Printer::guard(const value::Guard& g, const Facts& facts) const {
   Facts inside = facts;
   const Text condition = conditions(g.conditions, inside);
-  return choice(condition, value(g.then, inside), constant_text(g.otherwise));
+  const Text then = value(g.then, inside);
+  const Text otherwise = constant_text(g.otherwise);
+  const bool in_float = p_.native && then.type == CType::f32;
+  return choice(condition, then, in_float ? as_float(otherwise) : otherwise);
 }
 
 Text Printer::parameter(const value::Param& p, DType dtype) const {
@@ -210,7 +236,7 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
 Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
   const std::string text = element(t, index, facts);
-  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype)};
+  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
   if (t.dtype == DType::f16 || t.dtype == DType::bf16)
     return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
   return {text, kTight, type_of_storage(t.dtype)};
@@ -234,10 +260,13 @@ Text Printer::value(const Value& v, const Facts& facts) const {
                  [&](const value::Op& op) { return operation(op, v->dtype, facts); },
                  [&](const value::Guard& g) { return guard(g, facts); },
                  [&](const value::Accumulated& a) {
-                   return Text{names_.result(a.name), kTight, type_of_local(v->dtype)};
+                   return Text{names_.result(a.name), kTight, type_of_local(v->dtype, p_.native)};
                  },
                  [&](const value::Bound& b) {
-                   return Text{names_.local(b.name), kTight, type_of_local(v->dtype)};
+                   const auto kept = local_types_.find(b.name);
+                   return Text{names_.local(b.name), kTight,
+                               kept != local_types_.end() ? kept->second
+                                                          : type_of_local(v->dtype, p_.native)};
                  }},
       v->kind);
 }

@@ -99,7 +99,7 @@ Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary) continue;
     if (!t.shape.empty()) {
-      heap_.push_back(&t);
+      if (t.scope.empty() || !stack_size(t)) heap_.push_back(&t);
     } else if (const Stmt* s = declaring_store(p.body, t.name)) {
       declares_[s] = {.is_constant = writes(p.body, t.name) == 1};
       declared_.insert(t.name);
@@ -117,13 +117,14 @@ std::string Writer::function_body() {
     if (const auto* let = std::get_if<Let>(&s.kind)) constants.push_back(names_.local(let->name));
   });
   const std::string statements = without_unread(std::exchange(out_, ""), constants);
-  for (const TensorDecl* t : heap_) line(fmt::format("free({});", names_.tensor(t->name)));
+  for (const TensorDecl* t : heap_) line(fmt::format("free({});", heap_name(*t)));
   line("return 0;");
   const std::string closing = std::exchange(out_, "");
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
   const std::string sizes = size_definitions(printer_, facts);
-  const std::string text = sizes + opening + unread_scalars(statements) + statements;
+  const std::string text =
+      stride_definitions() + sizes + opening + unread_scalars(statements) + statements;
   return unused_arguments(text) + text + closing;
 }
 
@@ -131,7 +132,7 @@ std::string Writer::function_body() {
 std::string Writer::unread_scalars(const std::string& statements) const {
   std::string out;
   for (const TensorDecl& t : p_.tensors) {
-    if (!Printer::is_local(t) || declared_.contains(t.name)) continue;
+    if (!Printer::is_local(t) || declared_.contains(t.name) || !t.scope.empty()) continue;
     const std::string& name = names_.tensor(t.name);
     if (mentions(statements, name) == writes(p_.body, t.name))
       out += fmt::format("  (void){};\n", name);
@@ -146,22 +147,22 @@ void Writer::line(const std::string& text) {
 void Writer::allocations(const Facts& facts) {
   for (const TensorDecl& t : p_.tensors)
     if (Printer::is_local(t) && !declared_.contains(t.name))
-      line(fmt::format("{} {} = {};", local_type(t.dtype), names_.tensor(t.name),
-                       is_real(t.dtype) ? "0.0" : "0"));
+      if (t.scope.empty()) line(scalar(t));
   std::string missing;
   for (const TensorDecl* t : heap_) {
-    std::string extents;
+    std::string extents = t->scope.empty() ? "" : "mote_threads()";
     for (const Expr& e : t->shape)
       extents += (extents.empty() ? "" : ", ") + printer_.expr(e, facts).text;
-    const std::string& name = names_.tensor(t->name);
+    const std::string& name = heap_name(*t);
     line(fmt::format("{0} *{1} = mote_alloc(sizeof *{1}, {2}, (const int64_t[]){{{3}}});",
-                     local_type(t->dtype), name, t->shape.size(), extents));
+                     local_type(t->dtype, p_.native), name,
+                     t->shape.size() + (t->scope.empty() ? 0 : 1), extents));
     missing += fmt::format("{}{} == NULL", missing.empty() ? "" : " || ", name);
   }
   if (heap_.empty()) return;
   line(fmt::format("if ({}) {{", missing));
   if (heap_.size() > 1)
-    for (const TensorDecl* t : heap_) line(fmt::format("  free({});", names_.tensor(t->name)));
+    for (const TensorDecl* t : heap_) line(fmt::format("  free({});", heap_name(*t)));
   line("  return -1;");
   line("}");
 }

@@ -10,6 +10,9 @@
 
 namespace mote::emit {
 
+/// Elements of a temporary that is small enough for the stack; nullopt for others.
+std::optional<std::int64_t> stack_size(const TensorDecl& t);
+
 class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer);
@@ -26,6 +29,15 @@ class Writer {
   void body(const Body& b, const Facts& facts);
   void statement(const Stmt& s, const Facts& facts);
   void loop(const Loop& l, const Facts& facts);
+  void parallel_loops(const Loop& first, const Facts& facts);
+  void pragma(const std::string& text);
+  std::string lanes(const Loop& l) const;
+  void open_scope(Symbol variable, const Facts& facts);
+  std::string scalar(const TensorDecl& t) const;
+  const std::string& heap_name(const TensorDecl& t) const;
+  std::string stride_definitions() const;
+  std::string number_type(DType dtype) const;
+  std::string start(ReduceOp op, DType dtype) const;
   /// The limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
   void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
@@ -38,8 +50,8 @@ class Writer {
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to) const;
-  static Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype);
-  static Text reduced(ReduceOp op, const Text& a, const Text& b);
+  Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
+  Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 
   void allocations(const Facts& facts);

@@ -157,9 +157,12 @@ Text Printer::value(const Value& v) const {
 
 std::string Printer::head(const Loop& loop) const {
   std::string out =
-      fmt::format("for {} in {}..{}", loop.variable.to_string(), within(expr(loop.begin), kProduct),
-                  within(expr(loop.end), kProduct));
+      fmt::format("{}{}for {} in {}..{}", loop.parallel > 0 ? "parallel " : "",
+                  loop.simd ? "simd " : "", loop.variable.to_string(),
+                  within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
   if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
+  if (loop.parallel > 0)
+    out += fmt::format(" and {} below, where {} is large", loop.parallel - 1, expr(loop.work).text);
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));
@@ -204,6 +207,7 @@ std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
     if (t.role != role) continue;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, name(t.dtype));
     if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
+    if (!t.scope.empty()) out += " in each " + t.scope;
   }
   return out;
 }
@@ -221,6 +225,8 @@ std::string Printer::program(const LoopProgram& p) const {
   }
   const std::string temporaries = tensors(p, TensorRole::temporary);
   if (!temporaries.empty()) out += "temporary " + temporaries + "\n";
+  for (const KnownStride& k : p.strides)
+    out += fmt::format("stride {} of {}, axis {}\n", k.stride, k.tensor, k.axis);
   body(p.body, 0, out);
   return out;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mote/codegen/loops.h"
+#include "rounds.h"
 #include "verify_scope.h"
 
 namespace mote {
@@ -188,6 +189,9 @@ void Verifier::operator()(const Let& let) {
 
 }  // namespace
 
-void verify(const LoopProgram& p) { Verifier(p).run(); }
+void verify(const LoopProgram& p) {
+  Verifier(p).run();
+  verify_rounds(p);
+}
 
 }  // namespace mote

@@ -1,4 +1,4 @@
-// Finding plug-ins.
+// Finding backends: those that are linked in, and plug-ins.
 #include "mote/oracle/backends.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "mote/base/error.h"
+#include "mote/generated/kernels.h"
 #include "plugin_probe.h"
 
 namespace mote {
@@ -102,6 +103,7 @@ Backends find_backends(const std::vector<std::string>& named_libraries) {
     }
     if (!is_loaded(backends, path)) add(backends, load(path), path);
   }
+  backends.all.push_back({&gen_backend(), "", "built in"});
   for (const std::string& folder : plugin_folders()) {
     for (const std::string& path : plugins_in(folder)) {
       if (is_loaded(backends, path)) continue;

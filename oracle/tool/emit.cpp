@@ -20,6 +20,7 @@ struct Options {
   std::string op;
   std::string language = "c";
   std::string dtype;
+  std::string variant = "oracle";
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
@@ -46,6 +47,9 @@ int emit(const Options& options) {
   if (options.language != "c") {
     throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
   }
+  if (options.variant != "oracle" && options.variant != "fast") {
+    throw Error(fmt::format("unknown variant '{}' (known: oracle, fast)", options.variant));
+  }
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without);
@@ -53,7 +57,9 @@ int emit(const Options& options) {
   EmitOptions how;
   how.function = "mote_" + name;
   how.standalone = options.standalone;
-  const std::string text = emit_c(compile(resolved.program), how);
+  const LoopProgram loops = compile(resolved.program);
+  const bool fast = options.variant == "fast";
+  const std::string text = fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
   if (options.folder.empty()) {
     print(text);
   } else {
@@ -72,6 +78,10 @@ void add_emit(CLI::App& app, Action& action) {
       ->type_name("");
   command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
+  command
+      ->add_option("--variant", options->variant,
+                   "oracle: reals in double, in order; fast: in their own dtype, scheduled")
+      ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");

@@ -9,6 +9,7 @@
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
+#include "mote/codegen/schedule.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote::tool {
@@ -22,11 +23,11 @@ struct Options {
   bool passes = false;
 };
 
-constexpr std::array<std::string_view, 4> kStages = {"uops", "loops", "fused", "c"};
+constexpr std::array<std::string_view, 5> kStages = {"uops", "loops", "fused", "c", "schedule"};
 
 void check_stage(const std::string& stage) {
   if (stage.empty() || std::ranges::find(kStages, stage) != kStages.end()) return;
-  throw Error(fmt::format("unknown stage '{}' (known: uops, loops, fused, c)", stage));
+  throw Error(fmt::format("unknown stage '{}' (known: uops, loops, fused, c, schedule)", stage));
 }
 
 /// Prints one stage; with a heading when there are several.
@@ -74,10 +75,10 @@ int explain_stages(const Options& options) {
     lowered = true;
   });
   if (wanted("fused")) show("fused", to_string(fused));
-  if (!wanted("c")) return 0;
   EmitOptions how;
   how.function = "mote_" + instance_name(resolved);
-  show("c", emit_c(fused, how));
+  if (wanted("c")) show("c", emit_c(fused, how));
+  if (wanted("schedule")) show("schedule", to_string(schedule(fused)));
   return 0;
 }
 
@@ -90,7 +91,7 @@ void add_explain(CLI::App& app, Action& action) {
       ->required()
       ->type_name("");
   CLI::Option* stage =
-      command->add_option("--stage", options->stage, "uops, loops, fused or c; default all")
+      command->add_option("--stage", options->stage, "uops, loops, fused, c or schedule; default all")
           ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")

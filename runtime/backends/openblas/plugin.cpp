@@ -16,7 +16,10 @@ constexpr mote_contract contract(const char* form) {
           .multiply_rounding = 0,
           .flushes_denormals = 0,
           .deterministic = 1,
-          .form = form};
+          .form = form,
+          .function_count = 0,
+          .reserved = 0,
+          .functions = nullptr};
 }
 
 constexpr mote_contract kDirect = contract("direct");

@@ -47,6 +47,16 @@ void check_size(const std::string& path, const std::string& what, const T& value
                    std::to_string(sizeof(T)));
 }
 
+/// The contract of the first version ended before function_count.
+void check_contract(const std::string& path, const std::string& what,
+                    const mote_contract& contract) {
+  constexpr std::size_t kLeast = offsetof(mote_contract, function_count);
+  if (contract.size < kLeast)
+    fail(path, what + "has a contract that has size " + std::to_string(contract.size) +
+                   ", expected at least " + std::to_string(kLeast));
+  if (contract.form == nullptr) fail(path, what + "has a contract without a form");
+}
+
 template <typename T>
 void check_array(const std::string& path, const std::string& what, const T* array,
                  std::int32_t count) {
@@ -60,8 +70,7 @@ void check_kernel(const std::string& path, const std::string& backend, const mot
   if (kernel.op == nullptr) fail(path, where + "a kernel has no op");
   const std::string what = where + "the kernel of " + kernel.op + " ";
   if (kernel.contract == nullptr) fail(path, what + "has no contract");
-  check_size(path, what + "has a contract that", *kernel.contract);
-  if (kernel.contract->form == nullptr) fail(path, what + "has a contract without a form");
+  check_contract(path, what, *kernel.contract);
   if (kernel.can_run == nullptr) fail(path, what + "has no can_run");
   if (kernel.run == nullptr) fail(path, what + "has no run");
 }

@@ -1,10 +1,12 @@
 // Loop programs as C11 text.
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "mote/codegen/loops.h"
+#include "mote/codegen/schedule.h"
 
 namespace mote {
 
@@ -17,7 +19,18 @@ struct EmitOptions {
   /// the program.
   std::vector<std::string> call_inputs = {};
   std::vector<std::string> call_params = {};
+  /// For the thunk: another function of the same signature, which `mote_status <fast>_run(…)` then
+  /// calls after the same checks.
+  std::string fast = {};
 };
+
+/// A function that a fast helper computes in float.
+struct FunctionAccuracy {
+  const char* function;  ///< as in program text: "exp"
+  double ulp;            ///< the greatest error, in units in the last place, over all of f32
+};
+/// What the fast variant declares, for f32; tests measure it.
+std::span<const FunctionAccuracy> fast_accuracy();
 
 /// The kernel as a readable typed function: pointers with strides in elements, sizes, parameters;
 /// its header comment gives the equation, shapes and parameters. Variant `oracle`: reals in double,
@@ -27,6 +40,18 @@ struct EmitOptions {
 /// With a thunk, `mote_status <function>_can_run(const mote_call *)` and `mote_status
 /// <function>_run(const mote_call *, void *)` follow, which need mote/base/thunk.h.
 std::string emit_c(const LoopProgram& p, const EmitOptions& options);
+/// Variant `fast`, from a schedule: reals in their own dtype, strides that are 1 left out, one
+/// function that chooses among versions by the strides it is given. OpenMP's pragmas stand under
+/// #ifdef _OPENMP; loops are shared among threads above MOTE_PARALLEL_ABOVE rounds. No thunk: the
+/// oracle variant's calls it, see EmitOptions::fast.
+std::string emit_c(const Schedule& s, const EmitOptions& options);
+/// A function that calls, by what mote_level() returns, the function of that level, whose name has
+/// the suffix; level 0 is the default, others stand under #ifdef MOTE_X86_LEVELS.
+std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
+                            const std::vector<std::pair<int, std::string>>& levels);
+/// What fast kernels include and call, the helpers of the oracle variant among it.
+std::string emit_c_fast_includes();
+std::string emit_c_fast_prelude();
 /// The static helper functions that kernels use (floor division, NaN-propagating max, …), once a
 /// file; they need what emit_c_includes() includes.
 std::string emit_c_prelude();

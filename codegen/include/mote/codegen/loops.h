@@ -101,6 +101,11 @@ struct Loop {
   Expr step{1};
   std::vector<Accumulator> accumulators;
   Body body;
+  /// Set by a schedule. parallel: this loop and the parallel - 1 loops right below it share their
+  /// rounds among threads, where work, the count of innermost rounds, is large; 0: in order.
+  int parallel = 0;
+  Expr work{0};
+  bool simd = false;  ///< rounds in vectors; accumulators are kept by lanes, in any order
 };
 /// A branch is transparent to accumulators: those of loops in it can be read after it, in the body
 /// that holds it, and are neutral if it was not taken.
@@ -145,6 +150,17 @@ struct TensorDecl {
   DType dtype;              ///< temporaries are kept in double or int64 whatever this says
   std::vector<Expr> shape;  ///< row-major for temporaries; rank 0 is a scalar
   std::vector<std::string> axis_names;
+  /// Of a temporary in a schedule: the loop variable in whose rounds it lives, one a round; empty:
+  /// one for the whole program.
+  std::string scope = {};
+};
+
+/// A stride, in elements, that an input or output is known to have.
+struct KnownStride {
+  std::string tensor;
+  int axis;
+  std::int64_t stride;
+  friend bool operator==(const KnownStride&, const KnownStride&) = default;
 };
 
 struct LoopProgram {
@@ -152,6 +168,10 @@ struct LoopProgram {
   std::vector<TensorDecl> tensors;  ///< inputs, outputs (declaration order), then temporaries
   Body body;
   std::shared_ptr<const Program> source;  ///< sizes, size rules, parameters, names
+  /// Set by a schedule. native: reals are computed and kept in their own dtype, f32 in float, and
+  /// sums may be taken in any order; the interpreter computes in double all the same.
+  bool native = false;
+  std::vector<KnownStride> strides = {};
 };
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);
@@ -163,7 +183,8 @@ Facts base_facts(const Program& source);
 /// Throws InternalError that says which loop or statement is wrong: a variable used outside its
 /// loop or bound twice, an unknown tensor, wrong rank or dtype, an accumulator read before its loop
 /// has ended or folded outside it, a Let used out of scope, an input that is written, an output
-/// never stored, a temporary read before any store.
+/// never stored, a temporary read before any store; of a schedule, rounds said to be parallel or
+/// vectors that are not independent.
 void verify(const LoopProgram& p);
 
 /// Stable, readable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t = …`.

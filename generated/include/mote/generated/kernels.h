@@ -16,4 +16,7 @@ std::span<const mote_generated_kernel> generated_kernels();
 const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
                                             DType dtype, std::uint32_t input_mask);
 
+/// The backend `gen`: all kernels of the variant fast.
+const mote_backend& gen_backend();
+
 }  // namespace mote

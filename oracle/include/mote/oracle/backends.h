@@ -1,4 +1,4 @@
-// The backends that there are: libraries in <executable>/../lib/mote and in the folders of
+// The backends that there are: gen, which is linked in, libraries in <executable>/../lib/mote and in the folders of
 // $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line. Each library is
 // loaded in a child process first, so that one that crashes does not take the tool along.
 #pragma once
@@ -15,7 +15,7 @@ namespace mote {
 struct BackendEntry {
   const mote_backend* backend = nullptr;
   std::string plugin;  ///< the path, for a library that was named; empty for one that was found
-  std::string path;    ///< of the library
+  std::string path;    ///< of the library, or "built in"
   std::string name() const { return backend->name; }
 };
 

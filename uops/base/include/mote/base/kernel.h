@@ -60,6 +60,12 @@ typedef enum mote_accumulator {
   MOTE_ACC_F64 = 2
 } mote_accumulator;
 
+/* How accurate a kernel computes a function, in the kernel's own format. */
+typedef struct mote_accuracy {
+  const char* function; /* as in program text: "exp" */
+  double ulp;           /* the greatest error, in units in the last place of the result */
+} mote_accuracy;
+
 /* What a kernel promises about its numbers; the oracle judges it by this. */
 typedef struct mote_contract {
   size_t size;
@@ -68,6 +74,10 @@ typedef struct mote_contract {
   int32_t flushes_denormals;
   int32_t deterministic;
   const char* form; /* the formula that is computed: "direct", "padding_multiplied", … */
+  /* The functions that are not the C library's; absent where size ends before. */
+  int32_t function_count;
+  int32_t reserved;
+  const mote_accuracy* functions;
 } mote_contract;
 
 /* One kernel: an op for some dtypes, layouts and shapes. */

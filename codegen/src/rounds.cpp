@@ -1,0 +1,231 @@
+// Dependences between the rounds of one loop, from the index expressions of all accesses in it.
+#include "rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "dependence.h"
+#include "mote/base/error.h"
+#include "references.h"
+
+namespace mote {
+namespace {
+
+/// An index, split along a loop: factor · v + fixed + moving, where only `moving` changes within a
+/// round.
+struct Along {
+  Expr factor;
+  Expr fixed;
+  Expr moving;
+};
+
+Expr expr_of(const Term& t) {
+  Expr e = t.coefficient;
+  for (const Atom& a : t.atoms) e = e * Expr::from_atom(a);
+  return e;
+}
+
+std::optional<Along> along(const Expr& index, Symbol v, const std::set<Symbol>& outer) {
+  const auto linear = linear_in(index, v);
+  if (!linear || linear->factor.has_load()) return std::nullopt;
+  const auto moves = [&](const Expr& e) {
+    return e.has_load() || std::ranges::any_of(e.symbols(), [&](Symbol s) {
+             return s.kind() == SymbolKind::loop && !outer.contains(s);
+           });
+  };
+  if (moves(linear->factor)) return std::nullopt;
+  Along a{linear->factor, 0, 0};
+  for (const Term& t : linear->rest.terms()) {
+    const Expr e = expr_of(t);
+    (moves(e) ? a.moving : a.fixed) = (moves(e) ? a.moving : a.fixed) + e;
+  }
+  return a;
+}
+
+bool is_in(const Reference& r, const Stmt& s) {
+  return std::ranges::find(r.path, &s) != r.path.end();
+}
+
+class Rounds {
+ public:
+  Rounds(const LoopProgram& p, const Stmt& s)
+      : p_(p), s_(s), loop_(*as_loop(s)), all_(references(p.body)) {
+    for (const Reference& r : all_) {
+      if (!is_in(r, s)) continue;
+      inside_.push_back(&r);
+      for (const Stmt* outer : r.path) {
+        if (outer == &s) break;
+        if (const Loop* l = as_loop(*outer)) outer_.insert(l->variable);
+      }
+    }
+  }
+
+  std::optional<std::set<std::string>> run() const {
+    std::set<std::string> own;
+    std::set<std::string> seen;
+    for (const Reference* r : inside_) {
+      if (!r->is_write() || !seen.insert(r->tensor).second) continue;
+      if (are_apart(r->tensor)) continue;
+      if (!is_filled_first(r->tensor)) return std::nullopt;
+      own.insert(r->tensor);
+    }
+    return own;
+  }
+
+ private:
+  std::vector<const Reference*> inside(const std::string& tensor) const {
+    std::vector<const Reference*> found;
+    for (const Reference* r : inside_)
+      if (r->tensor == tensor) found.push_back(r);
+    return found;
+  }
+
+  /// On some axis, no two rounds touch the same position.
+  bool are_apart(const std::string& tensor) const {
+    const TensorDecl& t = *find_tensor(p_, tensor);
+    const auto touched = inside(tensor);
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+      if (are_apart(touched, axis)) return true;
+    return false;
+  }
+
+  /// A loop that begins at this one's variable runs over a chunk: its variable is ours plus an
+  /// offset of its own.
+  Expr from_chunk(const Reference& r, const Expr& index, Facts* facts) const {
+    std::map<Symbol, Expr> offsets;
+    for (const Stmt* s : r.path) {
+      const Loop* inner = as_loop(*s);
+      if (inner == nullptr || inner->begin != Expr(loop_.variable)) continue;
+      const Symbol offset(SymbolKind::loop, inner->variable.name() + " offset");
+      offsets.emplace(inner->variable, Expr(loop_.variable) + Expr(offset));
+      if (facts != nullptr) facts->set_range(offset, 0, loop_.step);
+    }
+    return offsets.empty() ? index : index.substitute(offsets);
+  }
+
+  bool are_apart(const std::vector<const Reference*>& touched, std::size_t axis) const {
+    std::optional<Along> first;
+    bool moves = false;
+    for (const Reference* r : touched) {
+      const auto a = along(from_chunk(*r, r->index[axis], nullptr), loop_.variable, outer_);
+      if (!a || (first && (a->factor != first->factor || a->fixed != first->fixed))) return false;
+      if (!first) first = a;
+      moves = moves || a->moving != Expr(0);
+    }
+    if (!moves) {
+      const Facts facts = facts_at(*touched.front(), base_facts(*p_.source));
+      return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
+    }
+    return std::ranges::all_of(touched, [&](const Reference* r) {
+      Facts facts = facts_at(*r, base_facts(*p_.source));
+      const Expr index = from_chunk(*r, r->index[axis], &facts);
+      const Expr moving = along(index, loop_.variable, outer_)->moving;
+      const Expr gap = first->factor * loop_.step;
+      return facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+    });
+  }
+
+  /// A temporary that nothing outside touches, and each of whose reads finds what its round stored.
+  bool is_filled_first(const std::string& tensor) const {
+    const TensorDecl& t = *find_tensor(p_, tensor);
+    if (t.role != TensorRole::temporary) return false;
+    const bool only_here = std::ranges::all_of(
+        all_, [&](const Reference& r) { return r.tensor != tensor || is_in(r, s_); });
+    if (!only_here) return false;
+    std::vector<Reference> touched;
+    for (const Reference* r : inside(tensor)) touched.push_back(from_start(t, *r));
+    return std::ranges::all_of(touched, [&](const Reference& read) {
+      if (read.kind == Reference::Kind::store) return true;
+      return std::ranges::any_of(touched, [&](const Reference& store) {
+        return is_stored_in_round_of(read, store, base_facts(*p_.source));
+      });
+    });
+  }
+
+  /// A tile is indexed from the start of its loop's round: that start is added, so that the index
+  /// is the loop variable again.
+  static Reference from_start(const TensorDecl& t, Reference r) {
+    if (t.scope.empty()) return r;
+    const Symbol start(SymbolKind::loop, t.scope);
+    for (Expr& e : r.index)
+      if (e.mentions(start)) e = e + Expr(start);
+    return r;
+  }
+
+  const LoopProgram& p_;
+  const Stmt& s_;
+  const Loop& loop_;
+  const std::vector<Reference> all_;
+  std::vector<const Reference*> inside_;
+  std::set<Symbol> outer_;
+};
+
+[[noreturn]] void fail(const LoopProgram& p, const std::string& what) {
+  throw InternalError(fmt::format("{}: {}", p.name, what));
+}
+
+void verify_loop(const LoopProgram& p, const Stmt& s) {
+  const Loop& loop = *as_loop(s);
+  const std::string& v = loop.variable.name();
+  const auto own = independent_rounds(p, s);
+  if (!own) fail(p, fmt::format("the rounds of loop {} are not independent", v));
+  if (!loop.simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
+    fail(p, fmt::format("parallel loop {} folds into an accumulator", v));
+  if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
+  for (const std::string& t : *own) {
+    const std::string scope = find_tensor(p, t)->scope;
+    const bool inside = std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
+      const auto here = std::ranges::find(r.path, &s);
+      const std::span<const Stmt* const> within(here, r.path.end());
+      return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
+    });
+    if (!inside) fail(p, fmt::format("the rounds of loop {} share the temporary {}", v, t));
+  }
+}
+
+}  // namespace
+
+std::set<std::string> outer_folds(const Loop& loop) {
+  const std::set<std::string> declared = accumulators_declared(loop.body);
+  std::set<std::string> outer;
+  for_each(loop.body, [&](const Stmt& s) {
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    if (fold == nullptr || declared.contains(fold->accumulator)) return;
+    const bool own = std::ranges::any_of(
+        loop.accumulators, [&](const Accumulator& a) { return a.name == fold->accumulator; });
+    if (!own) outer.insert(fold->accumulator);
+  });
+  return outer;
+}
+
+bool holds_loop(const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) { found = found || as_loop(s) != nullptr; });
+  return found;
+}
+
+std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s) {
+  return Rounds(p, s).run();
+}
+
+void verify_rounds(const LoopProgram& p) {
+  int chain = 0;
+  for_each(p.body, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    chain = std::max(chain - 1, 0);
+    if (loop == nullptr) return;
+    chain = std::max(chain, loop->parallel);
+    if (chain > 0 || loop->simd) verify_loop(p, s);
+  });
+  for (const TensorDecl& t : p.tensors) {
+    if (t.scope.empty()) continue;
+    const Symbol scope(SymbolKind::loop, t.scope);
+    for (const Reference& r : references(p.body, t.name))
+      if (!variables_of(r.path).contains(scope))
+        fail(p, fmt::format("{} lives in rounds of {} and is touched outside", t.name, t.scope));
+  }
+}
+
+}  // namespace mote

@@ -1,0 +1,28 @@
+// Whether the rounds of a loop may run in any order, or at once: what every step of a schedule asks
+// before it is taken.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "mote/codegen/loops.h"
+
+namespace mote {
+
+/// The accumulators that statements in the loop fold into but that no loop in it declares: those of
+/// loops around it.
+std::set<std::string> outer_folds(const Loop& loop);
+/// Some loop is inside.
+bool holds_loop(const Body& body);
+
+/// No round of the loop `s`, a statement of p, touches what another one writes, but for temporaries
+/// that each round fills before it reads them: those are returned, to be given to each round.
+/// nullopt: the rounds may depend on one another. Accumulators are not looked at.
+std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s);
+
+/// Throws InternalError for a loop that is marked parallel or simd and whose rounds are not
+/// independent, and for a temporary that is touched outside the rounds it lives in.
+void verify_rounds(const LoopProgram& p);
+
+}  // namespace mote

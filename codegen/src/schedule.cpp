@@ -1,0 +1,290 @@
+// The schedule, read from top to bottom: which versions there are, and the steps of each. In: the
+// loops of compile(); out: native loops with marks.
+#include "mote/codegen/schedule.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "dependence.h"
+#include "interchange.h"
+#include "rounds.h"
+#include "unit_strides.h"
+
+namespace mote {
+namespace {
+
+/// Elements of a tile: an array of them, and a few more, stay in the first-level cache.
+constexpr std::int64_t kTile = 256;
+/// Rounds of an innermost loop that one thread takes together.
+constexpr std::int64_t kChunk = 4096;
+
+using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
+
+Stmt& at(LoopProgram& p, const Path& path) {
+  Body* body = &p.body;
+  Stmt* s = nullptr;
+  for (const std::size_t k : path) {
+    s = &(*body)[k];
+    body = nested_body(*s);
+  }
+  return *s;
+}
+
+/// Every loop, outer first.
+void collect_loops(const Body& body, const Path& above, std::vector<Path>& out) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    Path path = above;
+    path.push_back(k);
+    if (as_loop(body[k]) != nullptr) out.push_back(path);
+    if (const Body* inner = nested_body(body[k])) collect_loops(*inner, path, out);
+  }
+}
+
+std::vector<Path> loops_of(const LoopProgram& p) {
+  std::vector<Path> out;
+  collect_loops(p.body, {}, out);
+  return out;
+}
+
+bool mentions_loop(const Expr& e) {
+  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+/// Lanes can hold it: an order that may change, no position to remember.
+bool has_lanes(const Accumulator& a) {
+  const bool plain = a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
+                     a.op == ReduceOp::min;
+  return plain && is_real(a.dtype);
+}
+
+/// The accumulators of loops around that the loop folds into have lanes, and pay for them: a short
+/// loop with limits of its own in each round does not.
+bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
+  const std::set<std::string> outer = outer_folds(loop);
+  if (outer.empty()) return true;
+  if (mentions_loop(loop.begin) || mentions_loop(loop.end)) return false;
+  bool all = true;
+  for_each(p.body, [&](const Stmt& s) {
+    if (const Loop* l = as_loop(s))
+      for (const Accumulator& a : l->accumulators)
+        all = all && (!outer.contains(a.name) || has_lanes(a));
+  });
+  return all;
+}
+
+// ---- simd: the innermost loops over adjacent elements.
+
+void mark_simd(Version& v) {
+  LoopProgram& p = v.program;
+  for (const Path& path : loops_of(p)) {
+    Stmt& s = at(p, path);
+    Loop& loop = *as_loop(s);
+    if (holds_loop(loop.body) || loop.step != Expr(1)) continue;
+    if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
+    const auto strides = unit_strides(p, s);
+    if (!strides || !are_compatible(p.strides, *strides)) continue;
+    const auto own = independent_rounds(p, s);
+    if (!own || !own->empty()) continue;
+    for (const KnownStride& k : *strides)
+      if (std::ranges::find(p.strides, k) == p.strides.end()) p.strides.push_back(k);
+    loop.simd = true;
+    const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
+    if (v.name.empty()) v.name = "simd_" + loop.variable.name();
+    v.steps.push_back(
+        fmt::format("simd {}{}", loop.variable.name(), folds ? ", accumulators by lanes" : ""));
+  }
+}
+
+// ---- inward: a loop over the last axis of an output goes inside the reductions that it holds.
+
+bool runs_over_last_axis(const LoopProgram& p, const Loop& loop) {
+  bool found = false;
+  for_each(loop.body, [&](const Stmt& s) {
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (store == nullptr || store->index.empty()) return;
+    found = found || (find_tensor(p, store->tensor)->role == TensorRole::output &&
+                      store->index.back() == Expr(loop.variable));
+  });
+  return found;
+}
+
+bool move_inward(Version& v) {
+  bool moved_any = false;
+  for (const Path& path : loops_of(v.program)) {
+    const Loop& loop = *as_loop(at(v.program, path));
+    const bool innermost = !(loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
+                             as_loop(loop.body[0])->accumulators.empty());
+    if (!holds_loop(loop.body) || !innermost || !runs_over_last_axis(v.program, loop)) continue;
+    std::string step;
+    auto moved = moved_inward(v.program, at(v.program, path), kTile, step);
+    if (!moved) continue;
+    at(v.program, path) = *std::move(moved);
+    v.steps.push_back(step);
+    moved_any = true;
+    return true;
+  }
+  return moved_any;
+}
+
+// ---- parallel: outermost loops with independent rounds.
+
+Expr rounds_of(const Loop& loop) {
+  const Expr extent = loop.end - loop.begin;
+  return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
+}
+
+/// The rounds of the innermost loops below, of one branch of the tree.
+Expr work_in(const Body& body) {
+  const Loop* chosen = nullptr;
+  for (const Stmt& s : body) {
+    const Loop* loop = as_loop(s);
+    if (loop != nullptr && (chosen == nullptr || !holds_loop(chosen->body))) chosen = loop;
+  }
+  return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
+}
+
+/// The loop, as one over chunks that holds one over the rounds of a chunk.
+std::string split(LoopProgram& p, Stmt& s) {
+  Loop& loop = *as_loop(s);
+  const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
+  Loop outer{start, loop.begin, loop.end, Expr(kChunk), {}, {}};
+  loop.begin = Expr(start);
+  loop.end = min(Expr(start) + Expr(kChunk), outer.end);
+  std::string step = fmt::format("split {} by {}", loop.variable.name(), kChunk);
+  outer.body.push_back(s);
+  s = {std::move(outer)};
+  return step;
+}
+
+bool can_share(const LoopProgram& p, const Stmt& s, std::set<std::string>& own) {
+  const Loop* loop = as_loop(s);
+  if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty()) return false;
+  const auto found = independent_rounds(p, s);
+  if (found) own = *found;
+  return found.has_value();
+}
+
+/// Marks the chain of loops from `path` down whose rounds threads may share.
+void mark_parallel(Version& v, Path path) {
+  LoopProgram& p = v.program;
+  const Path first = path;
+  std::set<std::string> own;
+  if (!can_share(p, at(p, path), own)) return;
+  std::set<Symbol> chain = {as_loop(at(p, path))->variable};
+  std::vector<std::string> names = {as_loop(at(p, path))->variable.name()};
+  while (true) {
+    const Loop& loop = *as_loop(at(p, path));
+    if (loop.simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr) break;
+    const Loop& next = *as_loop(loop.body[0]);
+    const auto limits_move = [&](const Expr& e) {
+      return e.has_load() || std::ranges::any_of(chain, [&](Symbol s) { return e.mentions(s); });
+    };
+    std::set<std::string> inner;
+    if (limits_move(next.begin) || limits_move(next.end) || limits_move(next.step)) break;
+    if (!can_share(p, loop.body[0], inner) || !std::ranges::includes(inner, own)) break;
+    own = inner;
+    chain.insert(next.variable);
+    names.push_back(next.variable.name());
+    path.push_back(0);
+  }
+  Expr work = 1;
+  const Path whole = first;
+  for (Path at_loop = whole;; at_loop.push_back(0)) {
+    work = work * rounds_of(*as_loop(at(p, at_loop)));
+    if (at_loop.size() == path.size()) break;
+  }
+  Loop& last = *as_loop(at(p, path));
+  work = work * work_in(last.body);
+  if (!holds_loop(last.body) && last.step == Expr(1) && own.empty()) {
+    v.steps.push_back(split(p, at(p, path)));
+    names.back() = as_loop(at(p, path))->variable.name();
+  }
+  for (const std::string& t : own)
+    std::ranges::find(p.tensors, t, &TensorDecl::name)->scope = names.back();
+  Loop& outermost = *as_loop(at(p, first));
+  outermost.parallel = static_cast<int>(names.size());
+  outermost.work = work;
+  v.steps.push_back(fmt::format("parallel {}", fmt::join(names, ", ")));
+}
+
+void mark_parallel(Version& v, const Body& body, const Path& above) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    Path path = above;
+    path.push_back(k);
+    if (as_loop(body[k]) != nullptr) {
+      mark_parallel(v, path);
+    } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
+      mark_parallel(v, Body(branch->body), path);
+    }
+  }
+}
+
+// ---- versions
+
+Version native(const LoopProgram& p) {
+  Version v{"", {"accumulate natively"}, p};
+  v.program.native = true;
+  return v;
+}
+
+/// The version, and those in which one input repeats along the innermost axis.
+void add_with_repeats(const Version& v, Schedule& s) {
+  s.versions.push_back(v);
+  for (const KnownStride& zero : repeatable(v.program, v.program.strides)) {
+    Version repeated = v;
+    for (KnownStride& k : repeated.program.strides)
+      if (k.tensor == zero.tensor && k.axis == zero.axis) k = zero;
+    repeated.name += "_repeat_" + zero.tensor;
+    repeated.steps.push_back("repeat " + zero.tensor);
+    s.versions.push_back(std::move(repeated));
+  }
+}
+
+}  // namespace
+
+Schedule schedule(const LoopProgram& p) {
+  Schedule s;
+  Version rows = native(p);
+  mark_simd(rows);
+  mark_parallel(rows, Body(rows.program.body), {});
+  Version columns = native(p);
+  if (move_inward(columns)) {
+    mark_simd(columns);
+    mark_parallel(columns, Body(columns.program.body), {});
+  }
+  if (!rows.program.strides.empty()) add_with_repeats(rows, s);
+  const bool differs = columns.program.strides != rows.program.strides;
+  if (!columns.program.strides.empty() && differs) {
+    if (columns.name == rows.name) columns.name += "_inward";
+    s.versions.push_back(std::move(columns));
+  }
+  Version any = native(p);
+  mark_parallel(any, Body(any.program.body), {});
+  s.versions.push_back(std::move(any));
+  return s;
+}
+
+void verify(const Schedule& s) {
+  for (const Version& v : s.versions) verify(v.program);
+}
+
+std::string to_string(const Schedule& s) {
+  std::string out;
+  for (const Version& v : s.versions) {
+    std::string strides;
+    for (const KnownStride& k : v.program.strides)
+      strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
+                             k.tensor, k.stride);
+    out += fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n",
+                       v.name.empty() ? "any" : v.name,
+                       strides.empty() ? "for all other strides" : "where " + strides);
+    for (const std::string& step : v.steps) out += "  step: " + step + "\n";
+    out += to_string(v.program);
+  }
+  return out;
+}
+
+}  // namespace mote

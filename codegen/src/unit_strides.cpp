@@ -1,0 +1,67 @@
+// Accesses that move with a loop variable, by the index expression of each axis.
+#include "unit_strides.h"
+
+#include <algorithm>
+
+#include "references.h"
+
+namespace mote {
+namespace {
+
+/// The only axis whose index moves with v, by 1 a round.
+std::optional<int> moving_axis(const Reference& r, Symbol v) {
+  std::optional<int> axis;
+  for (std::size_t k = 0; k < r.index.size(); ++k) {
+    if (!r.index[k].mentions(v)) continue;
+    const auto linear = linear_in(r.index[k], v);
+    if (axis || !linear || linear->factor != Expr(1)) return std::nullopt;
+    axis = static_cast<int>(k);
+  }
+  return axis;
+}
+
+bool moves(const Reference& r, Symbol v) {
+  return std::ranges::any_of(r.index, [v](const Expr& e) { return e.mentions(v); });
+}
+
+}  // namespace
+
+std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
+  const Symbol v = std::get<Loop>(s.kind).variable;
+  std::vector<KnownStride> needed;
+  for (const Reference& r : references(p.body)) {
+    if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
+    const TensorDecl* t = find_tensor(p, r.tensor);
+    const auto axis = moving_axis(r, v);
+    if (t == nullptr || !axis) return std::nullopt;
+    if (t->role == TensorRole::temporary) {
+      if (*axis + 1 != static_cast<int>(t->shape.size())) return std::nullopt;
+      continue;
+    }
+    const KnownStride stride{r.tensor, *axis, 1};
+    if (std::ranges::find(needed, stride) != needed.end()) continue;
+    if (!are_compatible(needed, {stride})) return std::nullopt;
+    needed.push_back(stride);
+  }
+  return needed;
+}
+
+bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b) {
+  for (const KnownStride& x : a)
+    for (const KnownStride& y : b)
+      if (x.tensor == y.tensor && x.axis != y.axis) return false;
+  return true;
+}
+
+std::vector<KnownStride> repeatable(const LoopProgram& p, const std::vector<KnownStride>& strides) {
+  std::vector<KnownStride> found;
+  for (const Uop& u : p.source->inputs) {
+    const auto& input = std::get<uop::Input>(u.node().kind);
+    for (const KnownStride& k : strides)
+      if (k.tensor == input.name && input.broadcast[static_cast<std::size_t>(k.axis)])
+        found.push_back({k.tensor, k.axis, 0});
+  }
+  return found;
+}
+
+}  // namespace mote

@@ -1,0 +1,22 @@
+// Which strides must be 1 (or 0) for a loop to run over adjacent elements.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mote/codegen/loops.h"
+
+namespace mote {
+
+/// The strides of inputs and outputs that must be 1 so that every access of the loop `s` that its
+/// variable moves goes to the next element; nullopt where some access goes elsewhere whatever the
+/// strides are.
+std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);
+
+/// Both can hold: no tensor needs stride 1 on two axes.
+bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b);
+
+/// Those of `strides` that may be 0 as well: the input may have extent 1 on that axis and repeat.
+std::vector<KnownStride> repeatable(const LoopProgram& p, const std::vector<KnownStride>& strides);
+
+}  // namespace mote

@@ -1,0 +1,15 @@
+/* The level of x86-64 that fast kernels are run at: 4 (AVX-512), 3 (AVX2, FMA), 0 (what the build
+ * targets). $MOTE_LEVEL lowers it, for tests. C99. */
+#ifndef MOTE_GENERATED_LEVEL_H
+#define MOTE_GENERATED_LEVEL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int mote_level(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
