@@ -79,6 +79,20 @@ bool independent(const Uop& u, const std::vector<int>& axes) {
                      [&](const Uop& a) { return independent(a, axes); });
 }
 
+/// The sum of v over axes, a minus sign brought outside; what has one element only is read.
+Uop sum_of(const Uop& v, const std::vector<int>& axes) {
+  const auto* m = std::get_if<uop::Map>(&v.node().kind);
+  if (m && m->op == MapOp::neg) return -sum_of(m->args[0], axes);
+  std::vector<int> single, several;
+  for (const int a : axes)
+    (v.shape()[static_cast<std::size_t>(a)] == Expr(1) ? single : several).push_back(a);
+  const Uop rest = single.empty() ? v : squeeze(v, single);
+  for (int& a : several)  // their places after the squeeze
+    a -=
+        static_cast<int>(std::count_if(single.begin(), single.end(), [&](int s) { return s < a; }));
+  return several.empty() ? rest : sum_over(rest, several);
+}
+
 /// g for x where the node reads x along distinct axes: the sum over the others, in x's order.
 Adjoint sum_to(const Adjoint& g, const Uop& x, const std::vector<int>& axis_of) {
   std::vector<int> dropped;
@@ -105,8 +119,10 @@ Adjoint sum_to(const Adjoint& g, const Uop& x, const std::vector<int>& axis_of) 
       inner.where.push_back(c);
     }
   }
-  const Uop v = materialise(inner);
-  result.value = reindex(dropped.empty() ? v : sum_over(v, dropped), shape_of(x), as_text(order));
+  const auto turned = [&](const Uop& v) { return reindex(v, shape_of(x), as_text(order)); };
+  const Uop v = sum_of(materialise(inner), dropped);
+  const auto* m = std::get_if<uop::Map>(&v.node().kind);
+  result.value = m && m->op == MapOp::neg ? -turned(m->args[0]) : turned(v);
   return result;
 }
 

@@ -1,0 +1,37 @@
+// Forward-mode differentiation by dual numbers in binary128, for testing gradients: an evaluator of
+// programs of its own, which shares no code with the reverse rules nor with evaluate(). Reals are
+// not rounded at all: casts between real dtypes give back their argument.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/uops/evaluate.h"
+
+namespace mote::test {
+
+using Quad = __float128;
+
+struct Dual {
+  Quad value = 0;
+  Quad tangent = 0;
+};
+
+/// Elements in row-major order: reals are duals, integers and booleans whole numbers.
+struct DualArray {
+  DType dtype = DType::f64;
+  std::vector<std::int64_t> shape;
+  std::vector<Dual> reals;
+  std::vector<std::int64_t> integers;
+};
+DualArray as_dual(const Array& a);  ///< tangents 0
+
+/// The outputs, with their derivatives along the inputs' tangents. Where a function has no
+/// derivative: that which gradient.h pins, as one number: a tie of a maximum has the mean of the
+/// tangents that take part.
+std::vector<DualArray> evaluate_dual(const Program& p, const std::vector<DualArray>& inputs,
+                                     const std::map<std::string, Number>& params);
+
+}  // namespace mote::test
