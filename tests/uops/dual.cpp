@@ -1,6 +1,7 @@
 // Each node by its definition, on dual numbers.
 #include "dual.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <unordered_map>
@@ -45,6 +46,19 @@ class DualEvaluator {
     std::vector<DualArray> results;
     for (const Uop& u : wanted) results.push_back(done_.at(u.id()));
     return results;
+  }
+
+  DualTrace trace() const {
+    DualTrace t;
+    for (const auto& [node, array] : done_) {
+      t.elements += array.reals.size();
+      for (const Dual& d : array.reals)
+        for (const Quad x : {d.value, d.tangent}) {
+          t.finite = t.finite && x - x == 0;
+          t.largest = std::max(t.largest, x < 0 ? -x : x);
+        }
+    }
+    return t;
   }
 
  private:
@@ -311,8 +325,12 @@ DualArray as_dual(const Array& a) {
 }
 
 std::vector<DualArray> evaluate_dual(const Program& p, const std::vector<DualArray>& inputs,
-                                     const std::map<std::string, Number>& params) {
-  return DualEvaluator(p, inputs, params).run();
+                                     const std::map<std::string, Number>& params,
+                                     DualTrace* trace) {
+  DualEvaluator evaluator(p, inputs, params);
+  std::vector<DualArray> outputs = evaluator.run();
+  if (trace) *trace = evaluator.trace();
+  return outputs;
 }
 
 }  // namespace mote::test

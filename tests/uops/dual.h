@@ -28,10 +28,20 @@ struct DualArray {
 };
 DualArray as_dual(const Array& a);  ///< tangents 0
 
+/// What an evaluation met on its way.
+struct DualTrace {
+  bool finite = true;  ///< all values and derivatives are
+  Quad largest = 0;    ///< magnitude of a value or derivative
+  std::size_t elements = 0;
+  /// How far rounding can take a result from its value, to first order.
+  Quad noise() const { return largest * static_cast<Quad>(elements) * 0x1p-113; }
+};
+
 /// The outputs, with their derivatives along the inputs' tangents. Where a function has no
 /// derivative: that which gradient.h pins, as one number: a tie of a maximum has the mean of the
 /// tangents that take part.
 std::vector<DualArray> evaluate_dual(const Program& p, const std::vector<DualArray>& inputs,
-                                     const std::map<std::string, Number>& params);
+                                     const std::map<std::string, Number>& params,
+                                     DualTrace* trace = nullptr);
 
 }  // namespace mote::test

@@ -21,7 +21,9 @@ struct GradientCase {
 };
 
 struct Judgement {
-  bool judged = false;  ///< false: the program or its derivative is not finite here
+  /// false: the derivative is not finite here; or the gradient is not, where something on the way
+  /// to a finite derivative is not either (0 * inf of what no one reads).
+  bool judged = false;
   bool agrees = true;
   std::string text;  ///< the numbers
 };

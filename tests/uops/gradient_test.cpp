@@ -332,6 +332,17 @@ TEST(Gradient, TakesShapesFromInputsThatItDoesNotRead) {
   EXPECT_EQ(gradient(with_body(std::string(kX) + "x*2")).inputs, std::vector{Need::none});
 }
 
+TEST(Gradient, KnowsSizesAsWellAsTheProgram) {
+  // C follows from v even where A is 0.
+  const Gradient g = gradient(
+      with_body(
+          "input v f64[C]\ninput w f64[A, A*C]\noutput y = sum[1](w*w)\noutput z = sum[0](v)"),
+      {.wrt = {"w"}, .from = {}, .inputs = {}, .outputs = {}, .name = {}});
+  EXPECT_EQ(g.inputs, (std::vector{Need::shape, Need::value}));
+  EXPECT_EQ(evaluate(g.program, {f64({0}, {}), f64({3}, {0, 0, 0}), f64({0, 0}, {})}, {}).at(0),
+            f64({0, 0}, {}));
+}
+
 TEST(Gradient, ReadsOutputsThatAreGiven) {
   const Program p = with_body(std::string(kX) + "tanh(x)");
   const Gradient g =

@@ -177,8 +177,9 @@ class Maker {
       const std::vector<Uop> inputs = needed();
       for (const Uop& u : inputs)
         for (const Expr& e : u.shape()) add_sizes(e, sizes);
-      derive_size_rules(inputs, sizes);
-      if (sizes.empty()) return;
+      const std::vector<SizeRule> rules = derive_size_rules(inputs, sizes);
+      if (sizes.empty() && !add_better_rules(rules)) return;
+      if (sizes.empty()) continue;
       std::optional<std::size_t> best;
       for (std::size_t k = 0; k < candidates_.size(); ++k) {
         if (!candidates_[k] || need_[k] != Need::none || !mentions(candidates_[k], sizes)) continue;
@@ -188,6 +189,32 @@ class Maker {
       need_[*best] = Need::shape;
     }
   }
+  /// Takes the inputs from which the program knows a size where these rules may not know it: an
+  /// axis that repeats may be 1, a factor that is a size may be 0.
+  bool add_better_rules(const std::vector<SizeRule>& rules) {
+    bool added = false;
+    const auto take = [&](int input) {
+      Need& need = need_[p_.outputs.size() + static_cast<std::size_t>(input)];
+      added = added || need == Need::none;
+      need = std::max(need, Need::shape);
+    };
+    const auto by_sizes = [](const SizeRule& r) {
+      Sizes sizes;
+      add_sizes(r.scale, sizes);
+      return !sizes.empty();
+    };
+    for (const SizeRule& r : rules)
+      for (const SizeRule& own : p_.size_rules) {
+        if (own.size != r.size) continue;
+        const bool repeats = !r.candidates.empty();
+        if (repeats && !own.candidates.empty())
+          for (const auto& [input, axis] : own.candidates) take(input);
+        else if (repeats || (by_sizes(r) && !by_sizes(own)))
+          take(own.input);
+      }
+    return added;
+  }
+
   static bool mentions(const Uop& u, const Sizes& sizes) {
     Sizes own;
     for (const Expr& e : u.shape()) add_sizes(e, own);

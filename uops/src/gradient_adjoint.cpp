@@ -27,10 +27,6 @@ Uop conjunction(const std::vector<Condition>& conditions) {
 
 // a + b, with what is exactly the same and shorter: a - b for a + -b, 2*a for a + a.
 Uop total(const Uop& a, const Uop& b) {
-  const auto negated = [](const Uop& u) {
-    const auto* m = std::get_if<uop::Map>(&u.node().kind);
-    return m && m->op == MapOp::neg ? m->args[0] : Uop();
-  };
   if (a.id() == b.id()) return a * 2;
   if (const Uop n = negated(b)) return a - n;
   if (const Uop n = negated(a)) return b - n;
@@ -57,6 +53,16 @@ Adjoint join(const Adjoint& a, const Adjoint& b) {
 
 bool same_condition(const Condition& a, const Condition& b) {
   return a.holds.id() == b.holds.id() && a.negated == b.negated;
+}
+
+Uop negated(const Uop& u) {
+  const auto* m = std::get_if<uop::Map>(&u.node().kind);
+  return m && m->op == MapOp::neg ? m->args[0] : Uop();
+}
+
+Uop negate(const Uop& u) {
+  const Uop x = negated(u);
+  return x ? x : -u;
 }
 
 Uop materialise(const Adjoint& a) {

@@ -70,7 +70,7 @@ constexpr Rule kNone = nullptr;
 
 // In the order of MapOp.
 constexpr std::array kRules = {
-    Entry{MapOp::neg, [](const Local& l) { return Terms{{-l.g, {}}}; }},
+    Entry{MapOp::neg, [](const Local& l) { return Terms{{negate(l.g), {}}}; }},
     Entry{MapOp::abs, [](const Local& l) { return Terms{{l.g * apply1(MapOp::sign, l.x[0]), {}}}; }},
     Entry{MapOp::sign, kNone},
     Entry{MapOp::recip, [](const Local& l) { return Terms{{-(l.g * (l.y * l.y)), {}}}; }},
@@ -114,7 +114,7 @@ constexpr std::array kRules = {
             return Terms{{l.g.dtype() == to ? l.g : cast(l.g, to), {}}};
           }},
     Entry{MapOp::add, [](const Local& l) { return Terms{{l.g, {}}, {l.g, {}}}; }},
-    Entry{MapOp::sub, [](const Local& l) { return Terms{{l.g, {}}, {-l.g, {}}}; }},
+    Entry{MapOp::sub, [](const Local& l) { return Terms{{l.g, {}}, {negate(l.g), {}}}; }},
     Entry{MapOp::mul, mul_terms},
     Entry{MapOp::div,
           [](const Local& l) {

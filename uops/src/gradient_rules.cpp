@@ -79,10 +79,8 @@ bool independent(const Uop& u, const std::vector<int>& axes) {
                      [&](const Uop& a) { return independent(a, axes); });
 }
 
-/// The sum of v over axes, a minus sign brought outside; what has one element only is read.
+/// The sum of v over axes; what has one element only is read.
 Uop sum_of(const Uop& v, const std::vector<int>& axes) {
-  const auto* m = std::get_if<uop::Map>(&v.node().kind);
-  if (m && m->op == MapOp::neg) return -sum_of(m->args[0], axes);
   std::vector<int> single, several;
   for (const int a : axes)
     (v.shape()[static_cast<std::size_t>(a)] == Expr(1) ? single : several).push_back(a);
@@ -119,10 +117,7 @@ Adjoint sum_to(const Adjoint& g, const Uop& x, const std::vector<int>& axis_of) 
       inner.where.push_back(c);
     }
   }
-  const auto turned = [&](const Uop& v) { return reindex(v, shape_of(x), as_text(order)); };
-  const Uop v = sum_of(materialise(inner), dropped);
-  const auto* m = std::get_if<uop::Map>(&v.node().kind);
-  result.value = m && m->op == MapOp::neg ? -turned(m->args[0]) : turned(v);
+  result.value = reindex(sum_of(materialise(inner), dropped), shape_of(x), as_text(order));
   return result;
 }
 
@@ -186,7 +181,9 @@ Terms reduce_terms(const uop::Reduce& r, const Site& s) {
     case ReduceOp::max:
     case ReduceOp::min: {
       const Uop hit = eq(x, spread(s.y, x, r.axes));
-      t.value = spread(s.g.value / sum_over(cast(hit, x.dtype()), r.axes), x, r.axes);
+      // Divided where there is a hit only: an empty or NaN row has none.
+      const Uop hits = sum_over(cast(hit, x.dtype()), r.axes);
+      t.value = spread(s.g.value, x, r.axes) / spread(hits, x, r.axes);
       t.where.push_back({hit});
       return {t};
     }
@@ -230,7 +227,7 @@ Terms scatter_terms(ScatterOp op, const Writes& w, const Site& s) {
       Adjoint to_base = s.g;
       to_base.value = to_base.value / hits;
       to_base.where.push_back({base_hits});
-      return {to_base, {w.gather(materialise({s.g.value / hits, s.g.where}), 0), {{x_hits}}}};
+      return {to_base, {w.gather(g, 0) / w.gather(hits, 1), {{x_hits}}}};
     }
     case ScatterOp::set: {
       const Uop mine = iota(position(x.shape()), shape_of(x));
@@ -316,7 +313,16 @@ bool passes_gradient(const Uop& node) {
   return !std::holds_alternative<uop::StopGradient>(node.node().kind);
 }
 
-std::vector<Adjoint> gradient_terms(const Site& s) {
+std::vector<Adjoint> gradient_terms(Site s) {
+  // Every rule is linear in g: a minus sign goes along outside, to where a sum takes it in.
+  const Uop positive = negated(s.g.value);
+  if (positive) {
+    s.g.value = positive;
+    Terms terms = gradient_terms(std::move(s));
+    for (Adjoint& t : terms)
+      if (t.value) t.value = negate(t.value);
+    return terms;
+  }
   return std::visit(
       Overloaded{[&](const uop::Map& k) { return map_terms(k.op, s); },
                  [&](const uop::Reindex& k) { return reindex_terms(k, s); },

@@ -24,6 +24,10 @@ struct Adjoint {
 };
 /// The gradient as one uop.
 Uop materialise(const Adjoint& a);
+/// x where u is -x, else empty.
+Uop negated(const Uop& u);
+/// -u, or x where u is -x.
+Uop negate(const Uop& u);
 /// The sum of what the readers of a node contribute, at least one.
 Adjoint join(std::vector<Adjoint> terms);
 
@@ -37,7 +41,7 @@ struct Site {
 };
 /// What the node contributes to each operand, in the order of operands(); also to those that need
 /// nothing.
-std::vector<Adjoint> gradient_terms(const Site& site);
+std::vector<Adjoint> gradient_terms(Site site);
 /// For Map nodes.
 std::vector<Adjoint> map_terms(MapOp op, const Site& site);
 /// Something flows through the node to a real operand.
