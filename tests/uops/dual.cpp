@@ -42,7 +42,11 @@ class DualEvaluator {
   std::vector<DualArray> run() {
     std::vector<Uop> wanted;
     for (const Output& o : p_.outputs) wanted.push_back(o.value);
-    for (const Uop& u : topological(wanted)) done_[u.id()] = compute(u);
+    for (const Uop& u : topological(wanted)) {
+      const DualArray& y = done_[u.id()] = compute(u);
+      for (const std::int64_t n : y.integers)
+        decisions_ = (decisions_ ^ static_cast<std::uint64_t>(n)) * 0x100000001b3U;
+    }
     std::vector<DualArray> results;
     for (const Uop& u : wanted) results.push_back(done_.at(u.id()));
     return results;
@@ -50,6 +54,8 @@ class DualEvaluator {
 
   DualTrace trace() const {
     DualTrace t;
+    t.finite = !no_logarithm_;
+    t.decisions = decisions_;
     for (const auto& [node, array] : done_) {
       t.elements += array.reals.size();
       for (const Dual& d : array.reals)
@@ -171,6 +177,9 @@ class DualEvaluator {
       else
         integers.emplace_back(value(a).integers[place]);
     }
+    // A power of a negative number has no derivative in an exponent that can vary.
+    if (k.op == MapOp::pow && !reals.empty() && !(reals[0].value >= 0) && k.args[1].rank() > 0)
+      no_logarithm_ = true;
     if (k.op == MapOp::where && is_real(u.dtype()))
       y.reals.push_back(integers[0].integer() != 0 ? reals[0] : reals[1]);
     else if (k.op == MapOp::cast)
@@ -309,6 +318,8 @@ class DualEvaluator {
   const std::vector<DualArray>& inputs_;
   Binding binding_;
   std::vector<Symbol> loops_;
+  std::uint64_t decisions_ = 0xcbf29ce484222325U;
+  mutable bool no_logarithm_ = false;
   std::unordered_map<const UopNode*, DualArray> done_;
 };
 

@@ -33,6 +33,7 @@ struct DualTrace {
   bool finite = true;  ///< all values and derivatives are
   Quad largest = 0;    ///< magnitude of a value or derivative
   std::size_t elements = 0;
+  std::uint64_t decisions = 0;  ///< a hash of all integers and booleans
   /// How far rounding can take a result from its value, to first order.
   Quad noise() const { return largest * static_cast<Quad>(elements) * 0x1p-113; }
 };

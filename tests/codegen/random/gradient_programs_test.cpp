@@ -8,6 +8,7 @@
 
 #include "gradient_check.h"
 #include "mote/base/error.h"
+#include "mote/uops/invert.h"
 #include "random_program.h"
 #include "trial.h"
 
@@ -40,7 +41,38 @@ std::vector<Array> some_inputs(const Program& p, Trial t, bool whole) {
   return inputs;
 }
 
+/// The inverted program gives the same, but for the rounding of sums in another order.
+std::string inverted_differs(const GradientCase& c) {
+  const Program q = invert(c.program);
+  std::vector<DualArray> in;
+  for (const Array& a : c.inputs) in.push_back(as_dual(a));
+  DualTrace trace, other;
+  const std::vector<DualArray> y = evaluate_dual(c.program, in, c.params, &trace);
+  const std::vector<DualArray> z = evaluate_dual(q, in, c.params, &other);
+  const Quad noise = trace.noise() + other.noise();
+  for (std::size_t k = 0; k < y.size(); ++k)
+    for (std::size_t n = 0; n < y[k].reals.size(); ++n) {
+      const Quad a = y[k].reals[n].value, b = z[k].reals[n].value;
+      const Quad error = a < b ? b - a : a - b;
+      if (a == b || (a != a && b != b) || error <= noise) continue;
+      return "output " + c.program.outputs[k].name + " differs:\n" + to_string(c.program) + "\n" +
+             to_string(q);
+    }
+  return "";
+}
+
+int scatters(const Program& p) {
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  int count = 0;
+  for (const Uop& u : topological(roots))
+    count += int{std::holds_alternative<uop::Scatter>(u.node().kind)};
+  return count;
+}
+
 struct Tally {
+  int scatters = 0;  ///< in first gradients
+  int inverted = 0;  ///< of those, gone after invert
   int programs = 0;
   int judged = 0;
   int second = 0;  ///< verdicts on gradients of gradients
@@ -50,6 +82,9 @@ void try_program(std::uint64_t seed, Tally& tally) {
   const Program p = random_program(seed);
   if (!has_gradient(p)) return;
   ++tally.programs;
+  const Program g = gradient(p).program;
+  tally.scatters += scatters(g);
+  tally.inverted += scatters(g) - scatters(invert(g));
   for (const Trial& t : make_trials(p, seed, 3)) {
     // Whole numbers sit on kinks, where differences do not converge: dual numbers judge alone.
     GradientCase kinks{p, some_inputs(p, t, true), t.params};
@@ -72,6 +107,7 @@ void try_program(std::uint64_t seed, Tally& tally) {
                               << to_string(gradient(smooth.program).program);
       }
       kinks = gradient_case(kinks, seed);
+      ASSERT_EQ(inverted_differs(kinks), "") << "seed " << seed << ", " << to_string(t);
       smooth = gradient_case(smooth, seed);
     }
   }
@@ -89,11 +125,13 @@ TEST(RandomPrograms, GradientsAgreeWithDualNumbersAndDifferences) {
   for (int k = 0; k < count && !HasFatalFailure(); ++k)
     try_program(static_cast<std::uint64_t>(k) + 1, tally);
   std::cout << tally.programs << " programs with a gradient, " << tally.judged << " verdicts, "
-            << tally.second << " of order 2\n";
+            << tally.second << " of order 2; " << tally.inverted << " of " << tally.scatters
+            << " scatters inverted\n";
   // A generator or a check that degenerates is seen here.
   EXPECT_GE(tally.programs * 2, count);
   EXPECT_GE(tally.judged, tally.programs * 2);
   EXPECT_GE(tally.second, tally.programs);
+  EXPECT_GE(tally.inverted * 2, tally.scatters);
 }
 
 }  // namespace
