@@ -48,8 +48,9 @@ inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
 std::string literal(const Number& n);      ///< either
-std::string storage_type(DType dtype);     ///< "float", "double", "int32_t", …; 16-bit reals: "uint16_t"
-std::string local_type(DType dtype);       ///< "double", "int64_t", "bool"
+std::string storage_type(
+    DType dtype);  ///< "float", "double", "int32_t", …; 16-bit reals: "uint16_t"
+std::string local_type(DType dtype);  ///< "double", "int64_t", "bool"
 /// Breaks a line that is longer than 100 columns at its outermost operators and commas.
 std::string wrap(const std::string& line);
 

@@ -63,6 +63,67 @@ Text choice(const Text& condition, const Text& a, const Text& b) {
           joined(x.type, y.type)};
 }
 
+/// The values that 8 bits of an input hold, through casts that keep them.
+std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
+  if (const auto* op = std::get_if<value::Op>(&v->kind))
+    return op->op == MapOp::cast && (v->dtype == DType::i64 || v->dtype == DType::i32)
+               ? byte_range(op->args[0], p)
+               : std::nullopt;
+  const auto* l = std::get_if<value::Load>(&v->kind);
+  if (!l || (v->dtype != DType::u8 && v->dtype != DType::i8)) return std::nullopt;
+  if (find_tensor(p, l->tensor)->role != TensorRole::input) return std::nullopt;
+  return integer_range(v->dtype);
+}
+
+/// op(x, c) where every x of the range gives the same: compilers warn of such comparisons.
+std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
+  const auto known = [](bool always, bool never) {
+    return always || never ? std::optional(always) : std::nullopt;
+  };
+  switch (op) {
+    case MapOp::lt:
+      return known(x.greatest < c, x.least >= c);
+    case MapOp::le:
+      return known(x.greatest <= c, x.least > c);
+    case MapOp::gt:
+      return known(x.least > c, x.greatest <= c);
+    case MapOp::ge:
+      return known(x.least >= c, x.greatest < c);
+    case MapOp::eq:
+      return known(false, c < x.least || c > x.greatest);
+    case MapOp::ne:
+      return known(c < x.least || c > x.greatest, false);
+    default:
+      return std::nullopt;
+  }
+}
+
+MapOp mirrored(MapOp op) {
+  switch (op) {
+    case MapOp::lt:
+      return MapOp::gt;
+    case MapOp::le:
+      return MapOp::ge;
+    case MapOp::gt:
+      return MapOp::lt;
+    case MapOp::ge:
+      return MapOp::le;
+    default:
+      return op;
+  }
+}
+
+std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) {
+  if (op.args.size() != 2) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const auto* c = std::get_if<value::Constant>(&op.args[1 - k]->kind);
+    if (!c || c->number.is_real()) continue;
+    if (const auto range = byte_range(op.args[k], p))
+      return decided(k == 0 ? op.op : mirrored(op.op), *range, c->number.integer());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string storage_type(DType dtype) {
@@ -123,6 +184,7 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
 
 Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
+  if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
   const Text first = value(op.args[0], facts);
   if (op.op == MapOp::where)
     return choice(first, value(op.args[1], facts), value(op.args[2], facts));

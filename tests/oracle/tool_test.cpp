@@ -191,6 +191,28 @@ TEST(Ops, JsonIsOneObjectALine) {
   EXPECT_EQ(gemm.at("in_place"), nlohmann::json::parse(R"([["c", "y"]])"));
 }
 
+TEST(Ops, TheDocumentationIsWhatTheToolWrites) {
+  const std::string want = good("ops --markdown"), got = read(MOTE_DOCS_FOLDER "/ops.md");
+  // Not EXPECT_EQ: the page is long, and where it first differs says enough.
+  const auto [w, g] = std::ranges::mismatch(want, got);
+  const std::size_t begin = want.rfind('\n', static_cast<std::size_t>(w - want.begin()));
+  EXPECT_TRUE(want == got) << "docs/ops.md is not the catalogue's; regenerate it with\n"
+                           << "  mote ops --markdown > docs/ops.md\nThe tool writes:"
+                           << want.substr(begin + 1, 200);
+}
+
+TEST(Ops, TheDocumentationHasEveryOp) {
+  const std::string page = good("ops --markdown");
+  for (const OpRecord& record : catalogue()) {
+    const bool in_table = page.find(fmt::format("\n| **{}** |", record.name)) != page.npos;
+    const bool in_section = page.find(fmt::format("\n### {}\n", record.name)) != page.npos;
+    EXPECT_NE(in_table, in_section) << record.name;
+  }
+  expect_has(page, "| **abs** | `y = \\|x\\|` |");
+  expect_has(page, "| `stride0`, `stride1` | int >= 1, default 1 |");
+  expect_has(page, "`b T[CO*$groups]` (optional)");
+}
+
 TEST(Explain, ShowsTheStagesInTheirOrder) {
   const std::string all = good("explain softmax");
   std::size_t from = 0;

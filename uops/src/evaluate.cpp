@@ -73,7 +73,7 @@ class Evaluator {
       if (in.broadcast[k + i.size() - j.size()] && x.shape[k] == 1) j[k] = 0;
     return x.values[row_major(j, x.shape)];
   }
-  Number element(const uop::Scalar& s, const Uop&, const Index&) const { return s.value; }
+  static Number element(const uop::Scalar& s, const Uop&, const Index&) { return s.value; }
   Number element(const uop::Param& p, const Uop& u, const Index&) const {
     const Number& n = binding_.params.at(p.name);
     return is_real(u.dtype())      ? store_as(n, DType::f64)  // computed in double, not rounded

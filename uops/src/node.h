@@ -45,7 +45,7 @@ std::size_t hash_node(const UopNode& n);
 
 /// The node with other operands (in the order of operands()) and symbols replaced everywhere. The
 /// equalities that it states are dropped.
-Uop rebuild(const Uop& u, std::vector<Uop> operands, const std::map<Symbol, Expr>& env);
+Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, Expr>& env);
 
 /// A Reindex, or the simpler node with exactly its meaning (x itself; one Reindex for two of which
 /// the inner is always read in range). `fill` is already a value of x's dtype.

@@ -120,7 +120,7 @@ class Maker {
       culprit_ = Culprit::of(u);
       std::vector<Uop> args = operands(u);
       for (Uop& a : args) a = made_.at(a.id());
-      Uop node = rebuild(u, std::move(args), solution_);
+      Uop node = rebuild(u, args, solution_);
       const std::size_t hash = hash_node(node.node());
       const auto [first, last] = interned.equal_range(hash);
       const auto found = std::find_if(
@@ -194,7 +194,7 @@ class Maker {
 
 }  // namespace
 
-Uop rebuild(const Uop& u, std::vector<Uop> args, const std::map<Symbol, Expr>& env) {
+Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, Expr>& env) {
   const UopNode& n = u.node();
   const auto replace = [&](std::vector<Expr> exprs) {
     if (!env.empty())
@@ -210,7 +210,7 @@ Uop rebuild(const Uop& u, std::vector<Uop> args, const std::map<Symbol, Expr>& e
   if (const auto* k = std::get_if<uop::Reindex>(&kind))
     return make_reindex(args[0], std::move(shape), std::move(names), replace(k->from), k->fill, {});
   if (auto* iota = std::get_if<uop::Iota>(&kind)) iota->value = iota->value.substitute(env);
-  if (auto* map = std::get_if<uop::Map>(&kind)) map->args = std::move(args);
+  if (auto* map = std::get_if<uop::Map>(&kind)) map->args = args;
   if (auto* reduce = std::get_if<uop::Reduce>(&kind)) reduce->x = args[0];
   if (auto* stop = std::get_if<uop::StopGradient>(&kind)) stop->x = args[0];
   if (auto* select = std::get_if<uop::Select>(&kind)) {

@@ -162,7 +162,7 @@ Number apply_integer_unary(MapOp op, std::int64_t x, DType dtype) {
     case MapOp::abs:
       return x < 0 ? wrap(-static_cast<U64>(x)) : Number(x);
     case MapOp::sign:
-      return Number(std::int64_t{x > 0} - std::int64_t{x < 0});
+      return Number(x > 0 ? 1 : x < 0 ? -1 : 0);
     case MapOp::floor:
     case MapOp::ceil:
     case MapOp::round:

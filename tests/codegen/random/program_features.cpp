@@ -75,6 +75,9 @@ void node_features(const Uop& u, std::set<std::string>& found) {
     const bool position = std::holds_alternative<uop::Iota>(s->index.node().kind);
     found.insert(position ? "select by position" : "select by data");
   }
+  if (std::holds_alternative<uop::Scatter>(kind)) found.insert("scatter");
+  if (std::holds_alternative<uop::SelectScatter>(kind)) found.insert("scatter by data");
+  if (size_of(u.dtype()) < 4 && u.dtype() != DType::boolean) found.insert("16 or 8 bits");
   if (std::holds_alternative<uop::Iota>(kind)) found.insert("iota");
   if (std::holds_alternative<uop::Param>(kind)) found.insert("parameter as a value");
   if (std::holds_alternative<uop::StopGradient>(kind)) found.insert("stop_gradient");
@@ -101,7 +104,8 @@ void graph_features(const Program& p, std::set<std::string>& found) {
 }  // namespace
 
 std::vector<std::string> all_features() {
-  return {"argmax or argmin",
+  return {"16 or 8 bits",
+          "argmax or argmin",
           "broadcast",
           "cast",
           "constant index",
@@ -122,6 +126,8 @@ std::vector<std::string> all_features() {
           "reduction of several axes",
           "reduction to a scalar",
           "reversal",
+          "scatter",
+          "scatter by data",
           "select by data",
           "select by position",
           "several axes in an index",
