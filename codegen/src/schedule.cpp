@@ -278,9 +278,9 @@ std::string to_string(const Schedule& s) {
     for (const KnownStride& k : v.program.strides)
       strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
                              k.tensor, k.stride);
-    out += fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n",
-                       v.name.empty() ? "any" : v.name,
-                       strides.empty() ? "for all other strides" : "where " + strides);
+    out +=
+        fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
+                    strides.empty() ? "for all other strides" : "where " + strides);
     for (const std::string& step : v.steps) out += "  step: " + step + "\n";
     out += to_string(v.program);
   }

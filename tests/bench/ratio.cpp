@@ -1,7 +1,7 @@
 // How many times faster the variant fast is than the variant oracle: softmax 4096x1024 and a gelu
 // chain of 4M elements, in float. Runs of the two alternate, so that a busy machine slows both; the
-// ratio is that of the medians. $MOTE_RATIO is the least ratio that passes, with all threads; without
-// it the sizes are an eighth and the limit is 4.
+// ratio is that of the medians. $MOTE_RATIO is the least ratio that passes, with all threads;
+// without it the sizes are an eighth and the limit is 4.
 #include <fmt/format.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -96,8 +96,7 @@ class Softmax {
 
 class GeluChain {
  public:
-  explicit GeluChain(std::int64_t count)
-      : x_(numbers(count)), r_(numbers(count)), y_(x_.size()) {}
+  explicit GeluChain(std::int64_t count) : x_(numbers(count)), r_(numbers(count)), y_(x_.size()) {}
 
   Run run(gelu_chain_kernel* kernel) {
     return [this, kernel] {

@@ -55,12 +55,12 @@ std::vector<Compiled> all_compiled() {
                                {"tanh", 0, mote_tanh_f32_fast_v0, std::tanh},
                                {"erf", 0, mote_erf_f32_fast_v0, std::erf}};
 #ifdef MOTE_X86_LEVELS
-  const std::vector<Kernel*> v3 = {mote_exp_f32_fast_v3,   mote_expm1_f32_fast_v3,
-                                   mote_log_f32_fast_v3,   mote_log1p_f32_fast_v3,
-                                   mote_tanh_f32_fast_v3,  mote_erf_f32_fast_v3};
-  const std::vector<Kernel*> v4 = {mote_exp_f32_fast_v4,   mote_expm1_f32_fast_v4,
-                                   mote_log_f32_fast_v4,   mote_log1p_f32_fast_v4,
-                                   mote_tanh_f32_fast_v4,  mote_erf_f32_fast_v4};
+  const std::vector<Kernel*> v3 = {mote_exp_f32_fast_v3,  mote_expm1_f32_fast_v3,
+                                   mote_log_f32_fast_v3,  mote_log1p_f32_fast_v3,
+                                   mote_tanh_f32_fast_v3, mote_erf_f32_fast_v3};
+  const std::vector<Kernel*> v4 = {mote_exp_f32_fast_v4,  mote_expm1_f32_fast_v4,
+                                   mote_log_f32_fast_v4,  mote_log1p_f32_fast_v4,
+                                   mote_tanh_f32_fast_v4, mote_erf_f32_fast_v4};
   for (std::size_t k = 0; k < v3.size(); ++k) {
     if (mote_level() >= 3) all.push_back({all[k].function, 3, v3[k], all[k].reference});
     if (mote_level() >= 4) all.push_back({all[k].function, 4, v4[k], all[k].reference});
@@ -94,9 +94,11 @@ double error(double expected, float got) {
   // Within half a unit of the greatest float both it and infinity are near.
   constexpr double kGreatest = std::numeric_limits<float>::max();
   const double near = std::min(std::fabs(expected), kGreatest * 2);
-  const double y = std::isinf(got) ? std::copysign(kGreatest + spacing(got > 0 ? 3e38F : -3e38F), got)
-                                   : static_cast<double>(got);
-  return std::fabs(std::copysign(near, expected) - y) / spacing(std::isinf(rounded) ? 3e38F : rounded);
+  const double y = std::isinf(got)
+                       ? std::copysign(kGreatest + spacing(got > 0 ? 3e38F : -3e38F), got)
+                       : static_cast<double>(got);
+  return std::fabs(std::copysign(near, expected) - y) /
+         spacing(std::isinf(rounded) ? 3e38F : rounded);
 }
 
 struct Worst {
@@ -107,9 +109,9 @@ struct Worst {
 void measure(const Compiled& c, const std::vector<float>& x, Worst& worst) {
   std::vector<float> y(x.size());
   const std::int64_t strides[] = {1, 1, 1, 1};
-  ASSERT_EQ(c.kernel(x.data(), strides, y.data(), strides, 1, 1, 1,
-                     static_cast<std::int64_t>(x.size())),
-            0);
+  ASSERT_EQ(
+      c.kernel(x.data(), strides, y.data(), strides, 1, 1, 1, static_cast<std::int64_t>(x.size())),
+      0);
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double e = error(c.reference(static_cast<double>(x[k])), y[k]);
     if (e > worst.error) worst = {e, x[k]};
@@ -159,9 +161,9 @@ TEST(FastAccuracy, IsWithinWhatIsDeclaredOverAllFloats) {
 TEST(FastAccuracy, HoldsAtTheEdges) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   std::vector<float> x;
-  for (const float edge : {0.0F, 1e-45F, 1.17549435e-38F, 1e-30F, 0.34657359F, 0.5F, 0.70710678F,
-                           1.0F, 1.41421356F, 4.0F, 10.0F, 30.0F, 87.33654F, 88.72283F, 89.0F,
-                           103.97208F, 104.0F, 3.4028235e38F, kInf})
+  for (const float edge :
+       {0.0F, 1e-45F, 1.17549435e-38F, 1e-30F, 0.34657359F, 0.5F, 0.70710678F, 1.0F, 1.41421356F,
+        4.0F, 10.0F, 30.0F, 87.33654F, 88.72283F, 89.0F, 103.97208F, 104.0F, 3.4028235e38F, kInf})
     for (const float near : {std::nextafter(edge, 0.0F), edge, std::nextafter(edge, kInf)}) {
       x.push_back(near);
       x.push_back(-near);
