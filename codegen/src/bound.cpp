@@ -1,9 +1,9 @@
 // Range guards become loop limits, divisibility a stride. From inside out: a condition that
-// everything in a loop's body stands under, and that loads nothing, either does not depend on the
-// loop's variable (then it moves out, as a branch around the loop), or is linear in it (then it
-// becomes a limit), or is a congruence (then it becomes start and step). A reduction whose guard
-// gives the neutral element counts as standing under the guard's conditions: folding neutral
-// changes nothing.
+// everything in a loop's body stands under either does not depend on the loop's variable (then it
+// moves out, as a branch around the loop; if it loads, then from an input, in range), or is linear
+// in it (then it becomes a limit), or is a congruence (then it becomes start and step). A reduction
+// whose guard gives the neutral element counts as standing under the guard's conditions: folding
+// neutral changes nothing.
 #include <algorithm>
 
 #include "conditions.h"
@@ -30,6 +30,7 @@ std::optional<Conditions> conditions_of(const Stmt& s) {
   return Conditions{};
 }
 
+/// What everything in the body stands under.
 Conditions common_conditions(const Body& body) {
   std::optional<Conditions> common;
   for (const Stmt& s : body) {
@@ -42,7 +43,6 @@ Conditions common_conditions(const Body& body) {
     }
   }
   Conditions result = common.value_or(Conditions{});
-  std::erase_if(result, has_load);
   std::stable_sort(result.begin(), result.end(), [](const Condition& a, const Condition& b) {
     return a.kind == Condition::Kind::nonneg && b.kind == Condition::Kind::zero;
   });
@@ -101,50 +101,89 @@ bool stride(Loop& loop, const Expr& e, const Facts& outer) {
   return true;
 }
 
-Body bounded(Body body, const Facts& facts);
-
-void bound_loop(Loop loop, const Facts& facts, Body& out) {
-  Facts inner = facts;
-  inner.set_range(loop.variable, loop.begin, loop.end);
-  loop.body = bounded(std::move(loop.body), inner);
-  Conditions outside;
-  for (const Condition& c : common_conditions(loop.body)) {
-    if (!c.e.mentions(loop.variable)) {
-      outside.push_back(c);
-    } else if (c.kind == Condition::Kind::nonneg ? !tighten(loop, c.e, facts)
-                                                 : !stride(loop, c.e, facts)) {
-      continue;
-    }
-    loop.body = without(std::move(loop.body), c);
-  }
-  if (outside.empty()) {
-    out.push_back({std::move(loop)});
-  } else {
-    Body nested;
-    nested.push_back({std::move(loop)});
-    out.push_back({If{std::move(outside), std::move(nested)}});
-  }
-}
-
-Body bounded(Body body, const Facts& facts) {
-  Body out;
+/// A congruence that became no stride skips rounds as a branch, instead of folding neutral.
+void branch_on_congruences(Body& body) {
   for (Stmt& s : body) {
-    if (auto* loop = std::get_if<Loop>(&s.kind)) {
-      bound_loop(std::move(*loop), facts, out);
-    } else if (auto* branch = std::get_if<If>(&s.kind)) {
-      branch->body = bounded(std::move(branch->body), assuming(facts, branch->conditions));
-      out.push_back(std::move(s));
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    const value::Guard* g = fold ? neutral_guard(*fold) : nullptr;
+    if (!g || std::any_of(g->conditions.begin(), g->conditions.end(), has_load) ||
+        std::none_of(g->conditions.begin(), g->conditions.end(),
+                     [](const Condition& c) { return c.kind == Condition::Kind::zero; }))
+      continue;
+    Conditions conditions = g->conditions;
+    Body inner;
+    inner.push_back({Fold{fold->accumulator, fold->op, g->then, fold->position}});
+    s = {If{std::move(conditions), std::move(inner)}};
+  }
+}
+
+class Bounder {
+ public:
+  explicit Bounder(const LoopProgram& p) : p_(p) {}
+
+  Body bounded(Body body, const Facts& facts) const {
+    Body out;
+    for (Stmt& s : body) {
+      if (auto* loop = std::get_if<Loop>(&s.kind)) {
+        bound_loop(std::move(*loop), facts, out);
+      } else if (auto* branch = std::get_if<If>(&s.kind)) {
+        branch->body = bounded(std::move(branch->body), assuming(facts, branch->conditions));
+        out.push_back(std::move(s));
+      } else {
+        out.push_back(std::move(s));
+      }
+    }
+    return out;
+  }
+
+ private:
+  void bound_loop(Loop loop, const Facts& facts, Body& out) const {
+    Facts inner = facts;
+    inner.set_range(loop.variable, loop.begin, loop.end);
+    loop.body = bounded(std::move(loop.body), inner);
+    Conditions outside;
+    for (const Condition& c : common_conditions(loop.body)) {
+      if (!c.e.mentions(loop.variable)) {
+        if (!loads_inputs_in_range(c.e, facts)) continue;
+        outside.push_back(c);
+      } else if (has_load(c)) {
+        continue;
+      } else if (c.kind == Condition::Kind::nonneg ? !tighten(loop, c.e, facts)
+                                                   : !stride(loop, c.e, facts)) {
+        continue;
+      }
+      loop.body = without(std::move(loop.body), c);
+    }
+    branch_on_congruences(loop.body);
+    if (outside.empty()) {
+      out.push_back({std::move(loop)});
     } else {
-      out.push_back(std::move(s));
+      Body nested;
+      nested.push_back({std::move(loop)});
+      out.push_back({If{std::move(outside), std::move(nested)}});
     }
   }
-  return out;
-}
+
+  /// The condition may be asked before the loop, even if that has no rounds: what it loads does
+  /// not change and is there.
+  bool loads_inputs_in_range(const Expr& e, const Facts& facts) const {
+    bool safe = true;
+    for_each_load(e, [&](const Atom& a) {
+      const TensorDecl* t = find_tensor(p_, a.tensor);
+      safe = safe && t && t->role == TensorRole::input;
+      for (std::size_t k = 0; safe && k < a.args.size(); ++k)
+        safe = facts.prove_nonneg(a.args[k]) && facts.prove_positive(t->shape[k] - a.args[k]);
+    });
+    return safe;
+  }
+
+  const LoopProgram& p_;
+};
 
 }  // namespace
 
 LoopProgram bound(LoopProgram p) {
-  p.body = bounded(std::move(p.body), base_facts(*p.source));
+  p.body = Bounder(p).bounded(p.body, base_facts(*p.source));
   return p;
 }
 

@@ -9,6 +9,9 @@
 // from round to round. The host's elements of one round are its own, or what the guest writes is
 // rewritten by the host's store before anything reads it.
 //
+// A host that only copied the guest copies nothing afterwards: so a scatter's sums are in the
+// output from the start.
+//
 // No rounding may be added: temporaries are kept in double or int64, so dtypes must match and an
 // output that hosts is f64 or i64. An output may share its memory with an input in a call in place,
 // and the guest would be written before the last read of that input: so no output hosts that has
@@ -130,6 +133,19 @@ bool rounds_are_apart(const Pair& pair) {
   });
 }
 
+/// The host has the guest's elements wherever the guest is touched: its store may stand under
+/// conditions that the guest does not know.
+bool host_has_room(const Pair& pair, const Facts& facts) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
+    const Facts here = facts_at(r, facts);
+    for (std::size_t k = 0; k < pair.outer.size(); ++k)
+      if (!here.prove_nonneg(pair.outer[k]) ||
+          !here.prove_positive(pair.host.shape[k] - pair.outer[k]))
+        return false;
+    return true;
+  });
+}
+
 /// The host's store runs, in the same round, for each element that the guest writes; and the host
 /// is read in the round only after that.
 bool host_is_rewritten(const Pair& pair, const Facts& facts) {
@@ -154,7 +170,8 @@ std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, con
                               References& touches, const Facts& facts) {
   if (!may_host(p, host, guest)) return std::nullopt;
   Pair pair{guest, host, touches[guest.name], touches[host.name]};
-  if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts))
+  if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts) ||
+      !host_has_room(pair, facts))
     return std::nullopt;
   if (!rounds_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
   return pair;
@@ -174,6 +191,20 @@ void move_stores(Body& body, const std::string& guest, const std::string& host,
   }
 }
 
+/// host[i] = host[i], where the guest was copied.
+bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
+  const auto* store = std::get_if<Store>(&s.kind);
+  if (!store || store->tensor != tensor) return false;
+  const auto* l = std::get_if<value::Load>(&store->value->kind);
+  return l && l->tensor == tensor && l->index == store->index;
+}
+
+void erase_copies(Body& body, const std::string& tensor) {
+  for (Stmt& s : body)
+    if (Body* nested = nested_body(s)) erase_copies(*nested, tensor);
+  std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); });
+}
+
 void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
              const std::vector<Expr>& outer) {
   rewrite_values(p.body, [&](const Value& v) {
@@ -184,6 +215,7 @@ void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
     return load_value(host, std::move(index), v->dtype);
   });
   move_stores(p.body, guest, host, outer);
+  erase_copies(p.body, host);
   std::erase_if(p.tensors, [&](const TensorDecl& t) { return t.name == guest; });
 }
 
@@ -214,9 +246,9 @@ bool coalesce_one(LoopProgram& p, const Facts& facts) {
 
 LoopProgram coalesce(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
-  while (coalesce_one(p, facts)) {
-  }
-  return p;
+  bool changed = false;
+  while (coalesce_one(p, facts)) changed = true;
+  return changed ? eliminate_dead_code(std::move(p)) : p;
 }
 
 }  // namespace mote

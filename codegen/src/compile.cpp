@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-constexpr std::array<Pass, 14> kPasses = {{
+constexpr std::array<Pass, 16> kPasses = {{
     {"unguard", unguard},
     {"split", split},
     {"fuse", fuse},
@@ -24,6 +24,8 @@ constexpr std::array<Pass, 14> kPasses = {{
     {"dead-code", eliminate_dead_code},
     {"bound", bound},
     {"simplify", simplify},
+    {"dead-code", eliminate_dead_code},
+    {"defer", defer},
     {"coalesce", coalesce},
 }};
 

@@ -54,6 +54,29 @@ bool is_exact(MapOp op) {
   }
 }
 
+/// The value without casts that change nothing, whatever it is: to the types that are computed in.
+const Value& uncast(const Value& v) {
+  const auto* op = std::get_if<value::Op>(&v->kind);
+  if (!op || op->op != MapOp::cast) return v;
+  const Value& x = uncast(op->args[0]);
+  const bool wide = v->dtype == DType::f64 || v->dtype == DType::i64;
+  return wide && is_real(x->dtype) == is_real(v->dtype) ? x : v;
+}
+
+bool is_comparison(MapOp op) {
+  return (op >= MapOp::lt && op <= MapOp::ne) || op == MapOp::logical_xor;
+}
+
+/// A comparison of a value with itself: known, but for NaN.
+Value self_comparison(MapOp op, const Value& v) {
+  const bool holds = op == MapOp::eq || op == MapOp::le || op == MapOp::ge;
+  if (!is_real(v->dtype) || op == MapOp::lt || op == MapOp::gt)
+    return constant(std::int64_t{holds}, DType::boolean);
+  const Value is_nan = op_value(MapOp::isnan, {v}, v->dtype, DType::boolean);
+  if (!holds) return is_nan;
+  return op_value(MapOp::logical_not, {is_nan}, DType::boolean, DType::boolean);
+}
+
 }  // namespace
 
 bool contains(const Conditions& conditions, const Condition& c) {
@@ -110,6 +133,8 @@ Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
 }
 
 Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
+  if (is_comparison(op) && equal(uncast(args[0]), uncast(args[1])))
+    return self_comparison(op, uncast(args[0]));
   const value::Guard* first = nullptr;
   for (const Value& a : args)
     if (const auto* g = std::get_if<value::Guard>(&a->kind); g && !first) first = g;

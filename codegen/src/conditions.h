@@ -23,7 +23,8 @@ bool has_load(const Condition& c);
 Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
               const Facts& facts);
 /// op_value with guards pulled up where that is exact: op(c ? a : f, c ? b : g) = c ? op(a, b) :
-/// op(f, g). Never 0·x = 0: x may be infinite.
+/// op(f, g). Never 0·x = 0: x may be infinite. A comparison of a value with itself is known, but
+/// for NaN.
 Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype);
 bool contains(const Conditions& conditions, const Condition& c);
 

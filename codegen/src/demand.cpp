@@ -101,6 +101,17 @@ class Suppliers {
 
   bool has(const Stmt& s) const { return known_.count(&s) > 0; }
 
+  /// The name is, or contains, the position of an argmax, of which there is none where its loop
+  /// does not run.
+  static bool reads_position(const Let& let) {
+    bool found = false;
+    for_each_value(let.value, [&](const Value& v) {
+      found =
+          found || (std::holds_alternative<value::Accumulated>(v->kind) && is_integer(v->dtype));
+    });
+    return found;
+  }
+
   /// The loop computes accumulators and does nothing that anybody else needs.
   bool are_all_in(const Loop& loop) const {
     bool all = true;
@@ -182,6 +193,10 @@ void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
       continue;
     } else if (std::holds_alternative<Store>(s.kind)) {
       put_under(s, conditions);
+    } else if (auto* let = std::get_if<Let>(&s.kind)) {
+      if (!suppliers.reads_position(*let)) continue;
+      const Number none = neutral(ReduceOp::sum, let->value->dtype);
+      let->value = guard_value(in_scope(conditions, scope), let->value, none);
     } else if (auto* fold = std::get_if<Fold>(&s.kind)) {
       if (fold->op == ReduceOp::argmax || fold->op == ReduceOp::argmin) continue;
       fold->value = guard_value(in_scope(conditions, scope), fold->value,

@@ -68,13 +68,6 @@ std::vector<PlacedAccess> placed_accesses(const Body& body) {
   return out;
 }
 
-std::set<std::string> tensors_touched(std::span<const Stmt> body) {
-  std::set<std::string> r;
-  for (const Stmt& s : body)
-    for (const Access& a : accesses(s)) r.insert(a.tensor);
-  return r;
-}
-
 std::set<std::string> tensors_written(std::span<const Stmt> body) {
   std::set<std::string> r;
   for (const Stmt& s : body)
@@ -83,10 +76,30 @@ std::set<std::string> tensors_written(std::span<const Stmt> body) {
   return r;
 }
 
-bool are_independent(std::span<const Stmt> a, std::span<const Stmt> b) {
-  return !intersect(tensors_written(a), tensors_touched(b)) &&
-         !intersect(tensors_written(b), tensors_touched(a)) &&
-         !intersect(names_bound(a), names_used(b)) && !intersect(names_bound(b), names_used(a));
+Effects effects_of(std::span<const Stmt> body) {
+  Effects e;
+  for (const Stmt& s : body) {
+    for (const Access& a : accesses(s)) {
+      e.touched.insert(a.tensor);
+      if (a.write) e.written.insert(a.tensor);
+    }
+  }
+  e.bound = names_bound(body);
+  e.used = names_used(body);
+  return e;
+}
+
+Effects united(Effects a, const Effects& b) {
+  a.touched.insert(b.touched.begin(), b.touched.end());
+  a.written.insert(b.written.begin(), b.written.end());
+  a.bound.insert(b.bound.begin(), b.bound.end());
+  a.used.insert(b.used.begin(), b.used.end());
+  return a;
+}
+
+bool are_independent(const Effects& a, const Effects& b) {
+  return !intersect(a.written, b.touched) && !intersect(b.written, a.touched) &&
+         !intersect(a.bound, b.used) && !intersect(b.bound, a.used);
 }
 
 std::vector<const Loop*> perfect_chain(const Loop& loop) {

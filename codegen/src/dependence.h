@@ -17,12 +17,21 @@ struct PlacedAccess {
 /// outside that loop or If.
 std::vector<PlacedAccess> placed_accesses(const Body& body);
 
+/// What statements touch, as names.
+struct Effects {
+  std::set<std::string> touched;  ///< tensors read or written
+  std::set<std::string> written;
+  std::set<std::string> bound;  ///< names and accumulators declared
+  std::set<std::string> used;   ///< names and accumulators read
+};
+Effects effects_of(std::span<const Stmt> body);
+Effects united(Effects a, const Effects& b);
+
 /// Nothing that a writes is touched by b or the reverse, and neither reads the other's accumulators
 /// or names.
-bool are_independent(std::span<const Stmt> a, std::span<const Stmt> b);
+bool are_independent(const Effects& a, const Effects& b);
 
-/// The tensors that are touched; written.
-std::set<std::string> tensors_touched(std::span<const Stmt> body);
+/// The tensors that are written.
 std::set<std::string> tensors_written(std::span<const Stmt> body);
 
 inline const Loop* as_loop(const Stmt& s) { return std::get_if<Loop>(&s.kind); }

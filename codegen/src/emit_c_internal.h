@@ -30,7 +30,7 @@ enum Precedence : std::uint8_t {
 };
 /// The C type of an expression: what arithmetic on it would be done in. `truth`: any scalar whose
 /// zeroness counts; `flag`: 0 or 1.
-enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth };
+enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth };  // i8, u8 are i32 in C
 
 struct Text {
   std::string text;
@@ -58,7 +58,8 @@ inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it
 std::string literal(const Number& n);      ///< either
-std::string storage_type(DType dtype);     ///< "float", "double", "int32_t", "int64_t", "uint8_t"
+/// "float", "double", "int32_t", …; 16-bit reals: "uint16_t".
+std::string storage_type(DType dtype);
 /// "double", "int64_t", "bool"; natively "float" for f32.
 std::string local_type(DType dtype, bool native);
 CType type_of_local(DType dtype, bool native);

@@ -123,6 +123,21 @@ Text binary_integer(MapOp op, const Text& a, const Text& b) {
       return helper("mote_imin");
     case MapOp::max:
       return helper("mote_imax");
+    case MapOp::shift_left:
+      return helper("mote_shift_left");
+    case MapOp::shift_right:
+      return helper("mote_shift_right");
+    case MapOp::philox:
+      return helper("mote_philox");
+    case MapOp::bitwise_and:
+    case MapOp::bitwise_or:
+    case MapOp::bitwise_xor: {  // && and || have their own parentheses: the same for these
+      const char* symbol = op == MapOp::bitwise_and  ? " & "
+                           : op == MapOp::bitwise_or ? " | "
+                                                     : " ^ ";
+      const CType type = x.type == CType::i64 || y.type == CType::i64 ? CType::i64 : CType::i32;
+      return {"(" + within(x, kTight) + symbol + within(y, kTight) + ")", kTight, type};
+    }
     default:
       return infix_text(*infix(op), x, y, CType::flag);
   }
@@ -136,6 +151,8 @@ Text unary_integer(MapOp op, const Text& x) {
       return {call("mote_abs", x), kTight, CType::i64};
     case MapOp::sign:
       return {call("mote_sign", x), kTight, CType::i64};
+    case MapOp::bitwise_not:
+      return {"~" + operand(x, kUnary), kUnary, x.type == CType::i64 ? CType::i64 : CType::i32};
     case MapOp::logical_not:
       return {"!" + within(x, kUnary), kUnary, CType::flag};
     case MapOp::floor:

@@ -56,6 +56,85 @@ static inline int64_t mote_to_i32(double a) {
   return a >= 2147483647.0 ? INT32_MAX : (int64_t)a;
 }
 )"},
+    {"mote_to_i8", R"(/* Truncates and saturates; NaN gives 0. */
+static inline int64_t mote_to_i8(double a) {
+  if (isnan(a)) return 0;
+  return a <= -128.0 ? -128 : a >= 127.0 ? 127 : (int64_t)a;
+}
+)"},
+    {"mote_to_u8", R"(/* Truncates and saturates; NaN gives 0. */
+static inline int64_t mote_to_u8(double a) {
+  if (isnan(a)) return 0;
+  return a <= 0.0 ? 0 : a >= 255.0 ? 255 : (int64_t)a;
+}
+)"},
+    {"mote_round_to_16_bits",
+     R"(/* The bits of a in a real format of 16 bits, rounded to nearest even: `fraction` bits are
+   stored after the leading one, `least` is the exponent of the least normal number. */
+static inline uint16_t mote_round_to_16_bits(double a, int fraction, int least) {
+  const uint32_t sign = signbit(a) ? 0x8000 : 0;
+  const uint32_t infinity = (UINT32_C(0x7fff) >> fraction) << fraction;
+  if (isnan(a)) return (uint16_t)(sign | infinity | UINT32_C(1) << (fraction - 1));
+  if (isinf(a)) return (uint16_t)(sign | infinity);
+  const int exponent = a == 0 || ilogb(a) < least ? least : ilogb(a);
+  const double units = nearbyint(ldexp(fabs(a), fraction - exponent));
+  const uint32_t code = ((uint32_t)(exponent - least) << fraction) + (uint32_t)units;
+  return (uint16_t)(sign | (code < infinity ? code : infinity));
+}
+)"},
+    {"mote_value_of_16_bits", R"(/* The value of such bits. */
+static inline double mote_value_of_16_bits(uint16_t bits, int fraction, int least) {
+  const int code = bits & 0x7fff;
+  const int exponent = code >> fraction;
+  const int digits = code & ((1 << fraction) - 1);
+  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+  if (exponent == 0x7fff >> fraction) return digits != 0 ? (double)NAN : sign * (double)INFINITY;
+  if (exponent == 0) return sign * ldexp(digits, least - fraction);
+  return sign * ldexp(digits + (1 << fraction), least - fraction + exponent - 1);
+}
+)"},
+    {"mote_to_f16",
+     R"(static inline uint16_t mote_to_f16(double a) { return mote_round_to_16_bits(a, 10, -14); }
+)"},
+    {"mote_from_f16",
+     R"(static inline double mote_from_f16(uint16_t bits) { return mote_value_of_16_bits(bits, 10, -14); }
+)"},
+    {"mote_to_bf16",
+     R"(static inline uint16_t mote_to_bf16(double a) { return mote_round_to_16_bits(a, 7, -126); }
+)"},
+    {"mote_from_bf16",
+     R"(static inline double mote_from_bf16(uint16_t bits) { return mote_value_of_16_bits(bits, 7, -126); }
+)"},
+    {"mote_shift_left", R"(/* Shifts by less than 0 or more than 63 give 0. */
+static inline int64_t mote_shift_left(int64_t a, int64_t b) {
+  return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+)"},
+    {"mote_shift_right", R"(/* The sign is kept; shifts by less than 0 or more than 63 give 0. */
+static inline int64_t mote_shift_right(int64_t a, int64_t b) {
+  if (b < 0 || b > 63) return 0;
+  return a < 0 ? ~(~a >> b) : a >> b;
+}
+)"},
+    {"mote_philox",
+     R"(/* Random bits: word n % 4 of block n / 4 of Philox 4x32-10 under the key `seed`. */
+static inline int64_t mote_philox(int64_t seed, int64_t n) {
+  const uint64_t block = (uint64_t)n / 4;
+  uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), 0, 0};
+  uint32_t k[2] = {(uint32_t)seed, (uint32_t)((uint64_t)seed >> 32)};
+  for (int round = 0; round < 10; round++) {
+    const uint64_t a = UINT64_C(0xD2511F53) * c[0];
+    const uint64_t b = UINT64_C(0xCD9E8D57) * c[2];
+    c[0] = (uint32_t)(b >> 32) ^ c[1] ^ k[0];
+    c[1] = (uint32_t)b;
+    c[2] = (uint32_t)(a >> 32) ^ c[3] ^ k[1];
+    c[3] = (uint32_t)a;
+    k[0] += UINT32_C(0x9E3779B9);
+    k[1] += UINT32_C(0xBB67AE85);
+  }
+  return (int64_t)c[(uint64_t)n % 4];
+}
+)"},
     {"mote_add", R"(/* Integer arithmetic wraps around. */
 static inline int64_t mote_add(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a + (uint64_t)b);

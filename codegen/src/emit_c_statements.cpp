@@ -61,11 +61,30 @@ void Writer::statement(const Stmt& s, const Facts& facts) {
 }
 
 std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
+  if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
   const std::string text = printer_.expr(e, facts).text;
   if (text.find_first_of("(/%[") == std::string::npos) return text;
   const std::string name = names_.fresh(hint);
   line(fmt::format("const int64_t {} = {};", name, text));
   return name;
+}
+
+/// Limits of loops in here that no loop from this one on changes are computed before it.
+void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts) {
+  for (const Stmt& s : b) {
+    if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
+    const auto* l = std::get_if<Loop>(&s.kind);
+    if (!l) continue;
+    const auto is_fixed = [&](const Expr& e) {
+      return !e.has_load() && !limits_.contains(&e) &&
+             std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
+    };
+    const std::string& v = names_.symbol(l->variable);
+    if (is_fixed(l->begin)) limits_[&l->begin] = limit(l->begin, v + "_begin", facts);
+    if (is_fixed(l->end)) limits_[&l->end] = limit(l->end, v + "_end", facts);
+    changing.insert(l->variable);
+    limits_ahead(l->body, changing, facts);
+  }
 }
 
 void Writer::open_accumulator(const Accumulator& a) {
@@ -97,6 +116,8 @@ std::string Writer::start(ReduceOp op, DType dtype) const {
 void Writer::loop(const Loop& l, const Facts& facts) {
   for (const Accumulator& a : l.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
+  std::set<Symbol> changing = {l.variable};
+  limits_ahead(l.body, changing, facts);
   if (l.parallel > 0) {
     parallel_loops(l, facts);
     return;
@@ -135,6 +156,12 @@ std::string Writer::stored(const Text& t, const TensorDecl& to) const {
   switch (to.dtype) {
     case DType::f32:
       return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
+    case DType::f16:
+    case DType::bf16:
+      return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
+    case DType::i8:
+    case DType::u8:
+      return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));
     case DType::i32: {
       const bool narrow = t.type == CType::i32 || t.type == CType::flag;
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
@@ -190,15 +217,35 @@ Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
 
 void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const std::string left = printer_.element(t, s.index, facts);
   const Text old = printer_.element_value(t, s.index, facts);
   Text v = printer_.value(s.value, facts);
   const bool in_float = p_.native && old.type == CType::f32;
   if (in_float) v = as_float(v);
-  if ((in_float || old.type == CType::f64) && (s.op == ReduceOp::sum || s.op == ReduceOp::prod)) {
-    line(fmt::format("{} {}= {};", old.text, s.op == ReduceOp::sum ? '+' : '*', v.text));
+  const bool in_c = in_float || (old.type == CType::f64 && old.text == left);
+  if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
+    line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
     return;
   }
-  line(fmt::format("{} = {};", old.text, stored(reduced(s.op, old, v), t)));
+  line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t)));
+}
+
+/// What the element becomes.
+Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
+  const bool truth = dtype == DType::boolean;
+  switch (op) {
+    case ScatterOp::add:
+      return reduced(ReduceOp::sum, old, v);
+    case ScatterOp::mul:
+      return reduced(ReduceOp::prod, old, v);
+    case ScatterOp::max:
+      return reduced(truth ? ReduceOp::any : ReduceOp::max, old, v);
+    case ScatterOp::min:
+      return reduced(truth ? ReduceOp::all : ReduceOp::min, old, v);
+    case ScatterOp::set:
+      return v;
+  }
+  throw InternalError("emit_c: unknown scatter op");
 }
 
 void Writer::fold(const Fold& f, const Facts& facts) {

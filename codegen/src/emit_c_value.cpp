@@ -20,7 +20,12 @@ CType type_of_storage(DType dtype) {
       return CType::f32;
     case DType::f64:
       return CType::f64;
+    case DType::f16:
+    case DType::bf16:
+      return CType::f64;
     case DType::i32:
+    case DType::i8:
+    case DType::u8:
       return CType::i32;
     case DType::i64:
       return CType::i64;
@@ -55,6 +60,67 @@ Text choice(const Text& condition, const Text& a, const Text& b) {
           joined(x.type, y.type)};
 }
 
+/// The values that 8 bits of an input hold, through casts that keep them.
+std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
+  if (const auto* op = std::get_if<value::Op>(&v->kind))
+    return op->op == MapOp::cast && (v->dtype == DType::i64 || v->dtype == DType::i32)
+               ? byte_range(op->args[0], p)
+               : std::nullopt;
+  const auto* l = std::get_if<value::Load>(&v->kind);
+  if (!l || (v->dtype != DType::u8 && v->dtype != DType::i8)) return std::nullopt;
+  if (find_tensor(p, l->tensor)->role != TensorRole::input) return std::nullopt;
+  return integer_range(v->dtype);
+}
+
+/// op(x, c) where every x of the range gives the same: compilers warn of such comparisons.
+std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
+  const auto known = [](bool always, bool never) {
+    return always || never ? std::optional(always) : std::nullopt;
+  };
+  switch (op) {
+    case MapOp::lt:
+      return known(x.greatest < c, x.least >= c);
+    case MapOp::le:
+      return known(x.greatest <= c, x.least > c);
+    case MapOp::gt:
+      return known(x.least > c, x.greatest <= c);
+    case MapOp::ge:
+      return known(x.least >= c, x.greatest < c);
+    case MapOp::eq:
+      return known(false, c < x.least || c > x.greatest);
+    case MapOp::ne:
+      return known(c < x.least || c > x.greatest, false);
+    default:
+      return std::nullopt;
+  }
+}
+
+MapOp mirrored(MapOp op) {
+  switch (op) {
+    case MapOp::lt:
+      return MapOp::gt;
+    case MapOp::le:
+      return MapOp::ge;
+    case MapOp::gt:
+      return MapOp::lt;
+    case MapOp::ge:
+      return MapOp::le;
+    default:
+      return op;
+  }
+}
+
+std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) {
+  if (op.args.size() != 2) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const auto* c = std::get_if<value::Constant>(&op.args[1 - k]->kind);
+    if (!c || c->number.is_real()) continue;
+    if (const auto range = byte_range(op.args[k], p))
+      return decided(k == 0 ? op.op : mirrored(op.op), *range, c->number.integer());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string storage_type(DType dtype) {
@@ -67,6 +133,11 @@ std::string storage_type(DType dtype) {
       return "int32_t";
     case DType::i64:
       return "int64_t";
+    case DType::f16:
+    case DType::bf16:
+      return "uint16_t";
+    case DType::i8:
+      return "int8_t";
     default:
       return "uint8_t";
   }
@@ -96,10 +167,19 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       const char* through = from_real || is_short ? "(float)" : "(float)(double)";
       return {through + operand(t, kUnary), kUnary, CType::f32};
     }
+    case DType::f16:
+    case DType::bf16: {
+      const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
+      return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
+              CType::f64};
+    }
     case DType::i32:
-      if (from_real) return {"mote_to_i32(" + t.text + ")", kTight, CType::i64};
-      if (t.type == CType::i32 || t.type == CType::flag) return t;
-      return {"(int32_t)" + operand(t, kUnary), kUnary, CType::i32};
+      if (!from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
+      [[fallthrough]];
+    case DType::i8:
+    case DType::u8:
+      if (from_real) return {fmt::format("mote_to_{}({})", name(to), t.text), kTight, CType::i64};
+      return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
     case DType::i64:
       return from_real ? Text{"mote_to_i64(" + t.text + ")", kTight, CType::i64} : t;
     default:
@@ -109,6 +189,7 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
 
 Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
+  if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
   const Text first = value(op.args[0], facts);
   if (p_.native && op.arg_dtype == DType::f32) {
     std::vector<Text> args = {first};
@@ -154,9 +235,11 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
 
 Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
-  const bool temporary = t.role == TensorRole::temporary;
-  return {element(t, index, facts), kTight,
-          temporary ? type_of_local(t.dtype, p_.native) : type_of_storage(t.dtype)};
+  const std::string text = element(t, index, facts);
+  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
+  if (t.dtype == DType::f16 || t.dtype == DType::bf16)
+    return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+  return {text, kTight, type_of_storage(t.dtype)};
 }
 
 Text Printer::value(const Value& v, const Facts& facts) const {

@@ -40,6 +40,7 @@ class Writer {
   std::string start(ReduceOp op, DType dtype) const;
   /// The limit of a loop: short text, or the name of a constant declared before the loop.
   std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
+  void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
   void open_accumulator(const Accumulator& a);
   void open_before_branch(const Body& b, std::size_t k);
   void branch(const If& i, const Facts& facts);
@@ -49,6 +50,7 @@ class Writer {
   void fold_position(const Fold& f, const Facts& facts);
   void let(const Let& l, const Facts& facts);
   std::string stored(const Text& t, const TensorDecl& to) const;
+  Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 
@@ -65,6 +67,7 @@ class Writer {
   std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
   std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
   std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
+  std::map<const Expr*, std::string> limits_;  ///< of loops to come, computed already
   std::set<std::string> accumulators_read_;
   std::set<std::string> names_read_;
 };

@@ -42,6 +42,9 @@ bool never_meet(const PlacedAccess& x, const Loop& first, const PlacedAccess& y,
   const Symbol delta(SymbolKind::size, "%delta");  // no program can spell it
   const Expr later = Expr(second.variable) + 1 + Expr(delta);
   const std::map<Symbol, Expr> env = {{first.variable, later}};
+  for (std::size_t k = 0; k < x.access.index.size(); ++k)  // the common case, without a proof
+    if (x.access.index[k] == Expr(first.variable) && y.access.index[k] == Expr(second.variable))
+      return true;
   Facts facts = outer;
   facts.set_range(second.variable, second.begin, second.end);
   facts.assume_nonneg(second.end - 1 - later);
@@ -56,18 +59,55 @@ bool never_meet(const PlacedAccess& x, const Loop& first, const PlacedAccess& y,
   return false;
 }
 
-bool may_merge(const Loop& first, const Loop& second, const Facts& outer) {
+/// Accesses of one tensor.
+struct Touches {
+  std::vector<PlacedAccess> reads;
+  std::vector<PlacedAccess> writes;
+};
+
+/// What the fuser asks of a statement of the body, again and again.
+struct Summary {
+  int id = 0;  ///< a new one for each merged loop
+  Effects effects;
+  std::map<std::string, Touches> touches = {};  ///< of a loop's body
+  std::vector<Limits> chain = {};               ///< of a loop's perfect chain, sorted
+};
+
+Summary summary_of(const Stmt& s, int id, Effects effects) {
+  Summary r{id, std::move(effects)};
+  const Loop* loop = as_loop(s);
+  if (!loop) return r;
+  for (PlacedAccess& a : placed_accesses(loop->body)) {
+    Touches& t = r.touches[a.access.tensor];
+    (a.access.write ? t.writes : t.reads).push_back(std::move(a));
+  }
+  r.chain = sorted_limits(perfect_chain(*loop));
+  return r;
+}
+
+bool never_meet(const std::vector<PlacedAccess>& xs, const Loop& first,
+                const std::vector<PlacedAccess>& ys, const Loop& second, const Facts& outer) {
+  for (const PlacedAccess& x : xs)
+    for (const PlacedAccess& y : ys)
+      if (!never_meet(x, first, y, second, outer)) return false;
+  return true;
+}
+
+bool may_merge(const Loop& first, const Summary& earlier, const Loop& second, const Summary& later,
+               const Facts& outer) {
   const std::set<std::string> read = accumulators_read(second.body);
   for (const Accumulator& a : first.accumulators)
     if (read.count(a.name)) return false;
   if (first.step != Expr(1) || second.step != Expr(1)) return false;
-  const std::vector<PlacedAccess> earlier = placed_accesses(first.body);
-  const std::vector<PlacedAccess> later = placed_accesses(second.body);
-  for (const PlacedAccess& x : earlier)
-    for (const PlacedAccess& y : later)
-      if (x.access.tensor == y.access.tensor && (x.access.write || y.access.write) &&
-          !never_meet(x, first, y, second, outer))
-        return false;
+  for (const auto& [tensor, x] : earlier.touches) {
+    const auto found = later.touches.find(tensor);
+    if (found == later.touches.end()) continue;
+    const Touches& y = found->second;
+    if (!never_meet(x.writes, first, y.writes, second, outer) ||
+        !never_meet(x.writes, first, y.reads, second, outer) ||
+        !never_meet(x.reads, first, y.writes, second, outer))
+      return false;
+  }
   return true;
 }
 
@@ -79,7 +119,10 @@ class Fuser {
   }
 
   void run(Body& body, const Facts& facts) {
-    while (merge_one(body, facts)) {
+    State state;
+    for (const Stmt& s : body)
+      state.summaries.push_back(summary_of(s, state.next_id++, effects_of({&s, 1})));
+    while (merge_one(body, state, facts)) {
     }
     for (Stmt& s : body) {
       Body* nested = nested_body(s);
@@ -91,33 +134,41 @@ class Fuser {
   }
 
  private:
+  /// What is known of a body: summaries, in its order; pairs (by id) that can't or need not be
+  /// merged, which no later merge of others changes; for each limits and temporary whether every
+  /// toucher runs over it so, until the next merge.
+  struct State {
+    std::vector<Summary> summaries;
+    int next_id = 0;
+    std::set<std::pair<int, int>> settled = {};
+    std::map<std::pair<Limits, std::string>, bool> alike = {};
+  };
+
   /// Worth it: a temporary that both touch and that every toucher here runs over with these limits,
   /// so that it can shrink; or a shared tensor and parallel loops that match entirely.
-  bool is_profitable(const Loop& a, const Loop& b, const Body& body) const {
-    const std::set<std::string> in_a = tensors_touched(a.body);
-    const std::set<std::string> in_b = tensors_touched(b.body);
+  bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b, State& state) const {
     bool share = false;
-    for (const std::string& t : in_a) {
-      if (!in_b.count(t)) continue;
+    for (const auto& [t, touches] : of_a.touches) {
+      if (!of_b.touches.count(t)) continue;
       share = true;
-      if (temporaries_.count(t) && every_toucher_has(limits_of(a), t, body)) return true;
+      if (temporaries_.count(t) && every_toucher_has(limits_of(a), t, state)) return true;
     }
-    return share && sorted_limits(perfect_chain(a)) == sorted_limits(perfect_chain(b));
+    return share && of_a.chain == of_b.chain;
   }
 
-  static bool every_toucher_has(const Limits& limits, const std::string& tensor, const Body& body) {
-    return std::all_of(body.begin(), body.end(), [&](const Stmt& s) {
-      const Loop* l = as_loop(s);
-      if (!l || !tensors_touched({&s, 1}).count(tensor)) return true;
-      const auto chain = perfect_chain(*l);
-      return std::any_of(chain.begin(), chain.end(),
-                         [&](const Loop* m) { return limits_of(*m) == limits; });
-    });
+  static bool every_toucher_has(const Limits& limits, const std::string& tensor, State& state) {
+    const auto [found, is_new] = state.alike.try_emplace({limits, tensor}, true);
+    if (!is_new) return found->second;
+    return found->second =
+               std::all_of(state.summaries.begin(), state.summaries.end(), [&](const Summary& s) {
+                 const bool is_toucher = !s.chain.empty() && s.effects.touched.count(tensor);
+                 return !is_toucher || std::binary_search(s.chain.begin(), s.chain.end(), limits);
+               });
   }
 
   /// The loops of a perfect chain change places so that the one with these limits is outermost.
-  /// Legal without accumulators between and without a dependence of the nest on itself; a sum into
-  /// memory keeps its order if at most one loop does not occur in the target's index.
+  /// Legal without accumulators between and without a dependence of the nest on itself; what is
+  /// scattered onto one element keeps its order if the index determines all loops but one.
   static std::optional<Loop> rotated(const Loop& loop, const Limits& limits) {
     const auto chain = perfect_chain(loop);
     std::size_t k = 0;
@@ -145,48 +196,85 @@ class Fuser {
     const std::set<std::string> written = tensors_written(body);
     bool legal = true;
     for_each(body, [&](const Stmt& s) {
-      if (const auto* r = std::get_if<StoreReduce>(&s.kind)) {
-        int missing = 0;
-        for (const Loop* l : chain)
-          missing += std::none_of(r->index.begin(), r->index.end(),
-                                  [&](const Expr& e) { return e.mentions(l->variable); });
-        legal = legal && missing <= 1;
-      } else if (!nested_body(s)) {
-        for (const Access& a : accesses(s)) legal = legal && (a.write || !written.count(a.tensor));
-      }
+      if (nested_body(s)) return;
+      if (const auto* r = std::get_if<StoreReduce>(&s.kind))
+        legal = legal && loops_not_determined(*r, chain) <= 1;
+      for (const Access& a : accesses(s)) legal = legal && (a.write || !written.count(a.tensor));
     });
     return legal;
   }
 
-  bool merge_one(Body& body, const Facts& facts) const {
+  /// How many of the loops have no axis of the index to themselves: rounds of such loops may meet.
+  static std::ptrdiff_t loops_not_determined(const StoreReduce& r,
+                                             const std::vector<const Loop*>& chain) {
+    const auto is_alone = [&](const Expr& e, const Loop* l) {
+      const auto linear = linear_in(e, l->variable);
+      return linear && linear->factor.constant() && !linear->rest.has_load() &&
+             std::none_of(chain.begin(), chain.end(), [&](const Loop* other) {
+               return linear->rest.mentions(other->variable);
+             });
+    };
+    return std::count_if(chain.begin(), chain.end(), [&](const Loop* l) {
+      return std::none_of(r.index.begin(), r.index.end(),
+                          [&](const Expr& e) { return e.mentions(l->variable) && is_alone(e, l); });
+    });
+  }
+
+  bool merge_one(Body& body, State& state, const Facts& facts) const {
     for (std::size_t q = 1; q < body.size(); ++q)
       for (std::size_t p = q; p-- > 0;)
-        if (as_loop(body[p]) && as_loop(body[q]) && merge(body, p, q, facts)) return true;
+        if (as_loop(body[p]) && as_loop(body[q]) && merge(body, p, q, state, facts)) return true;
     return false;
   }
 
-  bool merge(Body& body, std::size_t p, std::size_t q, const Facts& facts) const {
-    const Loop& a = *as_loop(body[p]);
-    if (!is_profitable(a, *as_loop(body[q]), body)) return false;
-    Loop b = *as_loop(body[q]);
-    if (limits_of(a) != limits_of(b)) {
-      auto turned = rotated(b, limits_of(a));
-      if (!turned) return false;
-      b = std::move(*turned);
+  /// The second loop as it would be merged into the first; nullopt if it can't be or it is not
+  /// worth it.
+  std::optional<Loop> matched(const Stmt& first, const Summary& of_a, const Stmt& second,
+                              const Summary& of_b, State& state, const Facts& facts) const {
+    const Loop& a = *as_loop(first);
+    if (!is_profitable(a, of_a, of_b, state)) return std::nullopt;
+    Loop b = *as_loop(second);
+    if (limits_of(a) == limits_of(b)) {
+      if (!may_merge(a, of_a, b, of_b, facts)) return std::nullopt;
+      return b;
     }
-    if (!may_merge(a, b, facts)) return false;
-    const std::span<const Stmt> between(body.data() + p + 1, q - p - 1);
-    const bool left = are_independent(between, {&body[q], 1});
-    if (!left && !are_independent({&body[p], 1}, between)) return false;
-    Loop merged = a;
-    rewrite_exprs(b.body, [&](const Expr& e) {
-      return e.substitute({{b.variable, Expr(a.variable)}});
+    auto turned = rotated(b, limits_of(a));
+    if (!turned || !may_merge(a, of_a, *turned, summary_of(Stmt{*turned}, -1, of_b.effects), facts))
+      return std::nullopt;
+    return turned;
+  }
+
+  bool merge(Body& body, std::size_t p, std::size_t q, State& state, const Facts& facts) const {
+    std::vector<Summary>& all = state.summaries;
+    const std::pair<int, int> ids = {all[p].id, all[q].id};
+    if (state.settled.count(ids)) return false;
+    std::optional<Loop> b = matched(body[p], all[p], body[q], all[q], state, facts);
+    if (!b) {
+      state.settled.insert(ids);
+      return false;
+    }
+    const auto is_free_of = [&](const Summary& s) {
+      return std::all_of(all.begin() + static_cast<std::ptrdiff_t>(p) + 1,
+                         all.begin() + static_cast<std::ptrdiff_t>(q), [&](const Summary& between) {
+                           return are_independent(between.effects, s.effects);
+                         });
+    };
+    const bool left = is_free_of(all[q]);
+    if (!left && !is_free_of(all[p])) return false;
+    Loop merged = *as_loop(body[p]);
+    rewrite_exprs(b->body, [&](const Expr& e) {
+      return e.substitute({{b->variable, Expr(merged.variable)}});
     });
-    std::move(b.body.begin(), b.body.end(), std::back_inserter(merged.body));
-    merged.accumulators.insert(merged.accumulators.end(), b.accumulators.begin(),
-                               b.accumulators.end());
-    body[left ? p : q] = {std::move(merged)};
-    body.erase(body.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
+    std::move(b->body.begin(), b->body.end(), std::back_inserter(merged.body));
+    merged.accumulators.insert(merged.accumulators.end(), b->accumulators.begin(),
+                               b->accumulators.end());
+    const std::size_t stays = left ? p : q;
+    const auto goes = static_cast<std::ptrdiff_t>(left ? q : p);
+    body[stays] = {std::move(merged)};
+    all[stays] = summary_of(body[stays], state.next_id++, united(all[p].effects, all[q].effects));
+    body.erase(body.begin() + goes);
+    all.erase(all.begin() + goes);
+    state.alike.clear();
     return true;
   }
 

@@ -131,7 +131,7 @@ class Inward {
 
   Stmt on_arrays(const Stmt& s) {
     if (const auto* fold = std::get_if<Fold>(&s.kind))
-      return {StoreReduce{arrays_.at(fold->accumulator), place(), fold->op, fold->value}};
+      return {StoreReduce{arrays_.at(fold->accumulator), place(), joining(fold->op), fold->value}};
     if (const auto* branch = std::get_if<If>(&s.kind)) {
       If copy{branch->conditions, {}};
       for (const Stmt& inner : branch->body) copy.body.push_back(on_arrays(inner));
@@ -140,6 +140,14 @@ class Inward {
     const auto* let = std::get_if<Let>(&s.kind);
     if (let == nullptr || !arrays_.contains(let->name)) return s;
     return {Store{arrays_.at(let->name), place(), let->value}};
+  }
+
+  /// The folds that moved() lets through, as stores.
+  static ScatterOp joining(ReduceOp op) {
+    return op == ReduceOp::sum    ? ScatterOp::add
+           : op == ReduceOp::prod ? ScatterOp::mul
+           : op == ReduceOp::max  ? ScatterOp::max
+                                  : ScatterOp::min;
   }
 
   /// The loop with the tile inside; `before` gets the start of its accumulators.

@@ -59,6 +59,7 @@ class Machine {
   void fold(const StmtCode& s);
 
   std::int64_t index(const IndexCode& code);
+  std::int64_t limit(const IndexCode& code);
   std::int64_t atom(const AtomCode& code);
   bool holds(const std::vector<ConditionCode>& conditions);
   std::size_t element(int tensor, const std::vector<IndexCode>& code);
@@ -78,6 +79,9 @@ class Machine {
   std::vector<std::int64_t> variables_;
   std::vector<Accumulator> accumulators_;
   std::vector<Number> lets_;
+  /// Limits and conditions may divide by a size that is 0 where they enclose no element: that is 0
+  /// then, as in the C.
+  bool in_element_ = true;
 };
 
 Machine::Machine(const LoopProgram& p, const Binding& binding, const std::vector<Array>& inputs)
@@ -148,7 +152,8 @@ std::int64_t Machine::atom(const AtomCode& code) {
     return best;
   }
   const std::int64_t b = index(code.args[1]);
-  if (b == 0) fail("an index divides by zero");
+  if (b == 0 && in_element_) fail("an index divides by zero");
+  if (b == 0) return 0;
   if (b == -1 && code.kind == AtomCode::Kind::mod) return 0;
   if (b == -1 && a == INT64_MIN) fail("index arithmetic overflows");
   const std::int64_t remainder = a % b;
@@ -157,9 +162,17 @@ std::int64_t Machine::atom(const AtomCode& code) {
   return adjust ? remainder + b : remainder;
 }
 
+/// A limit of a loop, or what a condition is about.
+std::int64_t Machine::limit(const IndexCode& code) {
+  const bool outside = std::exchange(in_element_, false);
+  const std::int64_t value = index(code);
+  in_element_ = outside;
+  return value;
+}
+
 bool Machine::holds(const std::vector<ConditionCode>& conditions) {
   for (const ConditionCode& c : conditions) {
-    const std::int64_t e = index(c.e);
+    const std::int64_t e = limit(c.e);
     if (c.kind == Condition::Kind::zero ? e != 0 : e < 0) return false;
   }
   return true;
@@ -260,10 +273,10 @@ void Machine::reset(const std::vector<AccumulatorCode>& accumulators) {
 }
 
 void Machine::loop(const StmtCode& s) {
-  const std::int64_t begin = index(s.index[0]);
-  const std::int64_t end = index(s.index[1]);
-  const std::int64_t step = index(s.index[2]);
-  if (step < 1) fail("a loop has step {}", step);
+  const std::int64_t begin = limit(s.index[0]);
+  const std::int64_t end = limit(s.index[1]);
+  const std::int64_t step = limit(s.index[2]);
+  if (step < 1 && begin < end) fail("a loop has step {}", step);
   reset(s.accumulators);
   for (std::int64_t i = begin; i < end; i += step) {
     variables_[static_cast<std::size_t>(s.slot)] = i;
@@ -275,7 +288,7 @@ void Machine::store(const StmtCode& s) {
   const std::size_t k = element(s.slot, s.index);
   Number next = value(s.value);
   if (s.kind == StmtCode::Kind::store_reduce) {
-    next = combine(s.op, read(s.slot, s.index), next, s.dtype);
+    next = apply(s.scatter, read(s.slot, s.index), next, s.dtype);
   }
   Tensor& t = tensors_[static_cast<std::size_t>(s.slot)];
   t.values[k] = t.declaration->role == TensorRole::output ? store_as(next, s.dtype) : next;

@@ -87,6 +87,7 @@ class Lowering {
 
   /// for each element: tensor[…] = u[…]
   void nest_for(const Uop& u, const std::string& tensor, bool compute) {
+    if (compute && is_scatter(u)) return scatter_nests(u, tensor);
     Scope scope{{}, base_facts(*out_.source), {}, {}};
     std::vector<Loop> loops;
     std::vector<Expr> index;
@@ -94,10 +95,68 @@ class Lowering {
       index.push_back(open_loop(u.node(), k, loops, scope.facts));
     const Value v = value_of(u, index, scope, compute);
     scope.body.push_back({Store{tensor, index, v}});
-    Body body = bind_shared(std::move(scope.body), scope.shared,
-                            [this](const std::string& hint) { return fresh(hint); });
+    finish(named(scope), std::move(loops));
+  }
+
+  /// The scope's body, with names for what it needs twice.
+  Body named(Scope& scope) {
+    return bind_shared(std::move(scope.body), scope.shared,
+                       [this](const std::string& hint) { return fresh(hint); });
+  }
+
+  void finish(Body body, std::vector<Loop> loops) {
     close_loops(std::move(loops), body);
     std::move(body.begin(), body.end(), std::back_inserter(out_.body));
+  }
+
+  /// tensor = base; then tensor[to] op= x, for each element of x whose place is in range. The
+  /// tensor is a temporary: so it is computed in double, and an output rounds once.
+  void scatter_nests(const Uop& u, const std::string& tensor) {
+    if (const auto* s = std::get_if<uop::Scatter>(&u.node().kind)) {
+      nest_for(s->base, tensor, false);
+      return scatter_nest(tensor, u.shape(), s->op, s->x,
+                          [&](const std::vector<Expr>& index, Scope& scope) {
+                            std::vector<Expr> to;
+                            for (const Expr& e : s->to)
+                              to.push_back(scope.facts.simplify(at(e, index)));
+                            return to;
+                          });
+    }
+    const auto& s = std::get<uop::SelectScatter>(u.node().kind);
+    nest_for(s.base, tensor, false);
+    scatter_nest(tensor, u.shape(), s.op, s.x, [&](std::vector<Expr> index, Scope& scope) {
+      index[static_cast<std::size_t>(s.axis)] = index_of(value_of(s.index, index, scope), scope);
+      return index;
+    });
+  }
+
+  template <typename To>
+  void scatter_nest(const std::string& tensor, const std::vector<Expr>& shape, ScatterOp op,
+                    const Uop& x, To to) {
+    Scope scope{{}, base_facts(*out_.source), {}, {}};
+    std::vector<Loop> loops;
+    std::vector<Expr> index;
+    for (std::size_t k = 0; k < x.shape().size(); ++k)
+      index.push_back(open_loop(x.node(), k, loops, scope.facts));
+    const std::vector<Expr> place = to(index, scope);
+    Conditions inside;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      const Conditions c = in_range(place[k], shape[k]);
+      inside.insert(inside.end(), c.begin(), c.end());
+    }
+    const auto kept = clean(inside, scope.facts);
+    if (!kept) return;
+    scope.facts = assuming(scope.facts, *kept);
+    scope.guards = *kept;
+    const Value v = value_of(x, index, scope);
+    scope.body.push_back({StoreReduce{tensor, place, op, v}});
+    Body body = named(scope);
+    if (!kept->empty()) {
+      Body inner;
+      inner.push_back(std::move(body.back()));
+      body.back() = {If{*kept, std::move(inner)}};
+    }
+    finish(std::move(body), std::move(loops));
   }
 
   /// A loop over axis k of the node, unless its extent is 1; the index along it.
@@ -267,8 +326,7 @@ class Lowering {
     loops.front().accumulators.push_back({accumulator, r.op, r.x.dtype()});
     const Value v = value_of(r.x, full, inner);
     inner.body.push_back({Fold{accumulator, r.op, v, inner.facts.simplify(position)}});
-    Body body = bind_shared(std::move(inner.body), inner.shared,
-                            [this](const std::string& hint) { return fresh(hint); });
+    Body body = named(inner);
     close_loops(std::move(loops), body);
     before(scope, std::move(body.front()));
     return accumulated_value(accumulator, u.dtype());
@@ -283,10 +341,22 @@ class Lowering {
                  [&] { return value_of(s.x, from, scope); });
   }
 
+  /// An input holds no more than its dtype does; a temporary may.
+  void assume_range(const Expr& e, const value::Load& l, DType dtype, Facts& facts) const {
+    if (find_tensor(out_, l.tensor)->role != TensorRole::input || size_of(dtype) > 1) return;
+    const IntegerRange range = integer_range(dtype);
+    facts.assume_nonneg(e - range.least);
+    facts.assume_nonneg(range.greatest - e);
+  }
+
   /// An integer value as an index expression: a load stays a load, anything else gets a name.
   Expr index_of(const Value& v, Scope& scope) {
     if (const auto* i = std::get_if<value::Index>(&v->kind)) return i->e;
-    if (const auto* l = std::get_if<value::Load>(&v->kind)) return load(l->tensor, l->index);
+    if (const auto* l = std::get_if<value::Load>(&v->kind)) {
+      const Expr e = load(l->tensor, l->index);
+      assume_range(e, *l, v->dtype, scope.facts);
+      return e;
+    }
     const std::string name = fresh("at");
     scope.body.push_back(
         {Let{name, guarded(scope.guards, v, std::int64_t{0}, base_facts(*out_.source))}});

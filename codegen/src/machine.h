@@ -58,6 +58,7 @@ struct StmtCode {
   enum class Kind : std::uint8_t { loop, branch, store, store_reduce, fold, let };
   Kind kind = Kind::loop;
   ReduceOp op = ReduceOp::sum;
+  ScatterOp scatter = ScatterOp::set;
   DType dtype = DType::i64;      ///< of the stored or folded value
   int slot = -1;                 ///< of the variable, tensor, accumulator or let
   std::vector<IndexCode> index;  ///< begin, end, step; the element; the position

@@ -127,8 +127,17 @@ class UseAnalysis {
   }
 
   void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
-    if (is_leaf(u) || !visited_.insert({u.id(), index}).second) return;
-    uses_[u.id()].push_back({is_injective(index, domain)});
+    if (is_leaf(u)) return;
+    std::vector<Use>& uses = uses_[u.id()];
+    const bool injective = is_injective(index, domain);
+    const auto [place, first] = visited_.try_emplace({u.id(), index}, uses.size());
+    if (first) {
+      uses.push_back({injective});
+    } else if (uses[place->second].injective && !injective) {
+      uses[place->second].injective = false;  // the same place, now from within one more loop
+    } else {
+      return;
+    }
     if (!materialised_.count(u.id())) operands_of(u, index, domain);
   }
 
@@ -160,12 +169,28 @@ class UseAnalysis {
       at[static_cast<std::size_t>(t->axis)] =
           Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
       visit(t->x, at, domain);
+    } else if (const auto* w = std::get_if<uop::Scatter>(&kind)) {
+      visit(w->base, index, domain);
+      scattered(w->x, nullptr);
+    } else if (const auto* v = std::get_if<uop::SelectScatter>(&kind)) {
+      visit(v->base, index, domain);
+      scattered(v->x, &v->index);
     }
+  }
+
+  /// What is scattered is read in a nest of its own, over its own axes.
+  void scattered(const Uop& x, const Uop* position) {
+    std::set<Symbol> domain;
+    std::vector<Expr> index;
+    for (const Expr& extent : x.shape()) index.push_back(fresh(extent, domain));
+    visit(x, index, domain);
+    if (position) visit(*position, index, domain);
   }
 
   const NodeSet& materialised_;
   Uses uses_;
-  std::set<std::pair<const UopNode*, std::vector<Expr>>> visited_;
+  /// Of the root: which of the node's uses that place is.
+  std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
 };
 
@@ -226,6 +251,11 @@ bool is_leaf(const Uop& u) {
          std::holds_alternative<uop::Param>(kind) || std::holds_alternative<uop::Iota>(kind);
 }
 
+bool is_scatter(const Uop& u) {
+  return std::holds_alternative<uop::Scatter>(u.node().kind) ||
+         std::holds_alternative<uop::SelectScatter>(u.node().kind);
+}
+
 bool is_expensive(const Uop& u, const NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
   return expensive(u, materialised, memo);
@@ -236,7 +266,8 @@ NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
   const std::vector<Uop> order = topological(outputs);
   NodeSet materialised;
   for (const Uop& u : order)
-    if (std::holds_alternative<uop::Reduce>(u.node().kind)) materialised.insert(u.id());
+    if (std::holds_alternative<uop::Reduce>(u.node().kind) || is_scatter(u))
+      materialised.insert(u.id());
   while (true) {
     const Uses uses = UseAnalysis(materialised).run(outputs, order);
     if (inline_one_reduction(order, uses, materialised)) continue;

@@ -61,6 +61,12 @@ std::optional<Infix> infix(MapOp op) {
   }
 }
 
+std::string assignment(ScatterOp op) {
+  if (op == ScatterOp::add) return "+=";
+  if (op == ScatterOp::mul) return "*=";
+  return fmt::format("{}=", name(op));
+}
+
 std::string assignment(ReduceOp op) {
   if (op == ReduceOp::sum) return "+=";
   if (op == ReduceOp::prod) return "*=";

@@ -178,7 +178,7 @@ class Resolver {
   StmtCode statement(const StoreReduce& store) {
     StmtCode code = valued(StmtCode::Kind::store_reduce, tensors_.at(store.tensor), store.value,
                            indices(store.index));
-    code.op = store.op;
+    code.scatter = store.op;
     return code;
   }
   StmtCode statement(const Fold& fold) {

@@ -94,26 +94,54 @@ class Substituter {
  public:
   explicit Substituter(LoopProgram& p) : p_(p) {}
 
-  bool one(Body& body) {
-    for (std::size_t k = 0; k < body.size(); ++k) {
-      if (Body* nested = nested_body(body[k])) {
-        if (one(*nested)) return true;
-        continue;
-      }
-      if (replace_at(body, k)) return true;
-    }
-    return false;
+  /// Goes over the program once; true if anything was replaced.
+  bool sweep() {
+    count_reads();
+    return sweep(p_.body);
   }
 
  private:
+  bool sweep(Body& body) {
+    bool changed = false;
+    for (std::size_t k = 0; k < body.size();) {
+      if (Body* nested = nested_body(body[k])) {
+        changed = sweep(*nested) || changed;
+        ++k;
+      } else if (replace_at(body, k)) {
+        changed = true;
+      } else {
+        ++k;
+      }
+    }
+    return changed;
+  }
+
+  /// How often values read each name and tensor. Replacing never lowers it.
+  void count_reads() {
+    reads_.clear();
+    for_each(p_.body, [this](const Stmt& s) {
+      for_each_value(s, [this](const Value& v) {
+        if (const auto* l = std::get_if<value::Load>(&v->kind)) ++reads_[l->tensor];
+        if (const auto* b = std::get_if<value::Bound>(&v->kind)) ++reads_[b->name];
+      });
+    });
+  }
+
+  bool is_read_too_often(const std::string& name, const Value& v) const {
+    const auto found = reads_.find(name);
+    return !is_trivial(v) && found != reads_.end() && found->second > 1;
+  }
+
   bool replace_at(Body& body, std::size_t k) {
     Target target;
     Value v;
     if (const auto* let = std::get_if<Let>(&body[k].kind)) {
+      if (is_read_too_often(let->name, let->value)) return false;
       target = {let->name, std::nullopt};
       v = let->value;
     } else if (const auto* store = std::get_if<Store>(&body[k].kind)) {
-      if (!is_sole_access_index(*store)) return false;
+      if (is_read_too_often(store->tensor, store->value) || !is_sole_access_index(*store))
+        return false;
       target = {store->tensor, store->index};
       v = store->value;
     } else {
@@ -152,13 +180,61 @@ class Substituter {
   }
 
   LoopProgram& p_;
+  std::map<std::string, int> reads_;
 };
+
+void erase_names(Body& body, const std::map<std::string, Value>& names) {
+  for (Stmt& s : body)
+    if (Body* nested = nested_body(s)) erase_names(*nested, names);
+  std::erase_if(body, [&](const Stmt& s) {
+    const auto* let = std::get_if<Let>(&s.kind);
+    return let && names.count(let->name) > 0;
+  });
+}
+
+/// Loads nothing, whose value may change.
+bool is_constant_name(const Let& let) {
+  if (!is_trivial(let.value) || std::holds_alternative<value::Load>(let.value->kind)) return false;
+  const auto* i = std::get_if<value::Index>(&let.value->kind);
+  return !i || !i->e.has_load();
+}
+
+/// All names of such values at once; those that an index reads stay.
+void replace_constant_names(LoopProgram& p) {
+  std::map<std::string, Value> values;
+  std::set<std::string> in_index;
+  std::set<std::string> read;
+  for_each(p.body, [&](const Stmt& s) {
+    for_each_expr(s, [&](const Expr& e) {
+      for_each_load(e, [&](const Atom& a) { in_index.insert(a.tensor); });
+    });
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* b = std::get_if<value::Bound>(&v->kind)) read.insert(b->name);
+    });
+  });
+  for_each(p.body, [&](const Stmt& s) {
+    const auto* let = std::get_if<Let>(&s.kind);
+    if (!let || !is_constant_name(*let) || !read.count(let->name) || in_index.count(let->name))
+      return;
+    const auto* other = std::get_if<value::Bound>(&let->value->kind);
+    const auto known = other ? values.find(other->name) : values.end();
+    values[let->name] = known == values.end() ? let->value : known->second;
+  });
+  if (values.empty()) return;
+  rewrite_values(p.body, [&](const Value& v) {
+    const auto* b = std::get_if<value::Bound>(&v->kind);
+    const auto found = b ? values.find(b->name) : values.end();
+    return found == values.end() ? v : found->second;
+  });
+  erase_names(p.body, values);
+}
 
 }  // namespace
 
 LoopProgram substitute(LoopProgram p) {
+  replace_constant_names(p);
   Substituter s(p);
-  while (s.one(p.body)) {
+  while (s.sweep()) {
   }
   return p;
 }

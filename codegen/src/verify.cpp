@@ -167,8 +167,6 @@ void Verifier::operator()(const Store& store) {
 void Verifier::operator()(const StoreReduce& store) {
   const TensorDecl& t = written(store.tensor, store.index, store.value);
   read(t, store.index.size());
-  check(store.op != ReduceOp::argmax && store.op != ReduceOp::argmin,
-        "{} has no position to remember", name(store.op));
 }
 
 void Verifier::operator()(const Fold& fold) {

@@ -14,6 +14,9 @@ Uop sigmoid(const Uop& x) { return 1 / (1 + exp(-x)); }
 Uop clip01(const Uop& x) { return min(max(x, 0), 1); }
 Uop softplus(const Uop& x) { return max(x, 0) + unary(MapOp::log1p, exp(-abs(x))); }
 Uop half_times(const Uop& x, const Uop& odd) { return 0.5 * x * (1 + odd); }
+Uop gelu_of(const Uop& x) {
+  return half_times(x, unary(MapOp::erf, x * (1 / std::numbers::sqrt2)));
+}
 
 OpRecord activation(std::string name, std::string equation, const Function& f, std::string policy,
                     std::string source, std::vector<ParamDecl> params = {}) {
@@ -38,16 +41,11 @@ ParamDecl alpha_param(double value, std::string meaning) {
 
 std::vector<OpRecord> plain() {
   const double c = std::sqrt(2 / std::numbers::pi);
-  const auto gelu = [](const Uop& x, DType) {
-    return half_times(x, unary(MapOp::erf, x * (1 / std::numbers::sqrt2)));
-  };
+  const auto gelu = [](const Uop& x, DType) { return gelu_of(x); };
   const auto gelu_tanh = [c](const Uop& x, DType) {
     return half_times(x, tanh(c * (x + 0.044715 * (x * x * x))));
   };
   return {
-      activation(
-          "relu", "max(x, 0)", [](const Uop& x, DType) { return max(x, 0); }, "NaN propagates",
-          "ONNX opset 17 Relu"),
       activation("gelu", "x/2 * (1 + erf(x/sqrt(2)))", gelu, "-inf gives NaN",
                  "ONNX opset 20 Gelu; PyTorch GELU"),
       activation("gelu_tanh", "x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))", gelu_tanh,
@@ -116,6 +114,45 @@ std::vector<OpRecord> with_parameters() {
   };
 }
 
+OpRecord relu() {
+  OpRecord record = activation(
+      "relu", "max(x, 0)", [](const Uop& x, DType) { return max(x, 0); }, "NaN propagates",
+      "ONNX opset 17 Relu");
+  record.dtypes = dtypes::kNumber;
+  return record;
+}
+
+/// f(gate) * x: the gated linear units, each half of the usual chunked tensor by itself.
+OpRecord gated(std::string name, std::string equation, Uop (*f)(const Uop&), std::string policy) {
+  return {.name = std::move(name),
+          .family = "elementwise",
+          .equation = "y = " + std::move(equation) + " * x",
+          .inputs = {{"gate"}, {"x"}},
+          .dtypes = dtypes::kReal,
+          .params = {},
+          .in_place = {{0, 0}, {1, 0}},
+          .policy = std::move(policy),
+          .source = "Shazeer, GLU Variants Improve Transformer, 2020",
+          .define = [f](const Instance& instance) {
+            const Uop gate = input("gate", instance.dtype, {"I", "J", "K", "L"});
+            const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+            return spec({gate, x}, f(gate) * x);
+          }};
+}
+
+std::vector<OpRecord> gated_ops() {
+  return {
+      gated(
+          "glu", "sigmoid(gate)", [](const Uop& g) { return sigmoid(g); }, ""),
+      gated(
+          "reglu", "max(gate, 0)", [](const Uop& g) { return max(g, 0); }, "NaN propagates"),
+      gated(
+          "swiglu", "gate * sigmoid(gate)", [](const Uop& g) { return g * sigmoid(g); },
+          "a gate of -inf gives NaN"),
+      gated("geglu", "gate/2 * (1 + erf(gate/sqrt(2)))", gelu_of, "a gate of -inf gives NaN"),
+  };
+}
+
 OpRecord prelu() {
   return {.name = "prelu",
           .family = "elementwise",
@@ -138,6 +175,8 @@ OpRecord prelu() {
 std::vector<OpRecord> activation_ops() {
   std::vector<OpRecord> records = plain();
   for (OpRecord& record : with_parameters()) records.push_back(std::move(record));
+  for (OpRecord& record : gated_ops()) records.push_back(std::move(record));
+  records.push_back(relu());
   records.push_back(prelu());
   return records;
 }

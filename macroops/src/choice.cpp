@@ -28,6 +28,15 @@ ProgramSpec clamp(const Instance& instance) {
   return spec({x, low, high}, y);
 }
 
+/// From whichever end is nearer, so that both ends are exact.
+ProgramSpec lerp(const Instance& instance) {
+  const Uop a = input("a", instance.dtype, any_shape());
+  const Uop b = input("b", instance.dtype, any_shape());
+  const Uop weight = input("weight", instance.dtype, any_shape());
+  const Uop y = where(abs(weight) < 0.5, a + weight * (b - a), b - (1 - weight) * (b - a));
+  return spec({a, b, weight}, y);
+}
+
 OpRecord cast_to(DType to) {
   return {.name = fmt::format("cast_{}", name(to)),
           .family = "elementwise",
@@ -71,6 +80,16 @@ std::vector<OpRecord> choice_ops() {
                  "NaN in x stays",
        .source = "ONNX opset 17 Clip",
        .define = clamp},
+      {.name = "lerp",
+       .family = "elementwise",
+       .equation = "y = |weight| < 1/2 ? a + weight*(b - a) : b - (1 - weight)*(b - a)",
+       .inputs = {{"a"}, {"b"}, {"weight"}},
+       .dtypes = dtypes::kReal,
+       .params = {},
+       .in_place = {{0, 0}, {1, 0}, {2, 0}},
+       .policy = "all three broadcast; exactly a at weight 0, b at 1",
+       .source = "PyTorch lerp",
+       .define = lerp},
   };
   for (const DType to : all_dtypes()) records.push_back(cast_to(to));
   return records;

@@ -27,18 +27,20 @@ std::vector<Row> unary_rows() {
       {"neg", neg, kNumber, "-{}", "integers wrap", onnx("Neg")},
       {"abs", abs, kNumber, "|{}|", "integers wrap: abs of the least value is itself", onnx("Abs")},
       {"sign", sign, kNumber, "sign({})", "-1, 0 or 1; NaN stays NaN", onnx("Sign")},
-      {"recip", recip, kReal, "1/{}", "", onnx("Reciprocal")},
-      {"sqrt", sqrt, kReal, "sqrt({})", "", onnx("Sqrt")},
-      {"rsqrt", rsqrt, kReal, "1/sqrt({})", "", onnx("Reciprocal") + " of Sqrt"},
+      {"recip", recip, kReal, "1/{}", "0 gives the infinity of its sign", onnx("Reciprocal")},
+      {"sqrt", sqrt, kReal, "sqrt({})", "below 0 NaN", onnx("Sqrt")},
+      {"rsqrt", rsqrt, kReal, "1/sqrt({})", "0 gives the infinity of its sign, below it NaN",
+       onnx("Reciprocal") + " of Sqrt"},
       {"exp", exp, kReal, "exp({})", "", onnx("Exp")},
       {"expm1", expm1, kReal, "exp({}) - 1", "accurate for small x", "C11 expm1"},
-      {"log", log, kReal, "log({})", "", onnx("Log")},
-      {"log1p", log1p, kReal, "log(1 + {})", "accurate for small x", "C11 log1p"},
-      {"sin", sin, kReal, "sin({})", "", onnx("Sin")},
-      {"cos", cos, kReal, "cos({})", "", onnx("Cos")},
-      {"tan", tan, kReal, "tan({})", "", onnx("Tan")},
-      {"asin", asin, kReal, "asin({})", "", onnx("Asin")},
-      {"acos", acos, kReal, "acos({})", "", onnx("Acos")},
+      {"log", log, kReal, "log({})", "0 gives -inf, below it NaN", onnx("Log")},
+      {"log1p", log1p, kReal, "log(1 + {})", "accurate for small x; -1 gives -inf, below it NaN",
+       "C11 log1p"},
+      {"sin", sin, kReal, "sin({})", "in radians; an infinity gives NaN", onnx("Sin")},
+      {"cos", cos, kReal, "cos({})", "in radians; an infinity gives NaN", onnx("Cos")},
+      {"tan", tan, kReal, "tan({})", "in radians; an infinity gives NaN", onnx("Tan")},
+      {"asin", asin, kReal, "asin({})", "beyond -1 and 1 NaN", onnx("Asin")},
+      {"acos", acos, kReal, "acos({})", "beyond -1 and 1 NaN", onnx("Acos")},
       {"atan", atan, kReal, "atan({})", "", onnx("Atan")},
       {"sinh", sinh, kReal, "sinh({})", "", onnx("Sinh")},
       {"cosh", cosh, kReal, "cosh({})", "", onnx("Cosh")},
@@ -50,7 +52,6 @@ std::vector<Row> unary_rows() {
       {"trunc", trunc, kReal, "trunc({})", "", "C11 trunc"},
       {"logical_not", logical_not, kBool, "not {}", "", onnx("Not")},
       {"isnan", isnan, kReal, "isnan({})", "gives bool", onnx("IsNaN")},
-      {"isinf", isinf, kReal, "isinf({})", "gives bool; either sign", onnx("IsInf")},
   };
 }
 
@@ -75,7 +76,8 @@ std::vector<Row> binary_rows() {
       {"less", lt, kNumber, "{} < {}", "gives bool; false with NaN", onnx("Less")},
       {"less_or_equal", le, kNumber, "{} <= {}", "gives bool; false with NaN", onnx("LessOrEqual")},
       {"greater", gt, kNumber, "{} > {}", "gives bool; false with NaN", onnx("Greater")},
-      {"greater_or_equal", ge, kNumber, "{} >= {}", "gives bool; false with NaN", "GreaterOrEqual"},
+      {"greater_or_equal", ge, kNumber, "{} >= {}", "gives bool; false with NaN",
+       onnx("GreaterOrEqual")},
       {"equal", eq, kAll, "{} == {}", "gives bool; false with NaN", onnx("Equal")},
       {"not_equal", ne, kAll, "{} != {}", "gives bool; true with NaN", onnx("Equal") + ", negated"},
       {"logical_and", logical_and, kBool, "{} and {}", "", onnx("And")},
@@ -128,10 +130,45 @@ OpRecord binary(const Row& row) {
   return record;
 }
 
+/// Exact for reals: the remainder of the magnitudes, which floor mod gives, with the sign of a.
+Uop truncated_mod(const Uop& a, const Uop& b) {
+  if (!is_real(a.dtype())) return where(eq(b, 0), 0, a - a / b * b);
+  const Uop magnitude = mod(abs(a), abs(b));
+  return where(a < 0, -magnitude, magnitude);
+}
+
+OpRecord fmod_record() {
+  OpRecord record = binary({"fmod", MapOp::mod, dtypes::kNumber, "fmod({}, {})",
+                            "a - trunc(a/b)*b, exact, with the sign of a; an integer mod 0 is "
+                            "0 (ours; ONNX leaves it open)",
+                            onnx("Mod") + ", fmod = 1"});
+  record.define = [](const Instance& instance) {
+    const Shape shape = {"1|I", "1|J", "1|K", "1|L"};
+    const Uop a = input("a", instance.dtype, shape), b = input("b", instance.dtype, shape);
+    return spec({a, b}, truncated_mod(a, b));
+  };
+  return record;
+}
+
+OpRecord isinf_record() {
+  OpRecord record = unary({"isinf", MapOp::isinf, dtypes::kReal, "isinf({})",
+                           "gives bool; of either sign unless told otherwise", onnx("IsInf")});
+  record.params = {flag_param("detect_positive", 1, "0: +inf does not count"),
+                   flag_param("detect_negative", 1, "0: -inf does not count")};
+  record.define = [](const Instance& instance) {
+    const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+    const auto counts = [&](const char* flag) { return iota(flag, shape_of(x)) > 0; };
+    const Uop wanted =
+        (x > 0 && counts("$detect_positive")) || (x < 0 && counts("$detect_negative"));
+    return spec({x}, map(MapOp::isinf, std::vector<Uop>{x}) && wanted);
+  };
+  return record;
+}
+
 }  // namespace
 
 std::vector<OpRecord> elementwise_ops() {
-  std::vector<OpRecord> records;
+  std::vector<OpRecord> records = {fmod_record(), isinf_record()};
   for (const Row& row : unary_rows()) records.push_back(unary(row));
   for (const Row& row : binary_rows()) records.push_back(binary(row));
   return records;

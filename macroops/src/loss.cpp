@@ -1,8 +1,10 @@
-// Losses: one number for a batch.
+// Losses: one number for a batch, or one for each element or target.
 #include "families.h"
 
 namespace mote {
 namespace {
+
+using InPlace = std::vector<std::pair<int, int>>;
 
 /// The sum over all axes, or with $mean that by the count (index text).
 Uop reduced(const Uop& loss, const char* count) {
@@ -13,79 +15,130 @@ Uop reduced(const Uop& loss, const char* count) {
   return total / index_as(divisor, {}, loss.dtype());
 }
 
-ProgramSpec mse(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, {"N"}), target = input("target", instance.dtype, {"N"});
+using Pairwise = Uop (*)(const Uop& x, const Uop& target);
+
+Uop squared(const Uop& x, const Uop& target) {
   const Uop d = x - target;
-  return spec({x, target}, reduced(d * d, "N"));
+  return d * d;
 }
 
-ProgramSpec bce_with_logits(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, {"N"}), target = input("target", instance.dtype, {"N"});
+Uop binary_cross_entropy(const Uop& x, const Uop& target) {
   const Uop rest = map(MapOp::log1p, std::vector<Uop>{exp(-abs(x))});
-  return spec({x, target}, reduced(max(x, 0) - x * target + rest, "N"));
+  return max(x, 0) - x * target + rest;
 }
+
+ProgramSpec pairwise_loss(const Instance& instance, Pairwise loss, bool reduces) {
+  const Uop x = input("x", instance.dtype, {"N"}), target = input("target", instance.dtype, {"N"});
+  const Uop each = loss(x, target);
+  return spec({x, target}, reduces ? reduced(each, "N") : each);
+}
+
+/// For each target its loss, and its weight: what it counts in the mean.
+struct Losses {
+  Uop loss, weight;
+};
 
 /// With log p of a row, w its weights: (1 - s) * -w[target] log p[target] + s/K * sum_k -w[k] log
-/// p[k].
-ProgramSpec cross_entropy(const Instance& instance) {
+/// p[k]; without s, smoothing, its first term. An ignored target has neither loss nor weight.
+Losses class_losses(Uop log_p, const Uop& target, const Uop& weight, const Uop& s) {
+  const DType t = log_p.dtype();
+  const Shape one = {"R", "1", "C"};
+  const Uop index = reindex(target, one, {"i0", "i2"});
+  const Uop weights = weight ? broadcast(weight, shape_of(log_p), {1}) : Uop();
+  if (weight) log_p = weights * log_p;
+  Uop loss = -select(log_p, 1, index);
+  if (s) {
+    const Uop even = sum(log_p, {1}) / index_as("K", one, t);
+    loss = (1 - s) * loss - where(eq(s, 0), 0, s * even);
+  }
+  const Uop kept = ne(index, iota("$ignore_index", one));
+  return {where(kept, loss, 0),
+          where(kept, weight ? select(weights, 1, index) : index_as(1, one, t), 0)};
+}
+
+/// From scores, or from log-probabilities that are given.
+ProgramSpec class_loss(const Instance& instance, bool from_scores, bool reduces) {
   const DType t = instance.dtype;
   const Uop x = input("x", t, {"R", "K", "C"}), target = input("target", DType::i64, {"R", "C"});
   const Uop weight = optional_input(instance, 2, "weight", {"K"});
-  const Uop d = x - stop_gradient(max(x, {1}));
-  Uop log_p = d - log(sum(exp(d), {1}));
-  const Shape one = {"R", "1", "C"};
-  const Uop index = reindex(target, one, {"i0", "i2"});
-  const Uop weights = weight ? broadcast(weight, shape_of(x), {1}) : Uop();
-  if (weight) log_p = weights * log_p;
-  const Uop s = param("smoothing", t);
-  const Uop even = sum(log_p, {1}) / index_as("K", one, t);
-  const Uop kept = ne(index, iota("$ignore_index", one));
-  const Uop loss = where(kept, (s - 1) * select(log_p, 1, index) - s * even, 0);
-  const Uop counts = where(kept, weight ? select(weights, 1, index) : index_as(1, one, t), 0);
+  Uop log_p = x;
+  if (from_scores) {
+    const Uop d = x - stop_gradient(max(x, {1}));
+    log_p = d - log(sum(exp(d), {1}));
+  }
+  const Uop smoothing = from_scores ? param("smoothing", t) : Uop();
+  const auto [loss, counts] = class_losses(log_p, target, weight, smoothing);
+  if (!reduces) return spec({x, target, weight}, squeeze(loss, {1}));
   const Uop divisor = where(iota("$mean", {}) > 0, sum_over(counts, {0, 1, 2}), 1);
   return spec({x, target, weight}, sum_over(loss, {0, 1, 2}) / divisor);
 }
 
 ParamDecl mean_param() { return flag_param("mean", 1, "1 divides by the count, 0 leaves the sum"); }
 
-OpRecord pairwise(std::string name, std::string equation, std::string policy, std::string source,
-                  ProgramSpec (*define)(const Instance&)) {
-  return {.name = std::move(name),
-          .family = "loss",
-          .equation = std::move(equation) + " (/ N if mean)",
-          .inputs = {{"x"}, {"target"}},
-          .dtypes = dtypes::kReal,
-          .params = {mean_param()},
-          .in_place = {},
-          .policy = std::move(policy),
-          .source = std::move(source),
-          .define = define};
+/// A loss that is one number, and with the suffix _none (the frameworks' reduction = none) one for
+/// each element.
+void add_pairwise(std::vector<OpRecord>& records, std::string name, std::string term,
+                  std::string policy, std::string source, Pairwise loss) {
+  for (const bool reduces : {true, false}) {
+    const std::string comma = policy.empty() || !reduces ? "" : "; ";
+    records.push_back(
+        {.name = name + (reduces ? "" : "_none"),
+         .family = "loss",
+         .equation = reduces ? "y = sum_n " + term + " (/ N if mean)" : "y[n] = " + term,
+         .inputs = {{"x"}, {"target"}},
+         .dtypes = dtypes::kReal,
+         .params = reduces ? std::vector<ParamDecl>{mean_param()} : std::vector<ParamDecl>{},
+         .in_place = reduces ? InPlace{} : InPlace{{0, 0}, {1, 0}},
+         .policy = policy + (reduces ? comma + "the empty mean is NaN" : ""),
+         .source = source + (reduces ? "" : ", reduction = none"),
+         .define = [=](const Instance& i) { return pairwise_loss(i, loss, reduces); }});
+  }
+}
+
+void add_class_loss(std::vector<OpRecord>& records, std::string name, std::string term,
+                    std::string where, std::string policy, std::string source, bool from_scores) {
+  for (const bool reduces : {true, false}) {
+    std::vector<ParamDecl> params;
+    if (reduces) params.push_back(mean_param());
+    params.push_back(offset_param("ignore_index", -100, "target that does not count"));
+    if (from_scores)
+      params.push_back(value_param("smoothing", 0, "share of the even distribution"));
+    const std::string each = term + (reduces ? " (/ sum_r,c w[t] if mean)" : "");
+    records.push_back(
+        {.name = name + (reduces ? "" : "_none"),
+         .family = "loss",
+         .equation = (reduces ? "y = sum_r,c " : "y[r, c] = ") + each + ", " + where,
+         .inputs = {{"x"}, {"target"}, {"weight", true}},
+         .dtypes = dtypes::kReal,
+         .params = std::move(params),
+         .in_place = {},
+         .policy = std::string(reduces ? "with nothing that counts the mean is NaN"
+                                       : "an ignored target's loss is 0") +
+                   policy,
+         .source = source + (reduces ? "" : ", reduction = none"),
+         .define = [=](const Instance& i) { return class_loss(i, from_scores, reduces); }});
+  }
 }
 
 }  // namespace
 
 std::vector<OpRecord> loss_ops() {
-  return {
-      pairwise("mse", "y = sum_n (x[n] - target[n])^2", "the empty mean is NaN", "PyTorch MSELoss",
-               mse),
-      pairwise("bce_with_logits", "y = sum_n max(x[n], 0) - x[n]*target[n] + log1p(exp(-|x[n]|))",
-               "does not overflow; the empty mean is NaN", "PyTorch BCEWithLogitsLoss",
-               bce_with_logits),
-      {.name = "cross_entropy",
-       .family = "loss",
-       .equation = "y = sum_r,c -(1 - smoothing) * w[t] * log p[t] - smoothing/K * sum_k w[k] * "
-                   "log p[k] (/ sum_r,c w[t] if mean), p = softmax_k x[r, k, c], t = target[r, c], "
-                   "w = weight if there is, else 1",
-       .inputs = {{"x"}, {"target"}, {"weight", true}},
-       .dtypes = dtypes::kReal,
-       .params = {mean_param(), offset_param("ignore_index", -100, "target that does not count"),
-                  value_param("smoothing", 0, "share of the even distribution")},
-       .in_place = {},
-       .policy = "with nothing that counts the mean is NaN; a target outside 0..K-1 reads 0 (the "
-                 "command layer's error)",
-       .source = "PyTorch CrossEntropyLoss; ONNX opset 17 SoftmaxCrossEntropyLoss",
-       .define = cross_entropy},
-  };
+  std::vector<OpRecord> records;
+  add_pairwise(records, "mse", "(x[n] - target[n])^2", "", "PyTorch MSELoss", squared);
+  add_pairwise(records, "bce_with_logits", "max(x[n], 0) - x[n]*target[n] + log1p(exp(-|x[n]|))",
+               "does not overflow", "PyTorch BCEWithLogitsLoss", binary_cross_entropy);
+  const std::string outside = "; a target outside 0..K-1 reads 0 (the command layer's error)";
+  const std::string names = "t = target[r, c], w = weight if there is, else 1";
+  add_class_loss(records, "cross_entropy",
+                 "-(1 - smoothing) * w[t] * log p[t] - smoothing/K * sum_k w[k] * log p[k]",
+                 "p = softmax_k x[r, k, c], " + names,
+                 outside +
+                     "; without smoothing a class of probability 0 does not matter unless it "
+                     "is the target",
+                 "PyTorch CrossEntropyLoss; ONNX opset 17 SoftmaxCrossEntropyLoss", true);
+  add_class_loss(records, "nll", "-w[t] * x[r, t, c]", names, outside,
+                 "PyTorch NLLLoss; ONNX opset 17 NegativeLogLikelihoodLoss", false);
+  return records;
 }
 
 }  // namespace mote

@@ -58,7 +58,7 @@ OpRecord pad_record(std::string mode, std::string equation, const char* place, s
           .params = std::move(params),
           .in_place = {},
           .policy = std::move(policy),
-          .source = "ONNX opset 17 Pad, mode = " + mode,
+          .source = fmt::format("ONNX opset {} Pad, mode = {}", mode == "wrap" ? 19 : 17, mode),
           .define = [=](const Instance& instance) { return pad(instance, place, constant); }};
 }
 
@@ -128,6 +128,7 @@ std::vector<OpRecord> move_ops() {
                  at + "i - pads0 mirrored at the first and last element, which stand "
                       "once; again and again where pads exceed the extent",
                  "min({0}%max(2*{1} - 2, 1), 2*{1} - 2 - {0}%max(2*{1} - 2, 1))", empty),
+      pad_record("wrap", at + "(i - pads0) mod I", "{0}%max({1}, 1)", empty),
       copy("concat", "y[r, n, c] = n < NA ? a[r, n, c] : b[r, n - NA, c]", {{"a"}, {"b"}}, {},
            "two tensors; more are concatenated in turn, or each copied into a view of y",
            "ONNX opset 17 Concat", concat),
@@ -139,7 +140,7 @@ std::vector<OpRecord> move_ops() {
            "nothing",
            "ONNX opset 17 Slice, its end as a count", slice),
       copy("tile", "y[i, j, k, l] = x[i mod I, j mod J, k mod K, l mod L]", {{"x"}}, tile_params(),
-           "an axis of extent 0 is an error", "ONNX opset 17 Tile", tile),
+           "", "ONNX opset 17 Tile", tile),
       copy("flip", "y[r, n, c] = x[r, N - 1 - n, c]", {{"x"}}, {},
            "a copy; a view with a negative stride costs nothing", "PyTorch flip", flip),
   };

@@ -23,11 +23,37 @@ ProgramSpec logsumexp(const Instance& instance) {
   return spec({x}, squeeze(m + log(sum(exp(x - m), {1})), {1}));
 }
 
-/// (x - mean)/sqrt(var + eps) over the axes.
-Uop standardise(const Uop& x, const Axes& axes) {
-  const Uop d = x - mean(x, axes);
-  return d * rsqrt(mean(d * d, axes) + param("eps", x.dtype()));
+ProgramSpec hardmax(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+  const Uop first = broadcast(argmax_over(x, {1}), shape_of(x), {0, 2});
+  return spec({x}, cast(eq(iota("i1", shape_of(x)), first), instance.dtype));
 }
+
+ProgramSpec l2_normalise(const Instance& instance) {
+  const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+  return spec({x}, x / max(sqrt(sum(x * x, {1})), param("eps", instance.dtype)));
+}
+
+/// Channels c - (size - 1)/2 … of them `size`; those that are none count as 0.
+ProgramSpec lrn(const Instance& instance) {
+  const DType t = instance.dtype;
+  const Uop x = input("x", t, {"N", "C", "S"});
+  const Uop near = reindex(x, {"N", "C", "S", "k: $size"}, {"i0", "i1 - ($size - 1)/2 + i3", "i2"});
+  const Uop squares = sum_over(near * near, {3});
+  const Uop share = param("alpha", t) / index_as("$size", {}, t);
+  return spec({x}, x / pow(param("bias", t) + share * squares, param("beta", t)));
+}
+
+/// (x - mean)/sqrt(var + eps) over the axes, and what it was computed from.
+struct Standardised {
+  Uop y, mean, inv_std;
+};
+Standardised statistics(const Uop& x, const Axes& axes) {
+  const Uop average = mean(x, axes), d = x - average;
+  const Uop inv_std = rsqrt(mean(d * d, axes) + param("eps", x.dtype()));
+  return {d * inv_std, average, inv_std};
+}
+Uop standardise(const Uop& x, const Axes& axes) { return statistics(x, axes).y; }
 
 /// y * gamma + beta, as far as there are, along the axis.
 Uop affine(Uop y, const Uop& gamma, const Uop& beta, int axis) {
@@ -41,6 +67,14 @@ ProgramSpec layer_norm(const Instance& instance) {
   const Uop gamma = optional_input(instance, 1, "gamma", {"N"});
   const Uop beta = optional_input(instance, 2, "beta", {"N"});
   return spec({x, gamma, beta}, affine(standardise(x, {1}), gamma, beta, 1));
+}
+
+ProgramSpec layer_norm_with_statistics(const Instance& instance) {
+  ProgramSpec all = layer_norm(instance);
+  const Standardised s = statistics(all.inputs.front(), {1});
+  all.outputs.push_back({"row_mean", squeeze(s.mean, {1})});
+  all.outputs.push_back({"row_inv_std", squeeze(s.inv_std, {1})});
+  return all;
 }
 
 ProgramSpec rms_norm(const Instance& instance) {
@@ -69,13 +103,14 @@ ProgramSpec instance_norm(const Instance& instance) {
 using InPlace = std::vector<std::pair<int, int>>;
 
 OpRecord along_axis(std::string name, std::string equation, InPlace in_place, std::string policy,
-                    std::string source, ProgramSpec (*define)(const Instance&)) {
+                    std::string source, ProgramSpec (*define)(const Instance&),
+                    std::vector<ParamDecl> params = {}) {
   return {.name = std::move(name),
           .family = "normalise",
           .equation = std::move(equation),
           .inputs = {{"x"}},
           .dtypes = dtypes::kReal,
-          .params = {},
+          .params = std::move(params),
           .in_place = std::move(in_place),
           .policy = std::move(policy),
           .source = std::move(source),
@@ -121,11 +156,32 @@ std::vector<OpRecord> normalise_ops() {
                  "y[r, c] = m + log(sum_k exp(x[r, k, c] - m)), m = max_k x[r, k, c], or 0 where "
                  "that is infinite",
                  {},
-                 "a row of -inf, or an empty one, gives -inf; one with +inf gives +inf, with NaN "
-                 "NaN",
+                 "over axis 1; what the formula says: a row of -inf, or an empty one, gives -inf; "
+                 "one with +inf gives +inf, with NaN NaN",
                  "ONNX opset 17 ReduceLogSumExp", logsumexp),
+      along_axis("hardmax", "y[r, n, c] = n is the first at which x[r, n, c] is greatest ? 1 : 0",
+                 {{0, 0}}, "over axis 1; the first NaN if there is one; N = 0 is an error",
+                 "ONNX opset 17 Hardmax", hardmax),
+      along_axis("l2_normalise", "y[r, n, c] = x[r, n, c] / max(sqrt(sum_k x[r, k, c]^2), eps)",
+                 {{0, 0}}, "over axis 1; squares are not scaled; NaN propagates",
+                 "PyTorch normalize, p = 2; ONNX opset 17 LpNormalization with eps = 0",
+                 l2_normalise, {value_param("eps", 1e-12, "least divisor")}),
+      along_axis("lrn",
+                 "y[n, c, s] = x[n, c, s] / (bias + alpha/size * sum_i x[n, i, s]^2)^beta, "
+                 "c - floor((size-1)/2) <= i <= c + ceil((size-1)/2), 0 <= i < C",
+                 {}, "squares of channels that do not exist are 0", "ONNX opset 17 LRN", lrn,
+                 {integer_param("size", 1, std::nullopt, "channels in a sum"),
+                  value_param("alpha", 1e-4, "factor of the mean square"),
+                  value_param("beta", 0.75, "exponent"),
+                  value_param("bias", 1, "added to the mean square")}),
       standardised("layer_norm", "y[r, n] = (x[r, n] - mean_j x[r, j]) / sqrt(var_j x[r, j] + eps)",
                    "; gamma and beta along n", "ONNX opset 17 LayerNormalization", layer_norm),
+      standardised("layer_norm_with_statistics",
+                   "row_mean[r] = mean_j x[r, j], row_inv_std[r] = 1/sqrt(var_j x[r, j] + eps), "
+                   "y[r, n] = (x[r, n] - row_mean[r]) * row_inv_std[r]",
+                   "; gamma and beta along n, not in the statistics",
+                   "ONNX opset 17 LayerNormalization with its optional outputs",
+                   layer_norm_with_statistics),
       standardised("group_norm",
                    "y[n, c, s] = (x[n, c, s] - mean) / sqrt(var + eps) over the CG channels of c's "
                    "group and all s",

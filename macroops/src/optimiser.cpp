@@ -10,8 +10,8 @@ ProgramSpec sgd(const Instance& instance) {
   const DType t = instance.dtype;
   const Uop w = of(t, "w"), g = of(t, "g"), m = of(t, "m"), mu = param("momentum", t);
   const Uop slope = g + param("weight_decay", t) * w;
-  const Uop first = eq(iota("$step", shape_of(w)), 1);
-  const Uop moved = where(first, slope, mu * m + (1 - param("dampening", t)) * slope);
+  const Uop stateless = eq(iota("$step", {}), 1) || eq(mu, 0);
+  const Uop moved = where(stateless, slope, mu * m + (1 - param("dampening", t)) * slope);
   const Uop nesterov = iota("$nesterov", shape_of(w)) > 0;
   const Uop next = w - param("lr", t) * where(nesterov, slope + mu * moved, moved);
   return spec({w, g, m}, {{"w_next", next}, {"m_next", moved}});
@@ -38,16 +38,18 @@ std::vector<OpRecord> optimiser_ops() {
   return {
       {.name = "sgd",
        .family = "optimiser",
-       .equation = "w' = w - lr*(nesterov ? d + momentum*m' : m'), m' = step == 1 ? d : "
-                   "momentum*m + (1 - dampening)*d, d = g + weight_decay*w",
+       .equation =
+           "w' = w - lr*(nesterov ? d + momentum*m' : m'), m' = step == 1 or momentum == 0 ? d "
+           ": momentum*m + (1 - dampening)*d, d = g + weight_decay*w",
        .inputs = {{"w"}, {"g"}, {"m"}},
        .dtypes = dtypes::kReal,
        .params = {step, value_param("lr", 0.001, "length of the step"),
                   value_param("momentum", 0, "what the state keeps"),
                   value_param("dampening", 0, "what the state leaves out of the gradient"), decay,
                   flag_param("nesterov", 0, "1 looks one step ahead")},
-       .in_place = {},
-       .policy = "the first step takes the gradient as state, whatever m holds",
+       .in_place = {{0, 0}, {2, 1}},
+       .policy =
+           "the first step, and every step without momentum, takes d as state, whatever m holds",
        .source = "PyTorch SGD",
        .define = sgd},
       {.name = "adam",
@@ -61,7 +63,7 @@ std::vector<OpRecord> optimiser_ops() {
                   value_param("beta1", 0.9, "what m keeps"),
                   value_param("beta2", 0.999, "what v keeps"),
                   value_param("eps", 1e-8, "added to the root"), decay},
-       .in_place = {},
+       .in_place = {{0, 0}, {2, 1}, {3, 2}},
        .policy = "both states are corrected for their bias by step",
        .source = "Kingma and Ba, Adam, 2015; PyTorch Adam",
        .define = adam},

@@ -25,6 +25,16 @@ Uop var(const Uop& x, const Axes& axes) {
 }
 Uop standard_deviation(const Uop& x, const Axes& axes) { return sqrt(var(x, axes)); }
 
+/// Read backwards where $last: the first from that end is the last.
+Uop argument(const Uop& x, Uop (*first)(const Uop&, const Axes&)) {
+  const Uop turned = reindex(x, shape_of(x), {"i0", "i1 + $last*(N - 1 - 2*i1)", "i2"});
+  const Uop at = first(turned, {1});
+  return at + iota("$last", shape_of(at)) * (iota("N - 1", shape_of(at)) - 2 * at);
+}
+Uop argmax(const Uop& x, const Axes&) { return argument(x, argmax_over); }
+Uop argmin(const Uop& x, const Axes&) { return argument(x, argmin_over); }
+Uop logsum(const Uop& x, const Axes& axes) { return log(sum_over(x, axes)); }
+
 /// Term k counts for n where k <= n, or k >= n in reverse; without n itself where exclusive.
 ProgramSpec cumsum(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
@@ -56,6 +66,9 @@ std::vector<OpRecord> reduce_ops() {
   using dtypes::kBool, dtypes::kNumber, dtypes::kReal;
   const std::string wraps = "i32 accumulates in 64 bits and wraps when stored";
   const std::string spread = "two passes; NaN where N <= correction, but inf where x varies there";
+  const std::string ties =
+      "gives i64; the first wins, or the last, and of NaN if there is one; N = 0 is an error";
+  const ParamDecl last = flag_param("last", 0, "1: the last n wins");
   const ParamDecl correction = integer_param("correction", 0, 1, "taken from the count");
   return {
       reduction("sum", sum_over, kNumber, "sum_n x[r, n, c]", "the empty sum is 0; " + wraps,
@@ -71,12 +84,12 @@ std::vector<OpRecord> reduce_ops() {
       reduction("reduce_min", min_over, kNumber, "min_n x[r, n, c]",
                 "NaN propagates; the empty minimum is +inf, for integers the greatest value",
                 "ONNX opset 17 ReduceMin; NaN as in NumPy"),
-      reduction("argmax", argmax_over, kNumber, "the first n at which x[r, n, c] is greatest",
-                "gives i64; the first wins, and the first NaN if there is one; N = 0 is an error",
-                "ONNX opset 17 ArgMax, select_last_index = 0"),
-      reduction("argmin", argmin_over, kNumber, "the first n at which x[r, n, c] is least",
-                "gives i64; the first wins, and the first NaN if there is one; N = 0 is an error",
-                "ONNX opset 17 ArgMin, select_last_index = 0"),
+      reduction("argmax", argmax, kNumber, "the first n at which x[r, n, c] is greatest", ties,
+                "ONNX opset 17 ArgMax", {last}),
+      reduction("argmin", argmin, kNumber, "the first n at which x[r, n, c] is least", ties,
+                "ONNX opset 17 ArgMin", {last}),
+      reduction("logsum", logsum, kReal, "log(sum_n x[r, n, c])", "the empty one is -inf",
+                "ONNX opset 17 ReduceLogSum"),
       reduction("norm1", norm1, kNumber, "sum_n |x[r, n, c]|", "the empty norm is 0; " + wraps,
                 "ONNX opset 17 ReduceL1"),
       reduction("norm2", norm2, kReal, "sqrt(sum_n x[r, n, c]^2)",

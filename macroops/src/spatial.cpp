@@ -1,57 +1,94 @@
 // Spatial ops: windows that slide over the last two axes, or divide them.
+#include <fmt/format.h>
+
 #include "families.h"
 
 namespace mote {
 namespace {
 
-const Shape& window_taps() {
-  static const Shape taps = {"N", "C", "OH", "OW", "kh: $kernel0", "kw: $kernel1"};
-  return taps;
-}
-std::string row() { return window_index(0, 2, 4); }
-std::string column() { return window_index(1, 3, 5); }
+/// What a pool over `axes` spatial axes is made of.
+struct Windows {
+  Shape image;                                 ///< N, C, then (D,) H, W
+  Shape taps;                                  ///< N, C, then (OD,) OH, OW, then (kd,) kh, kw
+  std::vector<IndexText> from = {"i0", "i1"};  ///< where a tap reads in the image
+  Axes summed;                                 ///< the axes of taps that a window runs over
+  std::vector<NamedSize> sizes;
+};
 
-std::vector<NamedSize> pool_sizes() { return window_sizes({"$kernel0", "$kernel1"}); }
-Uop image(DType dtype) { return input("x", dtype, {"N", "C", "H", "W"}); }
-Uop windows(const Uop& x, const Number& fill) {
-  return reindex(x, window_taps(), {"i0", "i1", row().c_str(), column().c_str()}, fill);
-}
-Uop in_image() {
-  return inside(row().c_str(), "H", window_taps()) && inside(column().c_str(), "W", window_taps());
+/// ceil_mode rounds up, but leaves out windows that would start after x.
+NamedSize pool_size(int axes, int axis) {
+  const char* text =
+      "({0} + $pads{1} - 1 + min($pads{2} - $dilation{1}*($kernel{1} - 1) + $ceil_mode*($stride{1} "
+      "- 1),"
+      " (1 - $ceil_mode)*$pads{2}))/$stride{1} + 1";
+  const std::string letter = spatial_letter(axes, axis);
+  return named_size("O" + letter, fmt::format(fmt::runtime(text), letter, axis, axis + axes));
 }
 
-ProgramSpec max_pool2d(const Instance& instance) {
-  const Uop x = image(instance.dtype);
-  const Uop taps = windows(x, neutral(ReduceOp::max, instance.dtype));
-  return spec({x}, max_over(taps, {4, 5}), pool_sizes());
+Windows windows_of(int axes) {
+  Windows w{.image = {"N", "C"}, .taps = {"N", "C"}, .summed = {}, .sizes = {}};
+  for (int a = 0; a < axes; ++a) {
+    w.image.emplace_back(spatial_letter(axes, a));
+    w.taps.emplace_back("O" + spatial_letter(axes, a));
+    w.from.emplace_back(window_index(a, 2 + a, 2 + axes + a).c_str());
+    w.summed.push_back(2 + axes + a);
+    w.sizes.push_back(pool_size(axes, a));
+  }
+  for (int a = 0; a < axes; ++a) {
+    w.taps.emplace_back(fmt::format("k{}: $kernel{}", "dhw"[3 - axes + a], a));
+  }
+  return w;
+}
+
+Uop least(DType dtype) { return scalar(neutral(ReduceOp::max, dtype), dtype); }
+
+ProgramSpec max_pool(const Instance& instance, int axes) {
+  const Windows w = windows_of(axes);
+  const Uop x = input("x", instance.dtype, w.image);
+  const Uop taps = reindex(x, w.taps, w.from, neutral(ReduceOp::max, instance.dtype));
+  return spec({x}, max_over(taps, w.summed), w.sizes);
 }
 
 /// The index is the least flat position among the window's elements that equal its maximum.
 ProgramSpec max_pool2d_with_indices(const Instance& instance) {
-  const Uop x = image(instance.dtype);
-  const Uop taps = windows(x, neutral(ReduceOp::max, instance.dtype));
-  const Uop y = max_over(taps, {4, 5});
-  Uop hit = eq(taps, broadcast(y, window_taps(), {0, 1, 2, 3}));
+  const Windows w = windows_of(2);
+  const Uop x = input("x", instance.dtype, w.image);
+  const Uop taps = reindex(x, w.taps, w.from, neutral(ReduceOp::max, instance.dtype));
+  const Uop y = max_over(taps, w.summed);
+  Uop hit = eq(taps, broadcast(y, w.taps, {0, 1, 2, 3}));
   if (is_real(instance.dtype)) hit = hit || map(MapOp::isnan, std::vector<Uop>{taps});
-  const Expr flat = parse_expr("i0*C*H*W + i1*H*W").expr +
-                    parse_expr(row()).expr * Expr::size("W") + parse_expr(column()).expr;
-  const Uop none = iota("N*C*H*W", window_taps());
-  const Uop first = min_over(where(in_image() && hit, iota(flat, window_taps()), none), {4, 5});
+  const Expr row = w.from[2].expr, column = w.from[3].expr;
+  const Expr flat = parse_expr("i0*C*H*W + i1*H*W").expr + row * Expr::size("W") + column;
+  const Uop in_image = inside(row, "H", w.taps) && inside(column, "W", w.taps);
+  const Uop none = iota("N*C*H*W", w.taps);
+  const Uop first = min_over(where(in_image && hit, iota(flat, w.taps), none), w.summed);
   const Uop known = first < iota("N*C*H*W", shape_of(first));
-  return spec({x}, {{"y", y}, {"indices", where(known, first, -1)}}, pool_sizes());
+  return spec({x}, {{"y", y}, {"indices", where(known, first, -1)}}, w.sizes);
 }
 
-/// The mean of the taps that count.
-ProgramSpec avg_pool2d(const Instance& instance) {
-  const DType t = instance.dtype;
-  const Uop x = image(t);
-  const Uop total = sum_over(windows(x, 0.0), {4, 5});
-  const Uop present = sum_over(where(in_image(), index_as(1, window_taps(), t), 0), {4, 5});
-  const Shape shape = shape_of(total);
-  const Uop count = where(iota("$count_include_pad", shape) > 0,
-                          index_as("$kernel0*$kernel1", shape, t), present);
-  return spec({x}, total / count, pool_sizes());
+/// Taps of the window at i{2 + axis} that lie in x, or with $count_include_pad in x and its pads:
+/// what ceil_mode hangs over them never counts.
+Expr taps_that_count(int axes, int axis) {
+  const char* text =
+      "max(min($kernel{0}, ({1} + $count_include_pad*$pads{2} - ({3}) + $dilation{0} - "
+      "1)/$dilation{0}) - max((-$count_include_pad*$pads{0} - ({3}) + $dilation{0} - "
+      "1)/$dilation{0}, 0), 0)";
+  const std::string start = fmt::format("i{1}*$stride{0} - $pads{0}", axis, 2 + axis);
+  return parse_expr(
+             fmt::format(fmt::runtime(text), axis, spatial_letter(axes, axis), axis + axes, start))
+      .expr;
 }
+
+ProgramSpec avg_pool(const Instance& instance, int axes) {
+  const Windows w = windows_of(axes);
+  const Uop x = input("x", instance.dtype, w.image);
+  const Uop total = sum_over(reindex(x, w.taps, w.from), w.summed);
+  Expr count = 1;
+  for (int a = 0; a < axes; ++a) count = count * taps_that_count(axes, a);
+  return spec({x}, total / index_as(count, shape_of(total), instance.dtype), w.sizes);
+}
+
+Uop image(DType dtype) { return input("x", dtype, {"N", "C", "H", "W"}); }
 
 ProgramSpec global_avg_pool(const Instance& instance) {
   const Uop x = image(instance.dtype);
@@ -63,34 +100,56 @@ ProgramSpec global_max_pool(const Instance& instance) {
 }
 
 /// Window i of n over an extent e: from floor(i*e/n) up to, not including, ceil((i+1)*e/n).
-ProgramSpec adaptive_avg_pool2d(const Instance& instance) {
-  const Uop x = image(instance.dtype);
-  const Shape taps = {"N", "C", "oh: $output0", "ow: $output1", "H", "W"};
+struct AdaptiveWindows {
+  Shape taps = {"N", "C", "oh: $output0", "ow: $output1", "H", "W"};
+  Uop in_window;
+  Expr count;
+};
+
+AdaptiveWindows adaptive_windows() {
+  AdaptiveWindows all;
   const auto edge = [](const char* i, const char* extent, const char* windows) {
     return Expr(parse_expr(i).expr * Expr::size(extent) + Expr::param(windows) - 1) /
            Expr::param(windows);
   };
   const Expr top = parse_expr("i2*H/$output0").expr, bottom = edge("(i2 + 1)", "H", "output0");
   const Expr left = parse_expr("i3*W/$output1").expr, right = edge("(i3 + 1)", "W", "output1");
-  const Uop h = iota("i4", taps), w = iota("i5", taps);
-  const Uop in_window = h >= iota(top, taps) && h < iota(bottom, taps) && w >= iota(left, taps) &&
-                        w < iota(right, taps);
-  const Uop total = sum_over(where(in_window, broadcast(x, taps, {0, 1, 4, 5}), 0), {4, 5});
-  const Expr count = (bottom - top) * (right - left);
-  return spec({x}, total / index_as(count, shape_of(total), instance.dtype));
+  const Uop h = iota("i4", all.taps), w = iota("i5", all.taps);
+  all.in_window = h >= iota(top, all.taps) && h < iota(bottom, all.taps) &&
+                  w >= iota(left, all.taps) && w < iota(right, all.taps);
+  all.count = (bottom - top) * (right - left);
+  return all;
 }
 
-std::vector<ParamDecl> pool_params() {
-  std::vector<ParamDecl> params = {
-      integer_param("kernel0", 1, std::nullopt, "rows of the window"),
-      integer_param("kernel1", 1, std::nullopt, "columns of the window")};
-  for (ParamDecl& p : window_params(2)) params.push_back(std::move(p));
+ProgramSpec adaptive_avg_pool2d(const Instance& instance) {
+  const Uop x = image(instance.dtype);
+  const AdaptiveWindows w = adaptive_windows();
+  const Uop total = sum_over(where(w.in_window, broadcast(x, w.taps, {0, 1, 4, 5}), 0), {4, 5});
+  return spec({x}, total / index_as(w.count, shape_of(total), instance.dtype));
+}
+
+ProgramSpec adaptive_max_pool2d(const Instance& instance) {
+  const Uop x = image(instance.dtype);
+  const AdaptiveWindows w = adaptive_windows();
+  const Uop taps = where(w.in_window, broadcast(x, w.taps, {0, 1, 4, 5}), least(instance.dtype));
+  return spec({x}, max_over(taps, {4, 5}));
+}
+
+std::vector<ParamDecl> pool_params(int axes) {
+  const char* const units[] = {"planes", "rows", "columns"};
+  std::vector<ParamDecl> params;
+  for (int a = 0; a < axes; ++a) {
+    params.push_back(integer_param(fmt::format("kernel{}", a), 1, std::nullopt,
+                                   fmt::format("{} of a window", units[3 - axes + a])));
+  }
+  for (ParamDecl& p : window_params(axes)) params.push_back(std::move(p));
+  params.push_back(flag_param("ceil_mode", 0, "1 rounds the sizes of y up"));
   return params;
 }
 
 OpRecord pool(std::string name, std::string equation, std::vector<DType> dtypes,
               std::vector<ParamDecl> params, std::string policy, std::string source,
-              ProgramSpec (*define)(const Instance&)) {
+              std::function<ProgramSpec(const Instance&)> define) {
   return {.name = std::move(name),
           .family = "spatial",
           .equation = std::move(equation),
@@ -100,35 +159,61 @@ OpRecord pool(std::string name, std::string equation, std::vector<DType> dtypes,
           .in_place = {},
           .policy = std::move(policy),
           .source = std::move(source),
-          .define = define};
+          .define = std::move(define)};
 }
 
 }  // namespace
 
 std::vector<OpRecord> spatial_ops() {
   using dtypes::kNumber, dtypes::kReal;
-  const std::string max =
-      "max_kh,kw x[n, c, oh*stride0 + kh*dilation0 - pads0, "
-      "ow*stride1 + kw*dilation1 - pads1]";
+  const std::string at2 =
+      "x[n, c, oh*stride0 + kh*dilation0 - pads0, ow*stride1 + kw*dilation1 - "
+      "pads1]";
+  const std::string at3 =
+      "x[n, c, od*stride0 + kd*dilation0 - pads0, oh*stride1 + kh*dilation1 - "
+      "pads1, ow*stride2 + kw*dilation2 - pads2]";
   const std::string padded = "pads with -inf (integers: the least value); NaN propagates; ";
-  std::vector<ParamDecl> average = pool_params();
-  average.push_back(flag_param("count_include_pad", 0, "1 divides by taps in the padding too"));
+  const std::string rounding =
+      "sizes round down, or with ceil_mode up, but no window starts after x";
+  const std::string counted =
+      "count: taps inside x, with count_include_pad those in its pads too, never those that "
+      "ceil_mode hangs over; a window without any gives NaN; " +
+      rounding;
+  const auto averaged = [](int axes) {
+    std::vector<ParamDecl> params = pool_params(axes);
+    params.push_back(flag_param("count_include_pad", 0, "1 divides by taps in the pads too"));
+    return params;
+  };
+  const auto max_of = [](int axes) {
+    return [axes](const Instance& instance) { return max_pool(instance, axes); };
+  };
+  const auto average_of = [](int axes) {
+    return [axes](const Instance& instance) { return avg_pool(instance, axes); };
+  };
+  const std::string average_source =
+      "ONNX opset 17 AveragePool; dilation as in opset 19; the divisor at a ceil overhang as "
+      "PyTorch";
+  const std::vector<ParamDecl> outputs = {
+      integer_param("output0", 1, std::nullopt, "rows of y"),
+      integer_param("output1", 1, std::nullopt, "columns of y")};
   return {
-      pool("max_pool2d", "y[n, c, oh, ow] = " + max, kNumber, pool_params(),
-           padded + "sizes round down", "ONNX opset 17 MaxPool, ceil_mode = 0", max_pool2d),
+      pool("max_pool2d", "y[n, c, oh, ow] = max_kh,kw " + at2, kNumber, pool_params(2),
+           padded + rounding, "ONNX opset 17 MaxPool", max_of(2)),
+      pool("max_pool3d", "y[n, c, od, oh, ow] = max_kd,kh,kw " + at3, kNumber, pool_params(3),
+           padded + rounding, "ONNX opset 17 MaxPool", max_of(3)),
       pool("max_pool2d_with_indices",
-           "y[n, c, oh, ow] = " + max + "; indices[n, c, oh, ow] = its position in x as one row",
-           kNumber, pool_params(),
-           padded + "the first maximum, or NaN, wins; padding never does: -1 where there is "
-                    "nothing else; sizes round down",
-           "ONNX opset 17 MaxPool, ceil_mode = 0, storage_order = 0", max_pool2d_with_indices),
-      pool("avg_pool2d",
-           "y[n, c, oh, ow] = sum_kh,kw x[n, c, oh*stride0 + kh*dilation0 - pads0, "
-           "ow*stride1 + kw*dilation1 - pads1] / count",
-           kReal, std::move(average),
-           "count: taps inside x, with count_include_pad all; a window of padding only gives NaN, "
-           "or 0; sizes round down",
-           "ONNX opset 17 AveragePool, ceil_mode = 0; dilation as in opset 19", avg_pool2d),
+           "y[n, c, oh, ow] = max_kh,kw " + at2 +
+               "; indices[n, c, oh, ow] = its position in x as one row",
+           kNumber, pool_params(2),
+           padded +
+               "the first maximum, or NaN, wins; padding never does: -1 where there is "
+               "nothing else; " +
+               rounding,
+           "ONNX opset 17 MaxPool, storage_order = 0", max_pool2d_with_indices),
+      pool("avg_pool2d", "y[n, c, oh, ow] = sum_kh,kw " + at2 + " / count", kReal, averaged(2),
+           counted, average_source, average_of(2)),
+      pool("avg_pool3d", "y[n, c, od, oh, ow] = sum_kd,kh,kw " + at3 + " / count", kReal,
+           averaged(3), counted, average_source, average_of(3)),
       pool("global_avg_pool", "y[n, c, 0, 0] = mean_h,w x[n, c, h, w]", kReal, {},
            "an empty image gives NaN", "ONNX opset 17 GlobalAveragePool", global_avg_pool),
       pool("global_max_pool", "y[n, c, 0, 0] = max_h,w x[n, c, h, w]", kNumber, {},
@@ -137,11 +222,15 @@ std::vector<OpRecord> spatial_ops() {
       pool("adaptive_avg_pool2d",
            "y[n, c, i, j] = mean of x[n, c, h, w] over floor(i*H/output0) <= h < "
            "ceil((i+1)*H/output0), and w likewise",
-           kReal,
-           {integer_param("output0", 1, std::nullopt, "rows of y"),
-            integer_param("output1", 1, std::nullopt, "columns of y")},
-           "windows overlap where sizes do not divide; an empty image gives NaN",
+           kReal, outputs, "windows overlap where sizes do not divide; an empty image gives NaN",
            "PyTorch AdaptiveAvgPool2d", adaptive_avg_pool2d),
+      pool("adaptive_max_pool2d",
+           "y[n, c, i, j] = max of x[n, c, h, w] over floor(i*H/output0) <= h < "
+           "ceil((i+1)*H/output0), and w likewise",
+           kNumber, outputs,
+           "windows overlap where sizes do not divide; NaN propagates; an empty image gives -inf, "
+           "for integers the least value",
+           "PyTorch AdaptiveMaxPool2d", adaptive_max_pool2d),
   };
 }
 

@@ -8,6 +8,7 @@
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
+#include "mote/uops/element.h"
 
 namespace mote {
 namespace {
@@ -25,10 +26,16 @@ std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
       return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
     case DType::f64:
       return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
+    case DType::f16:
+      return (nan ? 0x7ea5U : 0xf85bU) ^ other;
+    case DType::bf16:
+      return (nan ? 0x7fe5U : 0xcb5bU) ^ other;
     case DType::i32:
       return (first ? 0xa5a5a5a5U : 0x5a5a5a5bU) ^ other;
     case DType::i64:
       return (first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL) ^ other;
+    case DType::i8:
+    case DType::u8:
     case DType::boolean:
       return (first ? 0xa5U : 0x5aU) ^ other;
   }
@@ -41,6 +48,8 @@ decltype(auto) with_words(DType dtype, void* data, F&& f) {
   switch (size_of(dtype)) {
     case 1:
       return f(static_cast<std::uint8_t*>(data));
+    case 2:
+      return f(static_cast<std::uint16_t*>(data));
     case 4:
       return f(static_cast<std::uint32_t*>(data));
     default:
@@ -55,19 +64,6 @@ decltype(auto) with_words(DType dtype, const void* data, F&& f) {
   });
 }
 
-template <typename T>
-bool equal_value(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  }
-  return a == b;
-}
-
-template <typename T>
-T element(const void* data, std::int64_t linear) {
-  return static_cast<const T*>(data)[linear];
-}
-
 }  // namespace
 
 void Dense::Free::operator()(void* p) const { std::free(p); }
@@ -79,21 +75,9 @@ Dense::Dense(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {
   if (!data_) throw std::bad_alloc();
 }
 
-Number Dense::at(std::int64_t linear) const {
-  switch (dtype_) {
-    case DType::f32:
-      return static_cast<double>(element<float>(data(), linear));
-    case DType::f64:
-      return element<double>(data(), linear);
-    case DType::i32:
-      return std::int64_t{element<std::int32_t>(data(), linear)};
-    case DType::i64:
-      return element<std::int64_t>(data(), linear);
-    case DType::boolean:
-      return std::int64_t{element<std::uint8_t>(data(), linear)};
-  }
-  throw InternalError("unknown dtype");
-}
+Number Dense::at(std::int64_t linear) const { return load_element(data(), dtype_, linear); }
+
+void Dense::set(std::int64_t linear, const Number& n) { store_element(data(), dtype_, linear, n); }
 
 bool Dense::is_zero(std::int64_t linear) const {
   const Number n = at(linear);
@@ -111,10 +95,7 @@ bool Dense::same_at(std::int64_t a, const Dense& other, std::int64_t b) const {
     return words[a] == static_cast<decltype(words)>(other.data())[b];
   });
   if (equal_bits || !is_real(dtype_)) return equal_bits;
-  if (dtype_ == DType::f32) {
-    return equal_value(element<float>(data(), a), element<float>(other.data(), b));
-  }
-  return equal_value(element<double>(data(), a), element<double>(other.data(), b));
+  return mote::same(at(a), other.at(b));
 }
 
 bool Dense::is_poison(std::int64_t linear, Poison poison) const {

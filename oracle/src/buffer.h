@@ -32,7 +32,8 @@ class Dense {
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
   Number at(std::int64_t linear) const;
-  bool is_zero(std::int64_t linear) const;  ///< +0, -0, 0, false
+  void set(std::int64_t linear, const Number& n);  ///< rounded or wrapped to the dtype
+  bool is_zero(std::int64_t linear) const;         ///< +0, -0, 0, false
   /// Same value: NaNs alike, -0 equal to +0.
   bool same(std::int64_t linear, const Dense& other) const;
   /// Two elements of this one are the same value in that sense.

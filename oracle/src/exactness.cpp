@@ -17,9 +17,16 @@ namespace {
 
 using std::string;
 
+/// f16 and bf16 are stored only: what computes with them computes in f32 at least.
 bool is_f32_anywhere(const Program& program, const std::vector<Uop>& nodes) {
-  const auto is_f32 = [](const Uop& u) { return u.dtype() == DType::f32; };
+  const auto is_f32 = [](const Uop& u) { return is_real(u.dtype()) && u.dtype() != DType::f64; };
   return std::ranges::any_of(nodes, is_f32) || std::ranges::any_of(program.inputs, is_f32);
+}
+
+double shape_volume(const Uop& u, const Binding& binding) {
+  double count = 1;
+  for (const Expr& e : u.shape()) count *= static_cast<double>(evaluate(e, binding.values));
+  return count;
 }
 
 class Analysis {
@@ -56,7 +63,8 @@ class Analysis {
 
   Known visit(const Uop& u, const uop::Input&) const {
     if (u.dtype() == DType::boolean) return Known::grid(0, 1);
-    if (fill_ != FillKind::uniform) return Known::grid(0, static_cast<double>(radius_));
+    if (fill_ != FillKind::uniform)
+      return Known::grid(0, static_cast<double>(std::min(radius_, greatest_radius(u.dtype()))));
     return is_real(u.dtype()) ? Known::copied() : Known::grid(0, 100);
   }
   Known visit(const Uop& u, const uop::Scalar& s) const { return constant(s.value, u); }
@@ -92,6 +100,15 @@ class Analysis {
     if (!known(s.index).exact) return known(s.index);
     return join(known(s.x), constant(s.fill, u));
   }
+  Known visit(const Uop& u, const uop::Scatter& s) const {
+    return scatter_known(s.op, known(s.base), known(s.x), shape_volume(s.x, binding_), u.dtype(),
+                         describe(u));
+  }
+  Known visit(const Uop& u, const uop::SelectScatter& s) const {
+    if (!known(s.index).exact) return known(s.index);
+    return scatter_known(s.op, known(s.base), known(s.x), shape_volume(s.x, binding_), u.dtype(),
+                         describe(u));
+  }
   Known visit(const Uop&, const uop::StopGradient& s) const { return known(s.x); }
   Known visit(const Uop& u, const uop::Map& m) const {
     std::vector<Known> args;
@@ -113,12 +130,6 @@ class Analysis {
   Format format_{false};
   std::unordered_map<const UopNode*, Known> known_;
 };
-
-double shape_volume(const Uop& u, const Binding& binding) {
-  double count = 1;
-  for (const Expr& e : u.shape()) count *= static_cast<double>(evaluate(e, binding.values));
-  return count;
-}
 
 }  // namespace
 

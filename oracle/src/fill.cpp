@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include "mote/base/error.h"
 
@@ -26,6 +28,11 @@ std::int64_t below(std::uint64_t bits, std::int64_t bound) {
 }
 
 }  // namespace
+
+std::int64_t greatest_radius(DType dtype) {
+  if (is_real(dtype)) return std::int64_t{1} << std::min(real_format(dtype).precision, 62);
+  return dtype == DType::boolean ? INT64_MAX : integer_range(dtype).greatest;
+}
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -80,7 +87,7 @@ Filler::Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius
       dtype_(tensor.dtype),
       stream_(mix(fill.seed ^ hash_name(tensor.name))),
       seed_(fill.seed),
-      radius_(radius),
+      radius_(std::min(radius, greatest_radius(tensor.dtype))),
       special_(tensor.count > 0 ? below(mix(stream_ + 1), tensor.count) : 0),
       hot_(kind_ == FillKind::onehot &&
            below(fill.seed, std::max(tensor.inputs, 1)) == tensor.position),
@@ -106,7 +113,7 @@ std::int64_t Filler::whole(std::int64_t linear) const {
 double Filler::real(std::int64_t linear) const {
   if (kind_ != FillKind::uniform) return static_cast<double>(whole(linear));
   const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-  const int mantissa = dtype_ == DType::f32 ? 24 : 53;
+  const int mantissa = real_format(dtype_).precision;
   const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
   return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
 }
@@ -120,6 +127,7 @@ std::int64_t Filler::integer(std::int64_t linear) const {
   } else {
     value = whole(linear);
   }
+  if (dtype_ == DType::u8) value = std::abs(value);
   return dtype_ == DType::boolean ? value & 1 : value;
 }
 

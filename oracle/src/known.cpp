@@ -68,7 +68,8 @@ Known to_whole(const Known& x) {
 Known cast(const Known& x, DType from, DType to) {
   if (to == DType::boolean) return boolean();
   const double bound = x.lattice ? x.lattice->bound : kUnbounded;
-  if (to == DType::i32) return integers(std::min(bound, 0x1p31));
+  if (is_integer(to) && to != DType::i64)
+    return integers(std::min(bound, static_cast<double>(integer_range(to).greatest) + 1));
   if (!is_real(to)) return integers(bound);
   if (!is_real(from) && !x.lattice) return integers(kUnbounded);
   return x;
@@ -90,6 +91,10 @@ Known integer_map(MapOp op, std::span<const Known> args) {
       return integers(bound(0));
     case MapOp::mod:
       return integers(bound(1));
+    case MapOp::shift_right:
+      return integers(bound(0));
+    case MapOp::philox:
+      return integers(0x1p32);
     default:
       return integers(kUnbounded);
   }
@@ -230,6 +235,17 @@ Known reduce_known(ReduceOp op, const Known& x, double count, DType dtype,
   const double unit = std::min(x.lattice->unit, 0) * count;
   if (unit < -4096) return Known::inexact(what + " may underflow");
   return Known::grid(static_cast<int>(unit), std::pow(std::max(bound, 1.0), count));
+}
+
+Known scatter_known(ScatterOp op, const Known& base, const Known& x, double count, DType dtype,
+                    const std::string& what) {
+  if (!base.exact) return base;
+  if (!x.exact || count == 0) return count == 0 ? base : x;
+  if (op != ScatterOp::add && op != ScatterOp::mul) return join(base, x);
+  const ReduceOp reduce = op == ScatterOp::add ? ReduceOp::sum : ReduceOp::prod;
+  Known all = reduce_known(reduce, join(base, x), count + 1, dtype, what);
+  all.value.reset();
+  return all;
 }
 
 double magnitude(const Expr& e, const std::function<double(Symbol)>& symbol) {

@@ -53,6 +53,10 @@ Known map_known(MapOp op, std::span<const Known> args, DType from, DType to, con
 /// Reduce(op) over `count` elements.
 Known reduce_known(ReduceOp op, const Known& x, double count, DType dtype, const std::string& what);
 
+/// Scatter(op) of `count` elements like x onto ones like base, any number of them onto one.
+Known scatter_known(ScatterOp op, const Known& base, const Known& x, double count, DType dtype,
+                    const std::string& what);
+
 /// A bound on |e|, given one for each symbol.
 double magnitude(const Expr& e, const std::function<double(Symbol)>& symbol);
 

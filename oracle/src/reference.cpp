@@ -29,26 +29,6 @@ Array to_array(const Dense& values, const std::vector<std::int64_t>& shape) {
   return a;
 }
 
-void store(const Number& n, Dense& values, std::int64_t at) {
-  switch (values.dtype()) {
-    case DType::f32:
-      static_cast<float*>(values.data())[at] = static_cast<float>(n.real());
-      break;
-    case DType::f64:
-      static_cast<double*>(values.data())[at] = n.real();
-      break;
-    case DType::i32:
-      static_cast<std::int32_t*>(values.data())[at] = static_cast<std::int32_t>(n.integer());
-      break;
-    case DType::i64:
-      static_cast<std::int64_t*>(values.data())[at] = n.integer();
-      break;
-    case DType::boolean:
-      static_cast<std::uint8_t*>(values.data())[at] = n.integer() != 0 ? 1 : 0;
-      break;
-  }
-}
-
 std::shared_ptr<const Reference> interpreter(const Case& c) {
   const auto loops = std::make_shared<const LoopProgram>(compile(c.program));
   const auto run = [loops](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
@@ -59,7 +39,7 @@ std::shared_ptr<const Reference> interpreter(const Case& c) {
     const std::vector<Array> results = interpret(*loops, arrays, of.params);
     for (std::size_t k = 0; k < out.size(); ++k) {
       for (std::int64_t at = 0; at < out[k].count(); ++at) {
-        store(results[k].values[static_cast<std::size_t>(at)], out[k], at);
+        out[k].set(at, results[k].values[static_cast<std::size_t>(at)]);
       }
     }
   };

@@ -37,19 +37,10 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
       {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(distinct)},
       radius);
   Dense values(t.dtype, volume(t.shape));
-  const auto fill = [&](auto* p, const auto& element) {
-    using T = std::remove_pointer_t<decltype(p)>;
-    for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
-      p[linear] = static_cast<T>(element(at));
-    });
-  };
-  const auto real = [&](std::int64_t at) { return filler.real(at); };
-  const auto whole = [&](std::int64_t at) { return filler.integer(at); };
-  if (t.dtype == DType::f32) fill(static_cast<float*>(values.data()), real);
-  if (t.dtype == DType::f64) fill(static_cast<double*>(values.data()), real);
-  if (t.dtype == DType::i32) fill(static_cast<std::int32_t*>(values.data()), whole);
-  if (t.dtype == DType::i64) fill(static_cast<std::int64_t*>(values.data()), whole);
-  if (t.dtype == DType::boolean) fill(static_cast<std::uint8_t*>(values.data()), whole);
+  const bool real = is_real(t.dtype);
+  for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
+    values.set(linear, real ? Number(filler.real(at)) : Number(filler.integer(at)));
+  });
   return values;
 }
 

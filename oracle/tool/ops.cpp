@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "mote/oracle/resolve.h"
+#include "ops_text.h"
 
 namespace mote::tool {
 namespace {
@@ -17,93 +18,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string op;
   bool json = false;
+  bool markdown = false;
 };
-
-template <typename Items, typename Text>
-std::string joined(const Items& items, std::string_view separator, const Text& text) {
-  std::vector<std::string> texts;
-  texts.reserve(items.size());
-  for (const auto& item : items) texts.emplace_back(text(item));
-  return fmt::format("{}", fmt::join(texts, separator));
-}
-
-std::string dtype_names(const std::vector<DType>& dtypes) {
-  return joined(dtypes, " ", [](DType t) { return std::string(name(t)); });
-}
-
-std::string input_names(const OpRecord& record) {
-  return joined(record.inputs, " ",
-                [](const InputDecl& i) { return i.optional ? "[" + i.name + "]" : i.name; });
-}
-
-std::string output_names(const Program& program) {
-  return joined(program.outputs, " ", [](const Output& o) { return o.name; });
-}
-
-/// The axes as a definition writes them: "1|P" where an input may be 1 and repeats, "OH" where the
-/// extent has that name.
-std::vector<std::string> axis_texts(const Program& program, const Uop& tensor) {
-  const auto* input = std::get_if<uop::Input>(&tensor.node().kind);
-  std::vector<std::string> axes;
-  for (std::size_t k = 0; k < tensor.shape().size(); ++k) {
-    const Expr& extent = tensor.shape()[k];
-    const auto named = std::ranges::find(program.sizes, extent, &NamedSize::value);
-    const bool repeats = input != nullptr && k < input->broadcast.size() && input->broadcast[k];
-    axes.push_back((repeats ? "1|" : "") +
-                   (named == program.sizes.end() ? extent.to_string() : named->name));
-  }
-  return axes;
-}
-
-std::string shape_text(const Program& program, const Uop& tensor) {
-  return fmt::format("[{}]", fmt::join(axis_texts(program, tensor), ", "));
-}
-
-std::string number_text(double value, bool is_integer) {
-  return is_integer ? fmt::format("{}", static_cast<std::int64_t>(value))
-                    : fmt::format("{}", value);
-}
-
-/// "int >= 1, default 1"
-std::string range_text(const ParamDecl& p) {
-  std::string text = p.is_integer ? "int" : "real";
-  if (p.lower) text += fmt::format(" >= {}", *p.lower);
-  if (p.upper) text += fmt::format("{} <= {}", p.lower ? " and" : "", *p.upper);
-  return text + (p.default_value ? ", default " + number_text(*p.default_value, p.is_integer)
-                                 : ", required");
-}
-
-/// The text before a number at the end, and that number, or -1.
-std::pair<std::string, int> numbered(const std::string& name) {
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  if (digits == 0 || digits == name.size() || name.size() - digits > 4) return {name, -1};
-  return {name.substr(0, digits), std::stoi(name.substr(digits))};
-}
-
-/// Names in a row, with stride0 stride1 as stride0-1.
-std::string param_names(const std::vector<ParamDecl>& params) {
-  std::vector<std::string> texts;
-  for (std::size_t k = 0; k < params.size();) {
-    const auto [stem, first] = numbered(params[k].name);
-    std::size_t end = k + 1;
-    while (first >= 0 && end < params.size() &&
-           numbered(params[end].name) == std::pair(stem, first + static_cast<int>(end - k))) {
-      ++end;
-    }
-    texts.push_back(
-        end == k + 1 ? params[k].name
-                     : fmt::format("{}-{}", params[k].name, first + static_cast<int>(end - k) - 1));
-    k = end;
-  }
-  return fmt::format("{}", fmt::join(texts, " "));
-}
-
-std::string in_place_text(const OpRecord& record, const Program& program) {
-  return joined(record.in_place, ", ", [&](const std::pair<int, int>& pair) {
-    return fmt::format("{} -> {}", record.inputs[static_cast<std::size_t>(pair.first)].name,
-                       program.outputs[static_cast<std::size_t>(pair.second)].name);
-  });
-}
 
 Json params_json(const std::vector<ParamDecl>& params) {
   Json all = Json::array();
@@ -244,6 +160,10 @@ void print_one(const Resolved& resolved) {
 }
 
 int ops(const Options& options) {
+  if (options.markdown) {
+    print(ops_markdown());
+    return 0;
+  }
   if (!options.op.empty()) {
     const Resolved resolved = resolve_program(options.op);
     if (options.json) {
@@ -268,8 +188,12 @@ int ops(const Options& options) {
 void add_ops(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("ops", "list the ops, or say everything about one");
-  command->add_option("OP", options->op, "an op, a .mote file, or -")->type_name("");
-  command->add_flag("--json", options->json, "one JSON object a line");
+  CLI::Option* op =
+      command->add_option("OP", options->op, "an op, a .mote file, or -")->type_name("");
+  CLI::Option* json = command->add_flag("--json", options->json, "one JSON object a line");
+  command->add_flag("--markdown", options->markdown, "the page docs/ops.md: every op")
+      ->excludes(op)
+      ->excludes(json);
   command->callback([options, &action] { action = [options] { return ops(*options); }; });
 }
 

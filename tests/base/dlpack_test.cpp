@@ -30,7 +30,7 @@ TEST(Dlpack, EveryDtypeGoesThereAndBack) {
 }
 
 TEST(Dlpack, KnowsNoOtherDtype) {
-  EXPECT_EQ(from_dlpack({kDLFloat, 16, 1}), std::nullopt);
+  EXPECT_EQ(from_dlpack({kDLBfloat, 32, 1}), std::nullopt);
   EXPECT_EQ(from_dlpack({kDLFloat, 32, 4}), std::nullopt);
   EXPECT_EQ(from_dlpack({kDLUInt, 32, 1}), std::nullopt);
 }
@@ -53,7 +53,7 @@ TEST(Dlpack, DescribesTypeAndShape) {
   Shape scalar;
   EXPECT_EQ(describe(tensor(to_dlpack(DType::f32), shape)), "f32[1,4,4,5]");
   EXPECT_EQ(describe(tensor(to_dlpack(DType::boolean), scalar)), "bool[]");
-  EXPECT_EQ(describe(tensor({kDLBfloat, 16, 1}, shape)), "dlpack(4,16,1)[1,4,4,5]");
+  EXPECT_EQ(describe(tensor({kDLUInt, 16, 1}, shape)), "dlpack(1,16,1)[1,4,4,5]");
   EXPECT_EQ(element_count(tensor(to_dlpack(DType::f32), shape)), 80);
   EXPECT_EQ(element_count(tensor(to_dlpack(DType::f32), scalar)), 1);
 }

@@ -174,7 +174,7 @@ TEST(Interpret, ScattersAddToWhatIsStored) {
   const LoopProgram p =
       loops_of(copy_spec("halves"),
                {loop("n", end, {store("y", {n}, real(0))}),
-                loop("m", end, {{StoreReduce{"y", {m / 2}, ReduceOp::sum, at("x", {m})}}})});
+                loop("m", end, {{StoreReduce{"y", {m / 2}, ScatterOp::add, at("x", {m})}}})});
   EXPECT_EQ(run(p, {array({5}, {1, 2, 3, 4, 5})})[0], array({5}, {3, 7, 5, 0, 0}));
 }
 

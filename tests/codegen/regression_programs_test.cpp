@@ -22,6 +22,28 @@ LoopCount compiled_count(const std::string& text) {
   return count(compile(std::make_shared<const Program>(program(text))));
 }
 
+// ---- C that compiles without a warning
+
+TEST(RegressionPrograms, ComparisonsThatEightBitsDecide) {
+  expect_agreement(
+      "input x u8[N]\n"
+      "input z i8[N]\n"
+      "output a = x >= 0\n"
+      "output b = where(x < 0, f64(1), f64(2))\n"
+      "output c = z >= -128 && z <= 126\n"
+      "output d = i64(x) == 300\n"
+      "output e = 127 < z");
+}
+
+TEST(RegressionPrograms, AByteAsAnIndex) {
+  expect_agreement(
+      "input x f64[N]\n"
+      "input at u8[N]\n"
+      "output a = select[0](x, at)\n"
+      "output b = select[0](x, at + 1)\n"
+      "output c = select_scatter[0, add](f64(0)[over 300], x, at)");
+}
+
 // ---- fusion
 
 TEST(RegressionPrograms, ShiftedReadOfACopy) {

@@ -134,7 +134,7 @@ TEST(Verify, NamesAReadBeforeAnyStore) {
   const std::vector<TensorDecl> t = {temporary("t", {end})};
   EXPECT_EQ(complaint({loop("n", end, {store("y", {n}, at("t", {n}))})}, t),
             "inc: `y[n] = t[n]` in loops n: t is read before any store");
-  EXPECT_EQ(complaint({loop("n", end, {{StoreReduce{"y", {n}, ReduceOp::sum, next()}}})}),
+  EXPECT_EQ(complaint({loop("n", end, {{StoreReduce{"y", {n}, ScatterOp::add, next()}}})}),
             "inc: `y[n] += x[n] + 1` in loops n: y is read before any store");
   EXPECT_EQ(complaint({when({nonneg(load("t", {0}))}, {}), store_all()},
                       {temporary("t", {end}, DType::i64)}),

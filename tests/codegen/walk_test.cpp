@@ -113,7 +113,7 @@ TEST(Loops, CountsWhatTheFormsAreJudgedBy) {
                {loop("n", size("N"),
                      {store("t", {var("n"), 0}, guard_value({nonneg(var("n"))}, real(0), 0.0)),
                       when({nonneg(var("n"))}, {loop("m", 2, {store("y", {var("n")}, real(1))})})}),
-                loop("k", size("N"), {{StoreReduce{"y", {var("k")}, ReduceOp::sum, real(1)}}})},
+                loop("k", size("N"), {{StoreReduce{"y", {var("k")}, ScatterOp::add, real(1)}}})},
                {temporary("t", {size("N"), 2}), temporary("u", {})});
   const LoopCount n = count(p);
   EXPECT_EQ(n.nests, 2);

@@ -92,6 +92,27 @@ TEST(Activation, ParametersHaveTheirMeaning) {
             row({7, 2.5, 7}));
 }
 
+TEST(Relu, OverIntegers) {
+  EXPECT_EQ(run("relu", {i32({1, 1, 1, 3}, {-3, 0, 4})}), i32({1, 1, 1, 3}, {0, 0, 4}));
+}
+
+TEST(Gated, TheGateIsTheFirst) {
+  const Array gate = row({-2, 0, 0.5, kNan, 3}), x = row({5, 7, -3, 1, kInf});
+  std::vector<double> glu, reglu, swiglu, geglu;
+  for (std::int64_t k = 0; k < 5; ++k) {
+    const double g = at(gate, {0, 0, 0, k}), v = at(x, {0, 0, 0, k});
+    const double s = 1 / (1 + std::exp(-g));
+    glu.push_back(s * v);
+    reglu.push_back((std::isnan(g) ? g : larger(g, 0)) * v);
+    swiglu.push_back(g * s * v);
+    geglu.push_back(0.5 * g * (1 + std::erf(g * (1 / std::numbers::sqrt2))) * v);
+  }
+  EXPECT_EQ(run("glu", {gate, x}), row(glu));
+  EXPECT_EQ(run("reglu", {gate, x}), row(reglu));
+  EXPECT_EQ(run("swiglu", {gate, x}), row(swiglu));
+  EXPECT_EQ(run("geglu", {gate, x}), row(geglu));
+}
+
 TEST(Prelu, TheSlopeBroadcasts) {
   const Array x = f64({1, 2, 1, 2}, {-1, 2, -3, kNan}), slope = f64({2, 1, 1}, {0.5, 10});
   EXPECT_EQ(run("prelu", {x, slope}), f64({1, 2, 1, 2}, {-0.5, 2, -30, kNan}));

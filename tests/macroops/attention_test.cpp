@@ -16,9 +16,11 @@ struct Rows {
 
 using Visible = std::function<bool(std::int64_t t, std::int64_t s)>;
 
-/// y and lse for q [B, H, T, D], k [B, H/group, S, D], v [B, H/group, S, E]; `bias` is added.
+/// y and lse for q [B, H, T, D], k [B, H/group, S, D], v [B, H/group, S, E]; `bias` is added after
+/// the cap.
 Rows attend(const Array& q, const Array& k, const Array& v, double scale, const Visible& visible,
-            const std::function<double(std::int64_t h, std::int64_t t, std::int64_t s)>& bias) {
+            const std::function<double(std::int64_t h, std::int64_t t, std::int64_t s)>& bias,
+            double cap = 0) {
   Rows out;
   const std::int64_t group = k.shape[1] == 0 ? 1 : q.shape[1] / k.shape[1];
   for (std::int64_t b = 0; b < q.shape[0]; ++b)
@@ -31,7 +33,9 @@ Rows attend(const Array& q, const Array& k, const Array& v, double scale, const 
           double dot = 0;
           for (std::int64_t d = 0; d < q.shape[3]; ++d)
             dot += at(q, {b, h, t, d}) * at(k, {b, h / group, s, d});
-          scores.emplace_back(s, scale * dot + bias(h, t, s));
+          const double score = scale * dot;
+          const double capped = cap == 0 ? score : cap * std::tanh(score / cap);
+          scores.emplace_back(s, capped + bias(h, t, s));
           greatest = std::fmax(greatest, scores.back().second);
         }
         const double m = greatest == -kInf ? 0 : greatest;
@@ -51,14 +55,15 @@ bool all_visible(std::int64_t, std::int64_t) { return true; }
 
 class Attention : public testing::Test {
  protected:
-  Array q = integers(DType::f64, {2, 4, 3, 2}, 1), k = integers(DType::f64, {2, 2, 5, 2}, 2);
+  Array q = integers(DType::f64, {2, 6, 3, 2}, 1), k = integers(DType::f64, {2, 2, 5, 2}, 2);
   Array v = integers(DType::f64, {2, 2, 5, 3}, 3);
 
-  void expect_rows(const std::vector<Array>& inputs, const Params& params, const Rows& want) {
-    const auto out = run_all("attention_with_lse", DType::f64, inputs, params);
-    EXPECT_EQ(out.at(0), f64({2, 4, 3, 3}, want.y));
-    EXPECT_EQ(out.at(1), f64({2, 4, 3}, want.lse));
-    EXPECT_EQ(run("attention", inputs, params), out.at(0));
+  void expect_rows(const std::vector<Array>& inputs, const Params& params, const Rows& want,
+                   const std::string& op = "attention") {
+    const auto out = run_all(op + "_with_lse", DType::f64, inputs, params);
+    EXPECT_EQ(out.at(0), f64({2, 6, 3, 3}, want.y));
+    EXPECT_EQ(out.at(1), f64({2, 6, 3}, want.lse));
+    EXPECT_EQ(run(op, inputs, params), out.at(0));
   }
 };
 
@@ -82,8 +87,9 @@ TEST_F(Attention, CausalFromTheBottomRight) {
 }
 
 TEST_F(Attention, TheMaskIsAddedAndBroadcasts) {
-  const Array mask = f64(
-      {4, 1, 5}, {0, 1, -kInf, 2, 3, -kInf, 0, 0, 0, 0, 5, -1, -2, 0, 1, -kInf, -kInf, 0, 1, 2});
+  const Array mask =
+      f64({6, 1, 5}, {0, 1,     -kInf, 2, 3, -kInf, 0, 0, 0,     0,  0, 5, -1, -2, 0,
+                      1, -kInf, -kInf, 0, 1, 2,     2, 0, -kInf, -1, 3, 0, 0,  7,  -5});
   expect_rows({q, k, v, mask}, {{"scale", 0.5}},
               attend(q, k, v, 0.5, all_visible, [&](auto h, auto, auto s) {
                 return at(mask, {h, 0, s});
@@ -93,8 +99,8 @@ TEST_F(Attention, TheMaskIsAddedAndBroadcasts) {
 TEST_F(Attention, AFullyMaskedRowGivesZeroAndMinusInfinity) {
   const Array none = f64({1, 1, 1, 5}, std::vector<double>(5, -kInf));
   const auto masked = run_all("attention_with_lse", DType::f64, {q, k, v, none});
-  EXPECT_EQ(masked.at(0), f64({2, 4, 3, 3}, std::vector<double>(72, 0)));
-  EXPECT_EQ(masked.at(1), f64({2, 4, 3}, std::vector<double>(24, -kInf)));
+  EXPECT_EQ(masked.at(0), f64({2, 6, 3, 3}, std::vector<double>(108, 0)));
+  EXPECT_EQ(masked.at(1), f64({2, 6, 3}, std::vector<double>(36, -kInf)));
   // More queries than keys, from the bottom right: the first queries see nothing.
   const Array one = f64({1, 1, 1, 1}, {1}), two = f64({1, 1, 2, 1}, {1, 1});
   const auto causal =
@@ -108,6 +114,41 @@ TEST_F(Attention, HiddenKeysDoNotExist) {
   const Array x = f64({1, 1, 2, 1}, {1, 1}), keys = f64({1, 1, 2, 1}, {1, kNan});
   const Array values = f64({1, 1, 2, 1}, {5, kNan});
   EXPECT_EQ(run("attention", {x, keys, values}, {{"causal", 1}}), f64({1, 1, 2, 1}, {5, kNan}));
+}
+
+TEST_F(Attention, TheWindowIsAboutTheQuerysOwnKey) {
+  const auto near = [](std::int64_t before, std::int64_t after, std::int64_t shift) {
+    return [=](std::int64_t t, std::int64_t s) {
+      const std::int64_t own = t + shift;
+      return (before < 0 || s >= own - before) && (after < 0 || s <= own + after);
+    };
+  };
+  for (const int before : {-1, 0, 1, 3}) {
+    for (const int after : {-1, 0, 2}) {
+      for (const int anchor : {0, 1}) {
+        expect_rows({q, k, v, absent()},
+                    {{"scale", 0.5}, {"window0", before}, {"window1", after}, {"anchor", anchor}},
+                    attend(q, k, v, 0.5, near(before, after, 2 * anchor), no_bias));
+      }
+    }
+  }
+  expect_rows({q, k, v, absent()}, {{"scale", 0.5}, {"window0", 1}, {"window1", 2}, {"causal", 1}},
+              attend(q, k, v, 0.5, near(1, 0, 0), no_bias));
+}
+
+TEST_F(Attention, AWindowWithoutKeysGivesZero) {
+  const Array two = f64({1, 1, 2, 1}, {1, 1}), one = f64({1, 1, 1, 1}, {1});
+  const auto out = run_all("attention_with_lse", DType::f64, {two, one, f64({1, 1, 1, 1}, {7})},
+                           {{"window0", 0}});
+  EXPECT_EQ(out.at(0), f64({1, 1, 2, 1}, {7, 0}));
+  EXPECT_EQ(out.at(1), f64({1, 1, 2}, {1, -kInf}));
+}
+
+TEST_F(Attention, SoftcapBoundsTheScoresBeforeTheMask) {
+  const Array mask = f64({1, 1, 5}, {0, 3, -kInf, 2, -100});
+  const auto bias = [&](auto, auto, auto s) { return at(mask, {0, 0, s}); };
+  expect_rows({q, k, v, mask}, {{"scale", 0.5}, {"softcap", 4.0}},
+              attend(q, k, v, 0.5, all_visible, bias, 4), "attention_softcap");
 }
 
 TEST_F(Attention, WithoutKeys) {

@@ -39,6 +39,15 @@ TEST(Clamp, ANanBoundIsNoneAndHighWins) {
             i64({1, 1, 1, 2}, {-2, 3}));
 }
 
+TEST(Lerp, IsExactAtBothEnds) {
+  const Array a = f64({1, 1, 1, 1}, {1e16}), b = f64({1, 1, 1, 1}, {1});
+  const Array weight = f64({1, 1, 1, 2}, {0, 1});
+  EXPECT_EQ(run("lerp", {a, b, weight}), f64({1, 1, 1, 2}, {1e16, 1}));
+  const Array zero = f64({}, {0}), eight = f64({}, {8});
+  EXPECT_EQ(run("lerp", {zero, eight, f64({1, 1, 1, 4}, {0.25, 0.75, -1, 2})}),
+            f64({1, 1, 1, 4}, {2, 6, -8, 16}));
+}
+
 TEST(Cast, RealsTruncateAndSaturate) {
   const Array x = f64({1, 1, 1, 7}, {2.9, -2.9, 1e300, -1e300, kNan, kInf, 0});
   EXPECT_EQ(run("cast_i32", {x}),

@@ -68,6 +68,7 @@ const std::map<std::string, RealBinary> kRealBinary = {
     {"mul", [](double a, double b) { return a * b; }},
     {"div", [](double a, double b) { return a / b; }},
     {"pow", [](double a, double b) { return std::pow(a, b); }},
+    {"fmod", [](double a, double b) { return std::fmod(a, b); }},
     {"min", [](double a, double b) { return a != a || b != b ? kNan
                                             : a < b          ? a
                                                              : b; }},
@@ -112,7 +113,8 @@ TEST(Binary, EveryOpOverRealsWithTwoSidedBroadcast) {
 }
 
 TEST(Elementwise, TheTablesOfThisTestHoldEveryOpOverReals) {
-  std::set<std::string> tested = {"mod", "prelu", "where", "clamp"};
+  std::set<std::string> tested = {"mod", "prelu", "where",  "clamp", "lerp",
+                                  "glu", "reglu", "swiglu", "geglu"};
   for (const auto& [op, f] : kRealUnary) tested.insert(op);
   for (const auto& [op, f] : kRealBinary) tested.insert(op);
   for (const OpRecord& record : catalogue()) {
@@ -128,6 +130,24 @@ TEST(Mod, HasTheSignOfTheDivisor) {
   EXPECT_EQ(run("mod", {a, b}), f64({1, 1, 1, 6}, {2, 1, -1, -2, kNan, kNan}));
   const Array i = i32({1, 1, 1, 5}, {5, -5, 5, -5, 1}), j = i32({1, 1, 1, 5}, {3, 3, -3, -3, 0});
   EXPECT_EQ(run("mod", {i, j}), i32({1, 1, 1, 5}, {2, 1, -1, -2, 0}));
+}
+
+TEST(Fmod, HasTheSignOfTheDividend) {
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const Array a = i64({1, 1, 1, 7}, {5, -5, 5, -5, 1, least, least});
+  const Array b = i64({1, 1, 1, 7}, {3, 3, -3, -3, 0, 3, -1});
+  EXPECT_EQ(run("fmod", {a, b}), i64({1, 1, 1, 7}, {2, -2, 2, -2, 0, least % 3, 0}));
+}
+
+TEST(Isinf, EitherSignOrOne) {
+  const Array x = f64({1, 1, 1, 4}, {kInf, -kInf, 1, kNan});
+  const auto of = [&](int positive, int negative) {
+    return run("isinf", {x}, {{"detect_positive", positive}, {"detect_negative", negative}});
+  };
+  EXPECT_EQ(of(1, 1), boolean({1, 1, 1, 4}, {1, 1, 0, 0}));
+  EXPECT_EQ(of(1, 0), boolean({1, 1, 1, 4}, {1, 0, 0, 0}));
+  EXPECT_EQ(of(0, 1), boolean({1, 1, 1, 4}, {0, 1, 0, 0}));
+  EXPECT_EQ(of(0, 0), boolean({1, 1, 1, 4}, {0, 0, 0, 0}));
 }
 
 TEST(Div, IntegersTruncateAndDivisionByZeroIsZero) {

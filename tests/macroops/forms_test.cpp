@@ -1,6 +1,8 @@
 // What the loops of ops come to after all passes: how many nests, which temporaries.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mote/codegen/passes.h"
 #include "run.h"
 
@@ -24,8 +26,37 @@ TEST(Forms, EveryInstanceIsOneNestWithoutTemporaryTensors) {
   }
 }
 
+/// Loops within loops; the two that an axis was split into are one.
+std::size_t depth(const Body& body) {
+  std::size_t most = 0;
+  for (const Stmt& s : body) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) {
+      const bool half = loop->variable.name().ends_with("_outer");
+      most = std::max(most, (half ? 0 : 1) + depth(loop->body));
+    }
+    if (const auto* branch = std::get_if<If>(&s.kind)) most = std::max(most, depth(branch->body));
+  }
+  return most;
+}
+
+TEST(Forms, NoLoopComputesAnewWhatALoopAroundItKnows) {
+  for (const OpRecord& record : catalogue()) {
+    for (const Instance& instance : instances(record)) {
+      if (instance.dtype != record.dtypes.front()) continue;
+      const auto program = instantiate(record, instance);
+      std::vector<Uop> outputs;
+      for (const Output& o : program->outputs) outputs.push_back(o.value);
+      int most_axes = 0;
+      for (const Uop& u : topological(outputs)) most_axes = std::max(most_axes, u.rank());
+      const LoopProgram p = compile(program);
+      EXPECT_LE(depth(p.body), static_cast<std::size_t>(most_axes)) << trace(record, p);
+    }
+  }
+}
+
 TEST(Forms, AttentionKeepsOneRowOfScores) {
-  for (const char* op : {"attention", "attention_with_lse"}) {
+  for (const char* op :
+       {"attention", "attention_with_lse", "attention_softcap", "attention_softcap_with_lse"}) {
     const OpRecord& record = find_op(op);
     for (const Instance& instance : instances(record)) {
       const LoopProgram p = compile(instantiate(record, instance));
@@ -38,8 +69,9 @@ TEST(Forms, AttentionKeepsOneRowOfScores) {
 }
 
 TEST(Forms, ConvolutionsAndPoolsHaveNoConditions) {
-  for (const char* op : {"conv1d", "conv2d", "conv3d", "max_pool2d", "avg_pool2d",
-                         "adaptive_avg_pool2d", "group_norm"}) {
+  for (const char* op :
+       {"conv1d", "conv2d", "conv3d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
+        "group_norm", "max_pool3d", "avg_pool3d", "adaptive_max_pool2d", "lrn"}) {
     const OpRecord& record = find_op(op);
     const LoopProgram p = compile(instantiate(record, {DType::f32, full_mask(record)}));
     EXPECT_EQ(count(p).conditions, 0) << trace(record, p);

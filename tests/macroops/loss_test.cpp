@@ -31,6 +31,13 @@ TEST(BceWithLogits, AgreesWithItsFormulaAndDoesNotOverflow) {
             f64({}, {2e4}));
 }
 
+TEST(LossNone, OneForEachElement) {
+  EXPECT_EQ(run("mse_none", {f64({3}, {1, 2, kNan}), f64({3}, {1, 4, 0})}), f64({3}, {0, 4, kNan}));
+  const Array x = f64({2}, {1e4, -2}), target = f64({2}, {0, 1});
+  EXPECT_EQ(run("bce_with_logits_none", {x, target}),
+            f64({2}, {1e4, 2 + std::log1p(std::exp(-2.0))}));
+}
+
 /// log softmax of the row.
 std::vector<double> log_probabilities(const std::vector<double>& x) {
   double greatest = -kInf, sum = 0;
@@ -79,6 +86,32 @@ TEST_F(CrossEntropy, SmoothingMovesAShareToAllClasses) {
     sum += -0.75 * log_p[r][static_cast<std::size_t>(t[r])] - 0.25 * (all / 3);
   }
   EXPECT_EQ(run("cross_entropy", {x, target}, {{"smoothing", 0.25}, {"mean", 0}}), f64({}, {sum}));
+}
+
+TEST_F(CrossEntropy, WithoutSmoothingAnImpossibleClassDoesNotMatter) {
+  const Array masked = f64({1, 3, 1}, {0, -kInf, 0}), first = i64({1, 1}, {0});
+  EXPECT_EQ(run("cross_entropy", {masked, first}), f64({}, {std::log(2.0)}));
+  EXPECT_EQ(run("cross_entropy", {masked, i64({1, 1}, {1})}), f64({}, {kInf}));
+  EXPECT_EQ(run("cross_entropy", {masked, first}, {{"smoothing", 0.5}}), f64({}, {kInf}));
+}
+
+TEST_F(CrossEntropy, NoneGivesOneForEachTarget) {
+  const Array weight = f64({3}, {2, 4, 0.5});
+  EXPECT_EQ(run("cross_entropy_none", {x, i64({3, 1}, {2, 0, -100})}),
+            f64({3, 1}, {-log_p[0][2], -log_p[1][0], 0}));
+  EXPECT_EQ(run("cross_entropy_none", {x, target, weight}),
+            f64({3, 1}, {-0.5 * log_p[0][2], -2 * log_p[1][0], -4 * log_p[2][1]}));
+}
+
+TEST(Nll, TakesLogProbabilities) {
+  const Array x = f64({2, 2, 2}, {-1, -2, -4, -8, -16, -32, -64, -128});
+  const Array target = i64({2, 2}, {0, 1, 1, 0}), weight = f64({2}, {1, 0.5});
+  EXPECT_EQ(run("nll", {x, target}, kSum), f64({}, {1 + 8 + 64 + 32}));
+  EXPECT_EQ(run("nll", {x, target}), f64({}, {105.0 / 4}));
+  EXPECT_EQ(run("nll", {x, target, weight}), f64({}, {(1 + 4 + 32 + 32) / 3.0}));
+  EXPECT_EQ(run("nll", {x, target}, {{"ignore_index", 1}}), f64({}, {33.0 / 2}));
+  EXPECT_EQ(run("nll_none", {x, target, weight}), f64({2, 2}, {1, 4, 32, 32}));
+  EXPECT_EQ(run("nll_none", {x, target}, {{"ignore_index", 0}}), f64({2, 2}, {0, 8, 64, 0}));
 }
 
 TEST_F(CrossEntropy, HasPositionsAfterTheClasses) {

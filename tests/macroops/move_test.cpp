@@ -40,6 +40,13 @@ TEST(Pad, FarAndShort) {
   EXPECT_EQ(run("pad_reflect", {row({})}, sides(1, 1)), row({0, 0}));
 }
 
+TEST(Pad, WrapGoesRound) {
+  EXPECT_EQ(run("pad_wrap", {row({1, 2, 3})}, sides(4, 5)),
+            row({3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}));
+  EXPECT_EQ(run("pad_wrap", {row({1, 2, 3})}, sides(-1, 2)), row({2, 3, 1, 2}));
+  EXPECT_EQ(run("pad_wrap", {row({})}, sides(1, 1)), row({0, 0}));
+}
+
 TEST(Pad, EveryAxisHasItsPads) {
   const Array x = f64({1, 1, 2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(run("pad_constant", {x}, {{"pads2", 1}, {"pads7", 1}}),
@@ -96,6 +103,7 @@ TEST(Tile, RepeatsEveryAxis) {
             i64({2, 2, 1, 1}, {1, 2, 1, 2}));
   EXPECT_EQ(run("tile", {i64({1, 2, 1, 1}, {1, 2})}, {{"repeats1", 2}}),
             i64({1, 4, 1, 1}, {1, 2, 1, 2}));
+  EXPECT_EQ(run("tile", {i64({1, 0, 1, 2}, {})}, {{"repeats1", 3}}), i64({1, 0, 1, 2}, {}));
   EXPECT_THROW(run("tile", {x}, {{"repeats0", 0}}), Error);
 }
 

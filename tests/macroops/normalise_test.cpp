@@ -122,5 +122,44 @@ TEST(LayerNorm, ALargeMeanDoesNotCancel) {
             f64({1, 2}, {-1, 1}));
 }
 
+TEST(LayerNormWithStatistics, GivesThemBesideTheSame) {
+  const Array x = f64({2, 2}, {1, 3, 10, 16}), gamma = f64({2}, {2, 3}), beta = f64({2}, {1, 0});
+  const Params eps = {{"eps", 1.0}};
+  const double a = 1 / std::sqrt(2.0), b = 1 / std::sqrt(10.0);
+  const auto out = run_all("layer_norm_with_statistics", DType::f64, {x, gamma, beta}, eps);
+  EXPECT_EQ(out.at(0), run("layer_norm", {x, gamma, beta}, eps));
+  EXPECT_EQ(out.at(1), f64({2}, {2, 13}));
+  EXPECT_EQ(out.at(2), f64({2}, {a, b}));
+}
+
+TEST(Hardmax, MarksTheFirstGreatest) {
+  EXPECT_EQ(run("hardmax", {f64({1, 3, 2}, {1, 7, 4, 7, 4, kNan})}),
+            f64({1, 3, 2}, {0, 0, 1, 0, 0, 1}));
+}
+
+TEST(L2Normalise, DividesByTheNormButNotByLessThanEps) {
+  EXPECT_EQ(run("l2_normalise", {f64({1, 2, 2}, {3, 0, -4, 0})}),
+            f64({1, 2, 2}, {0.6, 0, -0.8, 0}));
+  EXPECT_EQ(run("l2_normalise", {f64({1, 1, 1}, {3})}, {{"eps", 12.0}}), f64({1, 1, 1}, {0.25}));
+  EXPECT_EQ(run("l2_normalise", {f64({1, 2, 1}, {kNan, 1})}), f64({1, 2, 1}, {kNan, kNan}));
+}
+
+TEST(Lrn, SumsTheSquaresOfNearChannels) {
+  const std::vector<double> x = {1, 2, 3, 4, 5};
+  for (const int size : {1, 2, 3, 4, 9}) {
+    std::vector<double> want;
+    for (int c = 0; c < 5; ++c) {
+      double squares = 0;
+      for (int i = c - (size - 1) / 2; i <= c + size / 2; ++i) {
+        if (i >= 0 && i < 5) squares += (i + 1) * (i + 1);
+      }
+      want.push_back((c + 1) / std::pow(2.0 + 0.5 / size * squares, 0.75));
+    }
+    EXPECT_EQ(run("lrn", {f64({1, 5, 1}, x)}, {{"size", size}, {"alpha", 0.5}, {"bias", 2.0}}),
+              f64({1, 5, 1}, want))
+        << size;
+  }
+}
+
 }  // namespace
 }  // namespace mote

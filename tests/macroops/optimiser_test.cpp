@@ -33,6 +33,12 @@ TEST(Sgd, TheFirstStepTakesTheGradientAsState) {
             (Outputs{f64({1}, {7}), g}));
 }
 
+TEST(Sgd, WithoutMomentumThereIsNoState) {
+  const Array w = f64({1}, {8}), g = f64({1}, {2}), m = f64({1}, {kNan});
+  EXPECT_EQ(run_all("sgd", DType::f64, {w, g, m}, {{"step", 9}, {"lr", 0.5}, {"dampening", 0.5}}),
+            (Outputs{f64({1}, {7}), g}));
+}
+
 TEST(Adam, AgreesWithItsFormula) {
   const double w = 3, g = 0.5, m = 0.2, v = 0.04, decay = 0.1, lr = 0.01, b1 = 0.8, b2 = 0.9;
   const double d = g + decay * w, next_m = b1 * m + (1 - b1) * d;

@@ -1,6 +1,8 @@
 // Reductions over the middle axis: values, empty axes, NaN, ties, integers.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "mote/base/error.h"
 #include "run.h"
 
@@ -95,6 +97,20 @@ TEST(Argmax, TheFirstWins) {
   EXPECT_EQ(run("argmax", {i32({1, 3, 1}, {kLeast32, kLeast32, 7})}), i64({1, 1}, {2}));
   EXPECT_EQ(run("argmin", {f64({1, 4, 1}, {5, 1, 1, 2})}), i64({1, 1}, {1}));
   EXPECT_EQ(run("argmin", {f64({1, 4, 1}, {1, 5, kNan, kNan})}), i64({1, 1}, {2}));
+}
+
+TEST(Argmax, TheLastWinsWhereAskedFor) {
+  const auto last = [](const char* op, const Array& x) { return run(op, {x}, {{"last", 1}}); };
+  EXPECT_EQ(last("argmax", f64({1, 4, 1}, {1, 5, 5, 2})), i64({1, 1}, {2}));
+  EXPECT_EQ(last("argmax", f64({1, 4, 1}, {kNan, kNan, 5, 2})), i64({1, 1}, {1}));
+  EXPECT_EQ(last("argmin", i32({1, 3, 2}, {1, 4, 1, 3, 2, 3})), i64({1, 2}, {1, 2}));
+  EXPECT_EQ(last("argmax", f64({2, 2, 1}, {1, 0, 0, 1})), i64({2, 1}, {0, 1}));
+}
+
+TEST(Reduce, LogOfTheSum) {
+  EXPECT_EQ(run("logsum", {f64({1, 2, 2}, {1, 3, 4, -3})}), f64({1, 2}, {std::log(5.0), -kInf}));
+  EXPECT_EQ(run("logsum", {f64({1, 0, 1}, {})}), f64({1, 1}, {-kInf}));
+  EXPECT_EQ(run("logsum", {f64({1, 1, 1}, {-1})}), f64({1, 1}, {kNan}));
 }
 
 TEST(Reduce, IntegersAccumulateIn64BitsAndWrapWhenStored) {

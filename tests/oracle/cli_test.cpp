@@ -57,7 +57,7 @@ void expect_one_line(const std::string& arguments, const std::string& part) {
 TEST(Cli, MistakesAreOneLineAndExitTwo) {
   expect_one_line("check gem", "did you mean gemm");
   expect_one_line("check gemm --backend nothing", "unknown backend 'nothing'");
-  expect_one_line("check gemm --dtype f16", "known: f32, f64, i32, i64, bool");
+  expect_one_line("check gemm --dtype f8", "known: f32, f64, f16, bf16, i32, i64, i8, u8, bool");
   expect_one_line("check gemm --plugin /nonexistent.so", "No such file");
   expect_one_line("check gemm --budget soon", "expected a time such as 60s");
   expect_one_line("check gemm --cases nothing", "known: bert_base, resnet50");

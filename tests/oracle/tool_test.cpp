@@ -116,7 +116,8 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   for (const char* command : {"ops", "explain", "emit"}) {
     expect_has(bad(fmt::format("{} sotfmax", command)), "did you mean softmax? `mote ops`");
   }
-  expect_has(bad("emit gemm --dtype f16"), "unknown dtype 'f16' (known: f32, f64, i32, i64, bool)");
+  expect_has(bad("emit gemm --dtype f8"),
+             "unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, i64, i8, u8, bool)");
   expect_has(bad("emit softmax --dtype i32"), "dtype i32 is not offered (known: f32, f64)");
   expect_has(bad("explain softmax --stage asm"),
              "unknown stage 'asm' (known: uops, loops, fused, c, schedule)");
@@ -188,6 +189,28 @@ TEST(Ops, JsonIsOneObjectALine) {
   EXPECT_EQ(gemm.at("inputs").at(2).at("optional"), true);
   EXPECT_EQ(gemm.at("inputs").at(0).at("shape"), nlohmann::json::parse(R"(["M", "K"])"));
   EXPECT_EQ(gemm.at("in_place"), nlohmann::json::parse(R"([["c", "y"]])"));
+}
+
+TEST(Ops, TheDocumentationIsWhatTheToolWrites) {
+  const std::string want = good("ops --markdown"), got = read(MOTE_DOCS_FOLDER "/ops.md");
+  // Not EXPECT_EQ: the page is long, and where it first differs says enough.
+  const auto [w, g] = std::ranges::mismatch(want, got);
+  const std::size_t begin = want.rfind('\n', static_cast<std::size_t>(w - want.begin()));
+  EXPECT_TRUE(want == got) << "docs/ops.md is not the catalogue's; regenerate it with\n"
+                           << "  mote ops --markdown > docs/ops.md\nThe tool writes:"
+                           << want.substr(begin + 1, 200);
+}
+
+TEST(Ops, TheDocumentationHasEveryOp) {
+  const std::string page = good("ops --markdown");
+  for (const OpRecord& record : catalogue()) {
+    const bool in_table = page.find(fmt::format("\n| **{}** |", record.name)) != page.npos;
+    const bool in_section = page.find(fmt::format("\n### {}\n", record.name)) != page.npos;
+    EXPECT_NE(in_table, in_section) << record.name;
+  }
+  expect_has(page, "| **abs** | `y = \\|x\\|` |");
+  expect_has(page, "| `stride0`, `stride1` | int >= 1, default 1 |");
+  expect_has(page, "`b T[CO*$groups]` (optional)");
 }
 
 TEST(Explain, ShowsTheStagesInTheirOrder) {

@@ -80,6 +80,19 @@ output d = f64(x) + f64(n)
 output e = f32($alpha)*2 - f32(1)
 output f = i32(i64($k))
 )"},
+                                                         {"scatters", R"(op scatters
+param k real
+input x f16[N, M]
+input n i64[N, M]
+input b f16[K]
+output a = scatter[add](b, x to 2*i0 + i1)
+output c = scatter[set](b, 0.5*x + b[i1 over N, M] to i0)
+output d = select_scatter[1, max](x, x*2, n)
+output e = scatter[mul](sum[0, 1](x), x[i0, 1 over N] to)
+output f = bf16(x) + bf16($k)
+output g = shift_left(u8(n), 3)
+output h = philox(n, i64(12))
+)"},
                                                          {"constants", R"(op constants
 input x f64[N]
 input n i64[N]
@@ -249,8 +262,9 @@ TEST(ProgramText, ErrorsOfStatementsSayWhere) {
   EXPECT_EQ(line("x = n"), "program text: line 4, column 1: 'x' has a value already");
   EXPECT_EQ(line("sum = x"),
             "program text: line 4, column 1: 'sum' is a word of the language, not a name");
-  EXPECT_EQ(line("input z f16[N]"),
-            "program text: line 4, column 9: unknown dtype 'f16' (known: f32, f64, i32, i64, "
+  EXPECT_EQ(line("input z f8[N]"),
+            "program text: line 4, column 9: unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, "
+            "i64, i8, u8, "
             "bool)");
   EXPECT_EQ(line("input z1 f32[N]"),
             "program text: line 4, column 7: Input z1: an input's name must not end in a digit "

@@ -196,7 +196,7 @@ TEST(Scalar, ResultDtypes) {
   EXPECT_EQ(result(MapOp::where, {DType::boolean, DType::f32, DType::f32}), DType::f32);
   EXPECT_EQ(result(MapOp::cast, {DType::f64}), DType::i32);
   EXPECT_EQ(error_of([&] { result(MapOp::exp, {DType::i32}); }),
-            "Map exp: dtype must be one of f32, f64, got i32");
+            "Map exp: dtype must be one of f32, f64, f16, bf16, got i32");
   EXPECT_EQ(error_of([&] {
               result(MapOp::add, {DType::f32, DType::f64});
             }),
@@ -204,7 +204,7 @@ TEST(Scalar, ResultDtypes) {
   EXPECT_EQ(error_of([&] {
               result(MapOp::add, {DType::boolean, DType::boolean});
             }),
-            "Map add: dtype must be one of f32, f64, i32, i64, got bool");
+            "Map add: dtype must be one of f32, f64, f16, bf16, i32, i64, i8, u8, got bool");
   EXPECT_EQ(error_of([&] { result(MapOp::logical_not, {DType::f32}); }),
             "Map logical_not: dtype must be one of bool, got f32");
   EXPECT_EQ(error_of([&] {

@@ -91,7 +91,7 @@ Axis::Axis(const std::string& text) : Axis(parse_axis(text, 1, 1)) {}
 Axis::Axis(const Expr& extent_, std::string name_)
     : extent(extent_), name(name_.empty() ? default_axis_name(extent_) : std::move(name_)) {}
 
-IndexText::IndexText(const char* text) : expr() {
+IndexText::IndexText(const char* text) {
   ParsedExpr parsed = parse_expr(text);
   expr = std::move(parsed.expr);
   constraints = std::move(parsed.constraints);

@@ -13,8 +13,9 @@ Facts facts_of(const Uop& u, const std::vector<ParamDecl>& params) {
   Facts facts;
   for (const ParamDecl& p : params)
     if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
-  for (int k = 0; k < u.rank(); ++k)
-    facts.set_range(*Expr::loop(k).as_symbol(), 0, u.shape()[static_cast<std::size_t>(k)]);
+  const std::vector<Expr>& extents = index_space(u);
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    facts.set_range(*Expr::loop(static_cast<int>(k)).as_symbol(), 0, extents[k]);
   return facts;
 }
 

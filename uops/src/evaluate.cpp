@@ -51,10 +51,14 @@ class Evaluator {
   Array compute(const Uop& u) {
     Array y{u.dtype(), {}, {}};
     for (const Expr& e : u.shape()) y.shape.push_back(evaluate(e, binding_.values));
-    for_each_index(y.shape, [&](const Index& i) {
-      y.values.push_back(
-          std::visit([&](const auto& kind) { return element(kind, u, i); }, u.node().kind));
-    });
+    std::visit(Overloaded{[&](const uop::Scatter& s) { write(s, y); },
+                          [&](const uop::SelectScatter& s) { write(s, y); },
+                          [&](const auto& kind) {
+                            for_each_index(y.shape, [&](const Index& i) {
+                              y.values.push_back(element(kind, u, i));
+                            });
+                          }},
+               u.node().kind);
     return y;
   }
   void keep(const Uop& u, Array y) { done_.emplace(u.id(), std::move(y)); }
@@ -69,12 +73,12 @@ class Evaluator {
       if (in.broadcast[k + i.size() - j.size()] && x.shape[k] == 1) j[k] = 0;
     return x.values[row_major(j, x.shape)];
   }
-  Number element(const uop::Scalar& s, const Uop&, const Index&) const { return s.value; }
+  static Number element(const uop::Scalar& s, const Uop&, const Index&) { return s.value; }
   Number element(const uop::Param& p, const Uop& u, const Index&) const {
     const Number& n = binding_.params.at(p.name);
-    return u.dtype() == DType::f32   ? store_as(n, DType::f64)  // computed in double, not rounded
-           : u.dtype() == DType::i32 ? n
-                                     : store_as(n, u.dtype());
+    return is_real(u.dtype())      ? store_as(n, DType::f64)  // computed in double, not rounded
+           : is_integer(u.dtype()) ? store_as(n, DType::i64)
+                                   : store_as(n, u.dtype());
   }
   Number element(const uop::Iota& iota, const Uop& u, const Index& i) const {
     const std::int64_t v = index_value(iota.value, i);
@@ -109,6 +113,29 @@ class Evaluator {
   }
   Number element(const uop::StopGradient& s, const Uop&, const Index& i) const {
     return at(s.x, i);
+  }
+
+  // All of y: base, then one write for each element of x.
+  void write(const uop::Scatter& s, Array& y) const {
+    y.values = value(s.base).values;
+    for_each_index(value(s.x).shape, [&](const Index& i) {
+      Index j;
+      for (const Expr& e : s.to) j.push_back(index_value(e, i));
+      join(s.op, y, j, at(s.x, i));
+    });
+  }
+  void write(const uop::SelectScatter& s, Array& y) const {
+    y.values = value(s.base).values;
+    for_each_index(value(s.x).shape, [&](const Index& i) {
+      Index j = i;
+      j[static_cast<std::size_t>(s.axis)] = at(s.index, i).integer();
+      join(s.op, y, j, at(s.x, i));
+    });
+  }
+  static void join(ScatterOp op, Array& y, const Index& j, const Number& x) {
+    if (!inside(j, y.shape)) return;
+    Number& old = y.values[row_major(j, y.shape)];
+    old = apply(op, old, x, y.dtype);
   }
 
   // In row-major order, from the neutral value on.

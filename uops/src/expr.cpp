@@ -27,7 +27,7 @@ struct SymbolEntry {
 class SymbolTable {
  public:
   static SymbolTable& instance() {
-    static SymbolTable* table = new SymbolTable;  // never destroyed: symbols may outlive main
+    static auto* table = new SymbolTable;  // never destroyed: symbols may outlive main
     return *table;
   }
 
@@ -36,7 +36,7 @@ class SymbolTable {
     key += name;
     const std::lock_guard lock(mutex_);
     if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
-    const std::uint32_t id = static_cast<std::uint32_t>(ids_.size());
+    const auto id = static_cast<std::uint32_t>(ids_.size());
     if (id / kBlock >= kBlocks) throw Error("index expression: too many different symbols");
     std::atomic<SymbolEntry*>& block = blocks_[id / kBlock];
     if (block.load(std::memory_order_relaxed) == nullptr) block.store(new SymbolEntry[kBlock]);
@@ -175,7 +175,7 @@ std::optional<std::int64_t> Expr::constant() const {
 const Atom* Expr::as_atom() const {
   if (!node_ || node_->terms.size() != 1) return nullptr;
   const Term& term = node_->terms[0];
-  return term.coefficient == 1 && term.atoms.size() == 1 ? &term.atoms[0] : nullptr;
+  return term.coefficient == 1 && term.atoms.size() == 1 ? term.atoms.data() : nullptr;
 }
 std::optional<Symbol> Expr::as_symbol() const {
   const Atom* atom = as_atom();

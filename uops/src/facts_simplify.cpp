@@ -89,7 +89,7 @@ Expr Reasoner::simplify_once(const Expr& e) {
 }
 
 Expr Reasoner::simplify_atom(const Atom& atom) {
-  const Expr built = rebuild(atom);
+  Expr built = rebuild(atom);
   const Atom* kept = built.as_atom();
   if (kept == nullptr || *kept != atom) return built;
   switch (atom.kind) {

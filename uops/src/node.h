@@ -44,8 +44,8 @@ bool same_node(const UopNode& a, const UopNode& b);
 std::size_t hash_node(const UopNode& n);
 
 /// The node with other operands (in the order of operands()) and symbols replaced everywhere. The
-/// equalities that a Reindex states are dropped.
-Uop rebuild(const Uop& u, std::vector<Uop> operands, const std::map<Symbol, Expr>& env);
+/// equalities that it states are dropped.
+Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, Expr>& env);
 
 /// A Reindex, or the simpler node with exactly its meaning (x itself; one Reindex for two of which
 /// the inner is always read in range). `fill` is already a value of x's dtype.
@@ -66,6 +66,7 @@ bool is_identifier(std::string_view text);
 
 std::optional<MapOp> find_map_op(std::string_view name);
 std::optional<ReduceOp> find_reduce_op(std::string_view name);
+std::optional<ScatterOp> find_scatter_op(std::string_view name);
 /// A word of the program text (an op, a dtype, `over`, …), which cannot name a value.
 bool is_reserved_word(std::string_view name);
 /// Every node that the roots need, by the edges that `reads` gives, operands first, each once.
@@ -76,8 +77,13 @@ void check_names(const ProgramSpec& spec);
 void check_nodes(const ProgramSpec& spec, const std::vector<Uop>& nodes);
 
 /// Calls f with every index expression that the node holds: its shape, Iota's value, Reindex's
-/// from.
+/// from, Scatter's to.
 void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f);
+/// The extents of the loop variables in the node's index expressions: its shape; for a Scatter that
+/// of what it writes.
+const std::vector<Expr>& index_space(const Uop& u);
+/// The equalities that the node states (Reindex, Scatter).
+std::span<const Constraint> stated_constraints(const Uop& u);
 
 std::string shape_text(std::span<const Expr> shape);          ///< [N, 3]
 std::string shape_text(std::span<const std::int64_t> shape);  ///< [1,4,4,5]

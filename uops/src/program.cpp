@@ -106,10 +106,12 @@ class Maker {
         if (a.rank() == u.rank()) match(u.shape(), a.shape(), -1);
     } else if (const auto* select = std::get_if<uop::Select>(&u.node().kind)) {
       match(select->x.shape(), u.shape(), select->axis);
-    } else if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind)) {
-      for (const Constraint& c : reindex->constraints)
-        unifier.require(c, describe(u), Culprit::of(u));
+    } else if (const auto* scatter = std::get_if<uop::SelectScatter>(&u.node().kind)) {
+      match(scatter->x.shape(), scatter->index.shape(), -1);
+      match(u.shape(), scatter->index.shape(), scatter->axis);
     }
+    for (const Constraint& c : stated_constraints(u))
+      unifier.require(c, describe(u), Culprit::of(u));
   }
 
   void rebuild_nodes() {
@@ -118,7 +120,7 @@ class Maker {
       culprit_ = Culprit::of(u);
       std::vector<Uop> args = operands(u);
       for (Uop& a : args) a = made_.at(a.id());
-      Uop node = rebuild(u, std::move(args), solution_);
+      Uop node = rebuild(u, args, solution_);
       const std::size_t hash = hash_node(node.node());
       const auto [first, last] = interned.equal_range(hash);
       const auto found = std::find_if(
@@ -153,9 +155,8 @@ class Maker {
     for (const Uop& u : nodes_) {
       bool mentions = false;
       for_each_expr(u, [&](const Expr& e) { mentions = mentions || e.mentions(size); });
-      if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))
-        for (const Constraint& c : reindex->constraints)
-          mentions = mentions || c.left.mentions(size) || c.right.mentions(size);
+      for (const Constraint& c : stated_constraints(u))
+        mentions = mentions || c.left.mentions(size) || c.right.mentions(size);
       if (mentions) return Culprit::of(u);
     }
     for (std::size_t k = 0; k < spec_.sizes.size(); ++k)
@@ -193,7 +194,7 @@ class Maker {
 
 }  // namespace
 
-Uop rebuild(const Uop& u, std::vector<Uop> args, const std::map<Symbol, Expr>& env) {
+Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, Expr>& env) {
   const UopNode& n = u.node();
   const auto replace = [&](std::vector<Expr> exprs) {
     if (!env.empty())
@@ -209,12 +210,23 @@ Uop rebuild(const Uop& u, std::vector<Uop> args, const std::map<Symbol, Expr>& e
   if (const auto* k = std::get_if<uop::Reindex>(&kind))
     return make_reindex(args[0], std::move(shape), std::move(names), replace(k->from), k->fill, {});
   if (auto* iota = std::get_if<uop::Iota>(&kind)) iota->value = iota->value.substitute(env);
-  if (auto* map = std::get_if<uop::Map>(&kind)) map->args = std::move(args);
+  if (auto* map = std::get_if<uop::Map>(&kind)) map->args = args;
   if (auto* reduce = std::get_if<uop::Reduce>(&kind)) reduce->x = args[0];
   if (auto* stop = std::get_if<uop::StopGradient>(&kind)) stop->x = args[0];
   if (auto* select = std::get_if<uop::Select>(&kind)) {
     select->x = args[0];
     select->index = args[1];
+  }
+  if (auto* scatter = std::get_if<uop::Scatter>(&kind)) {
+    scatter->base = args[0];
+    scatter->x = args[1];
+    scatter->to = replace(std::move(scatter->to));
+    scatter->constraints.clear();
+  }
+  if (auto* scatter = std::get_if<uop::SelectScatter>(&kind)) {
+    scatter->base = args[0];
+    scatter->x = args[1];
+    scatter->index = args[2];
   }
   return make_node(std::move(kind), n.dtype, std::move(shape), std::move(names));
 }

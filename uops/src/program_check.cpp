@@ -124,11 +124,10 @@ class Checker {
   void check_node(const Uop& u) const {
     const std::string what = describe(u);
     for_each_expr(u, [&](const Expr& e) { check_symbols(e, what); });
-    if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))
-      for (const Constraint& c : reindex->constraints) {
-        check_fixed(c.left, what);
-        check_fixed(c.right, what);
-      }
+    for (const Constraint& c : stated_constraints(u)) {
+      check_fixed(c.left, what);
+      check_fixed(c.right, what);
+    }
     if (u.rank() > kMaxRank) fail(fmt::format("{}: rank {} is above {}", what, u.rank(), kMaxRank));
     for (std::size_t k = 0; k < u.node().axis_names.size(); ++k)
       if (!u.node().axis_names[k].empty())

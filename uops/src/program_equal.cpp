@@ -22,7 +22,7 @@ bool same_graphs(const std::vector<Uop>& a, const std::vector<Uop>& b) {
   for (std::size_t k = 0; k < left.size(); ++k) {
     std::vector<Uop> args = operands(left[k]);
     for (Uop& x : args) x = twin.at(x.id());
-    if (!same_node(rebuild(left[k], std::move(args), {}).node(), right[k].node())) return false;
+    if (!same_node(rebuild(left[k], args, {}).node(), right[k].node())) return false;
     twin.emplace(left[k].id(), right[k]);
   }
   return all_equal(a, b,

@@ -200,6 +200,17 @@ class Printer {
                         operand(k.index, true).text,
                         zero ? "" : " else " + number_text(k.fill, u.dtype()))};
   }
+  Shown compose(const uop::Scatter& k, const Uop&) const {
+    std::string index;
+    for (const Expr& e : k.to) index += (index.empty() ? " " : ", ") + e.to_string();
+    return {fmt::format("scatter[{}]({}, {} to{})", name(k.op), operand(k.base, true).text,
+                        operand(k.x, true).text, index)};
+  }
+  Shown compose(const uop::SelectScatter& k, const Uop&) const {
+    return {fmt::format("select_scatter[{}, {}]({}, {}, {})", k.axis, name(k.op),
+                        operand(k.base, true).text, operand(k.x, true).text,
+                        operand(k.index, true).text)};
+  }
   Shown compose(const uop::StopGradient& k, const Uop&) const {
     return {fmt::format("stop_gradient({})", operand(k.x, true).text)};
   }

@@ -7,14 +7,14 @@
 #include <limits>
 
 #include "mote/base/error.h"
+#include "mote/base/float16.h"
+#include "mote/base/philox.h"
 #include "mote/uops/uop.h"
 
 namespace mote {
 namespace {
 
 using U64 = std::uint64_t;
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
 
 Number boolean(bool b) { return Number(static_cast<std::int64_t>(b)); }
 Number wrap(U64 x) { return Number(static_cast<std::int64_t>(x)); }
@@ -162,7 +162,7 @@ Number apply_integer_unary(MapOp op, std::int64_t x, DType dtype) {
     case MapOp::abs:
       return x < 0 ? wrap(-static_cast<U64>(x)) : Number(x);
     case MapOp::sign:
-      return Number(std::int64_t{x > 0} - std::int64_t{x < 0});
+      return Number(x > 0 ? 1 : x < 0 ? -1 : 0);
     case MapOp::floor:
     case MapOp::ceil:
     case MapOp::round:
@@ -170,6 +170,8 @@ Number apply_integer_unary(MapOp op, std::int64_t x, DType dtype) {
       return Number(x);
     case MapOp::logical_not:
       return boolean(x == 0);
+    case MapOp::bitwise_not:
+      return Number(~x);
     default:
       not_defined(op, dtype);
   }
@@ -199,6 +201,18 @@ Number apply_integer_binary(MapOp op, std::int64_t x, std::int64_t y, DType dtyp
       return boolean(x != 0 || y != 0);
     case MapOp::logical_xor:
       return boolean((x != 0) != (y != 0));
+    case MapOp::bitwise_and:
+      return Number(x & y);
+    case MapOp::bitwise_or:
+      return Number(x | y);
+    case MapOp::bitwise_xor:
+      return Number(x ^ y);
+    case MapOp::shift_left:
+      return y < 0 || y > 63 ? Number(0) : wrap(static_cast<U64>(x) << y);
+    case MapOp::shift_right:
+      return y < 0 || y > 63 ? Number(0) : Number(x >> y);
+    case MapOp::philox:
+      return Number(philox_word(x, y));
     default:
       not_defined(op, dtype);
   }
@@ -211,6 +225,19 @@ std::int64_t to_integer(double x, std::int64_t least, std::int64_t greatest) {
   if (t <= static_cast<double>(least)) return least;
   if (t >= static_cast<double>(greatest)) return greatest;
   return static_cast<std::int64_t>(t);
+}
+
+std::int64_t wrapped(std::int64_t x, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return static_cast<std::int32_t>(x);
+    case DType::i8:
+      return static_cast<std::int8_t>(x);
+    case DType::u8:
+      return static_cast<std::uint8_t>(x);
+    default:
+      return x;
+  }
 }
 
 }  // namespace
@@ -230,23 +257,23 @@ bool identical(const Number& a, const Number& b) {
 }
 
 Number store_as(const Number& n, DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return n.is_real() ? n.real() : static_cast<double>(n.integer());
-    case DType::f32:  // an integer becomes a double first, then is rounded
-      return static_cast<double>(
-          static_cast<float>(n.is_real() ? n.real() : static_cast<double>(n.integer())));
-    case DType::i64:
-      return n.is_real() ? Number(to_integer(n.real(), kLeast, kGreatest)) : n;
-    case DType::i32:
-      if (n.is_real())
-        return Number(to_integer(n.real(), std::numeric_limits<std::int32_t>::min(),
-                                 std::numeric_limits<std::int32_t>::max()));
-      return Number(std::int64_t{static_cast<std::int32_t>(static_cast<U64>(n.integer()))});
-    case DType::boolean:
-      return boolean(n.is_real() ? n.real() != 0 : n.integer() != 0);
+  if (dtype == DType::boolean) return boolean(n.is_real() ? n.real() != 0 : n.integer() != 0);
+  if (is_integer(dtype)) {
+    const IntegerRange range = integer_range(dtype);
+    if (n.is_real()) return Number(to_integer(n.real(), range.least, range.greatest));
+    return Number(wrapped(n.integer(), dtype));
   }
-  throw InternalError("store_as: unknown dtype");
+  const double x = n.is_real() ? n.real() : static_cast<double>(n.integer());
+  switch (dtype) {  // an integer has become a double first
+    case DType::f32:
+      return static_cast<double>(static_cast<float>(x));
+    case DType::f16:
+      return from_f16(to_f16(x));
+    case DType::bf16:
+      return from_bf16(to_bf16(x));
+    default:
+      return x;
+  }
 }
 
 Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to) {
@@ -262,6 +289,23 @@ Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to) {
                            : apply_integer_binary(op, args[0].integer(), args[1].integer(), dtype);
 }
 
+Number apply(ScatterOp op, const Number& old, const Number& x, DType dtype) {
+  const auto joined = [&](MapOp map) { return apply(map, std::vector{old, x}, dtype, dtype); };
+  switch (op) {
+    case ScatterOp::add:
+      return joined(MapOp::add);
+    case ScatterOp::mul:
+      return joined(MapOp::mul);
+    case ScatterOp::max:
+      return joined(MapOp::max);
+    case ScatterOp::min:
+      return joined(MapOp::min);
+    case ScatterOp::set:
+      return x;
+  }
+  throw InternalError("apply: unknown scatter op");
+}
+
 Number neutral(ReduceOp op, DType dtype) {
   const double inf = std::numeric_limits<double>::infinity();
   const bool real = is_real(dtype);
@@ -271,15 +315,9 @@ Number neutral(ReduceOp op, DType dtype) {
     case ReduceOp::prod:
       return real ? Number(1.0) : Number(1);
     case ReduceOp::max:
-      if (real) return -inf;
-      if (dtype == DType::boolean) return Number(0);
-      return dtype == DType::i32 ? Number(std::numeric_limits<std::int32_t>::min())
-                                 : Number(kLeast);
+      return real ? Number(-inf) : Number(integer_range(dtype).least);
     case ReduceOp::min:
-      if (real) return inf;
-      if (dtype == DType::boolean) return Number(1);
-      return dtype == DType::i32 ? Number(std::numeric_limits<std::int32_t>::max())
-                                 : Number(kGreatest);
+      return real ? Number(inf) : Number(integer_range(dtype).greatest);
     case ReduceOp::any:
       return Number(0);
     case ReduceOp::all:

@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-enum Accepts : unsigned { kReal = 1, kInteger = 2, kBoolean = 4 };
+enum Accepts : unsigned { kReal = 1, kInteger = 2, kBoolean = 4, kI64 = 8 };
 constexpr unsigned kNumeric = kReal | kInteger;
 constexpr unsigned kAny = kReal | kInteger | kBoolean;
 
@@ -50,6 +50,7 @@ constexpr std::array kOps = {OpInfo{MapOp::neg, "neg", 1, kNumeric},
                              OpInfo{MapOp::logical_not, "logical_not", 1, kBoolean, true},
                              OpInfo{MapOp::isnan, "isnan", 1, kReal, true},
                              OpInfo{MapOp::isinf, "isinf", 1, kReal, true},
+                             OpInfo{MapOp::bitwise_not, "bitwise_not", 1, kInteger},
                              OpInfo{MapOp::cast, "cast", 1, kAny},
                              OpInfo{MapOp::add, "add", 2, kNumeric},
                              OpInfo{MapOp::sub, "sub", 2, kNumeric},
@@ -68,6 +69,12 @@ constexpr std::array kOps = {OpInfo{MapOp::neg, "neg", 1, kNumeric},
                              OpInfo{MapOp::logical_and, "logical_and", 2, kBoolean, true},
                              OpInfo{MapOp::logical_or, "logical_or", 2, kBoolean, true},
                              OpInfo{MapOp::logical_xor, "logical_xor", 2, kBoolean, true},
+                             OpInfo{MapOp::bitwise_and, "bitwise_and", 2, kInteger},
+                             OpInfo{MapOp::bitwise_or, "bitwise_or", 2, kInteger},
+                             OpInfo{MapOp::bitwise_xor, "bitwise_xor", 2, kInteger},
+                             OpInfo{MapOp::shift_left, "shift_left", 2, kInteger},
+                             OpInfo{MapOp::shift_right, "shift_right", 2, kInteger},
+                             OpInfo{MapOp::philox, "philox", 2, kI64},
                              OpInfo{MapOp::where, "where", 3, kAny}};
 
 constexpr bool in_order() {
@@ -80,10 +87,14 @@ static_assert(in_order());
 constexpr std::array<std::string_view, 8> kReduceNames = {"sum",    "prod",   "max", "min",
                                                           "argmax", "argmin", "any", "all"};
 
+constexpr std::array<std::string_view, 5> kScatterNames = {"add", "mul", "max", "min", "set"};
+
 const OpInfo& info(MapOp op) { return kOps.at(static_cast<std::size_t>(op)); }
 
 unsigned category(DType dtype) {
-  return is_real(dtype) ? kReal : is_integer(dtype) ? kInteger : kBoolean;
+  if (is_real(dtype)) return kReal;
+  if (dtype == DType::i64) return kInteger | kI64;
+  return is_integer(dtype) ? kInteger : kBoolean;
 }
 
 std::string accepted_names(unsigned accepts) {
@@ -97,6 +108,7 @@ std::string accepted_names(unsigned accepts) {
 
 std::string_view name(MapOp op) { return info(op).name; }
 std::string_view name(ReduceOp op) { return kReduceNames.at(static_cast<std::size_t>(op)); }
+std::string_view name(ScatterOp op) { return kScatterNames.at(static_cast<std::size_t>(op)); }
 int arity(MapOp op) { return info(op).arity; }
 
 DType result_dtype(MapOp op, std::span<const DType> args, DType to) {
@@ -132,12 +144,18 @@ std::optional<ReduceOp> find_reduce_op(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<ScatterOp> find_scatter_op(std::string_view name) {
+  for (std::size_t k = 0; k < kScatterNames.size(); ++k)
+    if (kScatterNames[k] == name) return static_cast<ScatterOp>(k);
+  return std::nullopt;
+}
+
 bool is_reserved_word(std::string_view name) {
-  constexpr std::array kWords = {"mean",    "iota",   "select",  "stop_gradient", "inf",
-                                 "nan",     "true",   "false",   "over",          "else",
-                                 "keep",    "op",     "param",   "size",          "in",
-                                 "input",   "output", "require", "rank",          "real",
-                                 "integer", "int"};
+  constexpr std::array kWords = {"mean",          "iota", "select",  "scatter", "select_scatter",
+                                 "stop_gradient", "inf",  "nan",     "true",    "false",
+                                 "over",          "else", "keep",    "op",      "param",
+                                 "size",          "in",   "input",   "output",  "require",
+                                 "rank",          "real", "integer", "int"};
   for (const std::string_view w : kWords)
     if (w == name) return true;
   return find_map_op(name) || find_reduce_op(name) || parse_dtype(name);

@@ -23,6 +23,12 @@ std::vector<Uop> operands_of(const UopNode& n) {
                                [](const uop::Select& k) {
                                  return Uops{k.x, k.index};
                                },
+                               [](const uop::Scatter& k) {
+                                 return Uops{k.base, k.x};
+                               },
+                               [](const uop::SelectScatter& k) {
+                                 return Uops{k.base, k.x, k.index};
+                               },
                                [](const uop::StopGradient& k) { return Uops{k.x}; },
                                [](const auto&) { return Uops{}; }},
                     n.kind);
@@ -30,15 +36,18 @@ std::vector<Uop> operands_of(const UopNode& n) {
 
 std::string description(const UopNode& n) {
   return std::visit(
-      Overloaded{[](const uop::Input& k) { return "Input " + k.name; },
-                 [](const uop::Scalar&) { return std::string("Scalar"); },
-                 [](const uop::Param& k) { return "Param $" + k.name; },
-                 [](const uop::Iota&) { return std::string("Iota"); },
-                 [](const uop::Reindex&) { return std::string("Reindex"); },
-                 [](const uop::Map& k) { return fmt::format("Map {}", name(k.op)); },
-                 [](const uop::Reduce& k) { return fmt::format("Reduce {}", name(k.op)); },
-                 [](const uop::Select&) { return std::string("Select"); },
-                 [](const uop::StopGradient&) { return std::string("StopGradient"); }},
+      Overloaded{
+          [](const uop::Input& k) { return "Input " + k.name; },
+          [](const uop::Scalar&) { return std::string("Scalar"); },
+          [](const uop::Param& k) { return "Param $" + k.name; },
+          [](const uop::Iota&) { return std::string("Iota"); },
+          [](const uop::Reindex&) { return std::string("Reindex"); },
+          [](const uop::Map& k) { return fmt::format("Map {}", name(k.op)); },
+          [](const uop::Reduce& k) { return fmt::format("Reduce {}", name(k.op)); },
+          [](const uop::Select&) { return std::string("Select"); },
+          [](const uop::Scatter& k) { return fmt::format("Scatter {}", name(k.op)); },
+          [](const uop::SelectScatter& k) { return fmt::format("SelectScatter {}", name(k.op)); },
+          [](const uop::StopGradient&) { return std::string("StopGradient"); }},
       n.kind);
 }
 
@@ -84,6 +93,14 @@ struct SameKind {
   bool operator()(const uop::Select& a, const uop::Select& b) const {
     return a.x.id() == b.x.id() && a.axis == b.axis && a.index.id() == b.index.id() &&
            identical(a.fill, b.fill);
+  }
+  bool operator()(const uop::Scatter& a, const uop::Scatter& b) const {
+    return a.op == b.op && a.base.id() == b.base.id() && a.x.id() == b.x.id() && a.to == b.to &&
+           a.constraints == b.constraints;
+  }
+  bool operator()(const uop::SelectScatter& a, const uop::SelectScatter& b) const {
+    return a.op == b.op && a.base.id() == b.base.id() && a.x.id() == b.x.id() && a.axis == b.axis &&
+           a.index.id() == b.index.id();
   }
   bool operator()(const uop::StopGradient& a, const uop::StopGradient& b) const {
     return a.x.id() == b.x.id();
@@ -131,32 +148,32 @@ std::size_t hash_node(const UopNode& n) {
   Hasher h{n.kind.index()};
   h.add(static_cast<std::size_t>(n.dtype));
   for (const Expr& e : n.shape) h.add(e.hash());
-  std::visit(
-      Overloaded{[&](const uop::Input& k) { h.add(k.name); },
-                 [&](const uop::Scalar& k) { h.add(k.value); },
-                 [&](const uop::Param& k) { h.add(k.name); },
-                 [&](const uop::Iota& k) { h.add(k.value.hash()); },
-                 [&](const uop::Reindex& k) {
-                   h.add(std::hash<const void*>()(k.x.id()));
-                   for (const Expr& e : k.from) h.add(e.hash());
-                   h.add(k.fill);
-                 },
-                 [&](const uop::Map& k) {
-                   h.add(static_cast<std::size_t>(k.op));
-                   for (const Uop& a : k.args) h.add(std::hash<const void*>()(a.id()));
-                 },
-                 [&](const uop::Reduce& k) {
-                   h.add(static_cast<std::size_t>(k.op));
-                   h.add(std::hash<const void*>()(k.x.id()));
-                   for (const int a : k.axes) h.add(static_cast<std::size_t>(a));
-                 },
-                 [&](const uop::Select& k) {
-                   h.add(std::hash<const void*>()(k.x.id()));
-                   h.add(static_cast<std::size_t>(k.axis));
-                   h.add(std::hash<const void*>()(k.index.id()));
-                 },
-                 [&](const uop::StopGradient& k) { h.add(std::hash<const void*>()(k.x.id())); }},
-      n.kind);
+  for (const Uop& x : operands_of(n)) h.add(std::hash<const void*>()(x.id()));
+  const auto add_op = [&](auto op) { h.add(static_cast<std::size_t>(op)); };
+  std::visit(Overloaded{[&](const uop::Input& k) { h.add(k.name); },
+                        [&](const uop::Scalar& k) { h.add(k.value); },
+                        [&](const uop::Param& k) { h.add(k.name); },
+                        [&](const uop::Iota& k) { h.add(k.value.hash()); },
+                        [&](const uop::Reindex& k) {
+                          for (const Expr& e : k.from) h.add(e.hash());
+                          h.add(k.fill);
+                        },
+                        [&](const uop::Map& k) { add_op(k.op); },
+                        [&](const uop::Reduce& k) {
+                          add_op(k.op);
+                          for (const int a : k.axes) h.add(static_cast<std::size_t>(a));
+                        },
+                        [&](const uop::Select& k) { h.add(static_cast<std::size_t>(k.axis)); },
+                        [&](const uop::Scatter& k) {
+                          add_op(k.op);
+                          for (const Expr& e : k.to) h.add(e.hash());
+                        },
+                        [&](const uop::SelectScatter& k) {
+                          add_op(k.op);
+                          h.add(static_cast<std::size_t>(k.axis));
+                        },
+                        [&](const uop::StopGradient&) {}},
+             n.kind);
   return h.value;
 }
 
@@ -167,6 +184,19 @@ void for_each_expr(const Uop& u, const std::function<void(const Expr&)>& f) {
   if (const auto* iota = std::get_if<uop::Iota>(&u.node().kind)) f(iota->value);
   if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind))
     for (const Expr& e : reindex->from) f(e);
+  if (const auto* scatter = std::get_if<uop::Scatter>(&u.node().kind))
+    for (const Expr& e : scatter->to) f(e);
+}
+
+const std::vector<Expr>& index_space(const Uop& u) {
+  const auto* scatter = std::get_if<uop::Scatter>(&u.node().kind);
+  return scatter ? scatter->x.shape() : u.shape();
+}
+
+std::span<const Constraint> stated_constraints(const Uop& u) {
+  if (const auto* reindex = std::get_if<uop::Reindex>(&u.node().kind)) return reindex->constraints;
+  if (const auto* scatter = std::get_if<uop::Scatter>(&u.node().kind)) return scatter->constraints;
+  return {};
 }
 
 std::string describe(const Uop& u) { return description(u.node()); }

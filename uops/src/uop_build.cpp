@@ -87,11 +87,8 @@ Number constant_of(const Number& n, DType dtype, std::string_view what) {
   };
   if (n.is_real() && !is_integral(n.real())) throw refuse();
   const std::int64_t value = n.is_real() ? static_cast<std::int64_t>(n.real()) : n.integer();
-  const bool narrow = dtype == DType::i32;
-  if (dtype == DType::boolean && value != 0 && value != 1) throw refuse();
-  if (narrow && (value < std::numeric_limits<std::int32_t>::min() ||
-                 value > std::numeric_limits<std::int32_t>::max()))
-    throw refuse();
+  const IntegerRange range = integer_range(dtype);
+  if (value < range.least || value > range.greatest) throw refuse();
   return Number(value);
 }
 
@@ -185,8 +182,8 @@ Uop broadcast(const Uop& x, const Shape& shape, const std::vector<int>& axes) {
 }
 
 Uop cast(const Uop& x, DType dtype) {
-  // To the same dtype it still rounds a real to f32 and wraps to i32; elsewhere it does nothing.
-  if (x.dtype() == dtype && dtype != DType::f32 && dtype != DType::i32) return x;
+  // To the same dtype it still rounds and wraps where that is narrow; elsewhere it does nothing.
+  if (x.dtype() == dtype && is_wide(dtype)) return x;
   if (const auto* s = std::get_if<uop::Scalar>(&x.node().kind)) {
     const Number value = apply(MapOp::cast, std::vector<Number>{s->value}, x.dtype(), dtype);
     return make_node(uop::Scalar{value}, dtype, {}, {});
@@ -217,25 +214,80 @@ Uop reduce(ReduceOp op, const Uop& x, const std::vector<int>& axes) {
                    std::move(shape), std::move(names));
 }
 
-Uop select(const Uop& x, int axis, const Uop& index, Number fill) {
+namespace {
+
+// Axis, ranks, the index's dtype and constant sizes of Select and SelectScatter: `x` is the tensor
+// that the index points into.
+void check_index_tensor(std::string_view what, const Uop& x, int axis, const Uop& index) {
   if (axis < 0 || axis >= x.rank())
-    throw Error(fmt::format("Select: axis {} is out of range for {}", axis, type_text(x)));
+    throw Error(fmt::format("{}: axis {} is out of range for {}", what, axis, type_text(x)));
   if (!is_integer(index.dtype()))
-    throw Error(fmt::format("Select: the index must be i32 or i64, got {}", type_text(index)));
+    throw Error(fmt::format("{}: the index must be an integer, got {}", what, type_text(index)));
   if (index.rank() != x.rank())
-    throw Error(fmt::format("Select: ranks of {} and of the index {} differ", type_text(x),
+    throw Error(fmt::format("{}: ranks of {} and of the index {} differ", what, type_text(x),
                             type_text(index)));
-  std::vector<std::string> names = index.node().axis_names;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (names[k].empty()) names[k] = x.node().axis_names[k];
-    const auto a = x.shape()[k].constant();
-    const auto b = index.shape()[k].constant();
-    if (static_cast<int>(k) != axis && a && b && *a != *b)
-      throw Error(fmt::format("Select: axis {}: sizes {} and {} differ ({}, index {})", k, *a, *b,
+  for (int k = 0; k < x.rank(); ++k) {
+    if (k == axis) continue;
+    const auto a = x.shape()[static_cast<std::size_t>(k)].constant();
+    const auto b = index.shape()[static_cast<std::size_t>(k)].constant();
+    if (a && b && *a != *b)
+      throw Error(fmt::format("{}: axis {}: sizes {} and {} differ ({}, index {})", what, k, *a, *b,
                               type_text(x), type_text(index)));
   }
+}
+
+void check_scattered(std::string_view what, ScatterOp op, const Uop& base, const Uop& x) {
+  if (base.dtype() != x.dtype())
+    throw Error(fmt::format("{}: dtypes of base and x differ: {} and {}", what, type_text(base),
+                            type_text(x)));
+  if (base.dtype() == DType::boolean && (op == ScatterOp::add || op == ScatterOp::mul))
+    throw Error(fmt::format("{}: dtype must not be bool, got {}", what, type_text(base)));
+}
+
+}  // namespace
+
+Uop select(const Uop& x, int axis, const Uop& index, Number fill) {
+  check_index_tensor("Select", x, axis, index);
+  std::vector<std::string> names = index.node().axis_names;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (names[k].empty()) names[k] = x.node().axis_names[k];
   return make_node(uop::Select{x, axis, index, constant_of(fill, x.dtype(), "Select: fill")},
                    x.dtype(), index.shape(), std::move(names));
+}
+
+Uop scatter(ScatterOp op, const Uop& base, const Uop& x, const std::vector<IndexText>& to) {
+  const std::string what = fmt::format("Scatter {}", name(op));
+  check_scattered(what, op, base, x);
+  if (to.size() != base.shape().size())
+    throw Error(fmt::format("{}: {} needs {} indices, got {}", what, type_text(base), base.rank(),
+                            to.size()));
+  std::vector<Expr> index;
+  std::vector<Constraint> constraints;
+  for (const IndexText& t : to) {
+    check_index(t.expr, x.shape().size(), what);
+    index.push_back(t.expr);
+    constraints.insert(constraints.end(), t.constraints.begin(), t.constraints.end());
+  }
+  return make_node(uop::Scatter{op, base, x, std::move(index), std::move(constraints)},
+                   base.dtype(), base.shape(), base.node().axis_names);
+}
+
+Uop select_scatter(ScatterOp op, const Uop& base, const Uop& x, int axis, const Uop& index) {
+  const std::string what = fmt::format("SelectScatter {}", name(op));
+  check_scattered(what, op, base, x);
+  check_index_tensor(what, base, axis, index);
+  if (x.rank() != index.rank())
+    throw Error(fmt::format("{}: ranks of {} and of the index {} differ", what, type_text(x),
+                            type_text(index)));
+  for (std::size_t k = 0; k < x.shape().size(); ++k) {
+    const auto a = x.shape()[k].constant();
+    const auto b = index.shape()[k].constant();
+    if (a && b && *a != *b)
+      throw Error(fmt::format("{}: axis {}: sizes {} and {} differ ({}, index {})", what, k, *a, *b,
+                              type_text(x), type_text(index)));
+  }
+  return make_node(uop::SelectScatter{op, base, x, axis, index}, base.dtype(), base.shape(),
+                   base.node().axis_names);
 }
 
 Uop stop_gradient(const Uop& x) {

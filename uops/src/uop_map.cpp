@@ -137,8 +137,8 @@ Uop map(MapOp op, const std::vector<Uop>& args) {
     if (const auto* s = std::get_if<uop::Scalar>(&a.node().kind)) values.push_back(s->value);
   if (values.size() == args.size()) {
     const Number value = apply(op, values, dtypes.back(), dtype);
-    // An i32 is narrowed only where it is stored: what leaves its range stays a Map.
-    if (dtype != DType::i32 || identical(value, store_as(value, dtype)))
+    // An integer is narrowed only where it is stored: what leaves its range stays a Map.
+    if (!is_integer(dtype) || identical(value, store_as(value, dtype)))
       return make_node(uop::Scalar{value}, dtype, {}, {});
   }
   const Common common = common_shape(op, args);

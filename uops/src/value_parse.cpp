@@ -179,6 +179,8 @@ class Parser {
     text_.accept_word(word);
     if (word == "iota") return {iota_call(at), nullptr};
     if (word == "select") return {select_call(at), nullptr};
+    if (word == "scatter") return {scatter_call(at), nullptr};
+    if (word == "select_scatter") return {select_scatter_call(at), nullptr};
     if (word == "stop_gradient") {
       const Uop x = typing_.typed(at, single_argument());
       return {typing_.build(at, [&] { return stop_gradient(x); }), nullptr};
@@ -234,6 +236,54 @@ class Parser {
     const Number fill = fill_or_zero(x.dtype());
     text_.close(")");
     return typing_.build(at, [&] { return select(x, axis, index, fill); });
+  }
+
+  // scatter[add](base, x to 2*i0, i1)
+  Uop scatter_call(std::size_t at) {
+    text_.open("[");
+    const ScatterOp op = scatter_op();
+    text_.close("]");
+    text_.open("(");
+    const Uop base = typing_.typed(at, infix(1));
+    text_.expect(",");
+    const Uop x = typing_.typed(at, infix(1), base.dtype());
+    if (!text_.accept_word("to")) text_.expected("'to'");
+    std::vector<IndexText> to;
+    while (!text_.peek(")")) {
+      if (!to.empty()) text_.expect(",");
+      ParsedExpr parsed = text_.index(",");
+      IndexText index(parsed.expr);
+      index.constraints = std::move(parsed.constraints);
+      to.push_back(std::move(index));
+    }
+    text_.close(")");
+    return typing_.build(at, [&] { return scatter(op, base, x, to); });
+  }
+
+  // select_scatter[1, add](base, x, index)
+  Uop select_scatter_call(std::size_t at) {
+    text_.open("[");
+    const int axis = axis_number();
+    text_.expect(",");
+    const ScatterOp op = scatter_op();
+    text_.close("]");
+    text_.open("(");
+    const Uop base = typing_.typed(at, infix(1));
+    text_.expect(",");
+    const Uop x = typing_.typed(at, infix(1), base.dtype());
+    text_.expect(",");
+    const Uop index = typing_.typed(at, infix(1));
+    text_.close(")");
+    return typing_.build(at, [&] { return select_scatter(op, base, x, axis, index); });
+  }
+
+  ScatterOp scatter_op() {
+    const std::size_t at = text_.position();
+    const std::string word = text_.word("add, mul, max, min or set");
+    const std::optional<ScatterOp> op = find_scatter_op(word);
+    if (!op)
+      text_.fail(at, fmt::format("unknown scatter op '{}' (known: add, mul, max, min, set)", word));
+    return *op;
   }
 
   int axis_number() {

@@ -63,5 +63,32 @@ output y = max[1](x[i0 + i1 - 1 over H, k: 3 else -inf])
   EXPECT_EQ(count(after).conditions, 0);
 }
 
+/// With N = 0 nothing divides by C, which may be 0 then.
+TEST(Bound, DividesByNothingWhereTheLoopIsEmpty) {
+  const auto p = program(R"(
+op every_other
+input x f64[N]
+input w f64[C]
+input u f64[M]
+output y = u + sum[1](where(iota((i1 + i0 + 1)%C over M, N) == 0, x[i1 over M, N], 0))
+output z = w
+)");
+  run_checked(bound, lower(p));
+  expect_right(compile(p));
+}
+
+TEST(Bound, HoistsNoDivisionOutOfAnEmptyLoop) {
+  const auto p = program(R"(
+op blocks
+input x f64[N]
+input w f64[C]
+input u f64[M]
+output y = u + sum[1](where(iota((i0 + 1)%C over M, N) == 0, x[i1 over M, N], 0))
+output z = w
+)");
+  run_checked(bound, lower(p));
+  expect_right(compile(p));
+}
+
 }  // namespace
 }  // namespace mote

@@ -65,7 +65,7 @@ TEST(Coalesce, AScatteredSumMoves) {
       loops_of({"scattered", "", {}, {x, to}, {{"y", sum_over(x, {0})}}, {}, {}},
                {each("i", "a", constant(0.0, DType::f64)),
                 loop("j", size("N"),
-                     {{StoreReduce{"a", {place}, ReduceOp::sum, value_at("x", {var("j")})}}}),
+                     {{StoreReduce{"a", {place}, ScatterOp::add, value_at("x", {var("j")})}}}),
                 each("k", "b", exp_of(value_at("a", {var("k")}))), sum_up("s", "l", "b"),
                 store("y", {}, accumulated_value("s", DType::f64))},
                {row("a"), row("b")}));
@@ -244,6 +244,23 @@ TEST(Coalesce, KeepsARowThatIsReadBeforeItIsStoredAnew) {
                       loop("k", size("N"),
                            {store("y", {var("r"), var("k")}, twice(value_at("a", {var("k")})))})})},
                {row("a")}));
+}
+
+// a is computed in every round of r, y has one row less: in the last round there is no room for a.
+TEST(Coalesce, KeepsARowThatTheHostHasNoRoomFor) {
+  const Uop x = input("x", DType::f64, {"R", "N"});
+  const Uop y = reindex(x, {Axis(Expr::size("R") - 1), Axis(Expr::size("N"))}, {"i0", "i1"}) * 2;
+  expect_unchanged(
+      coalesce,
+      loops_of(
+          {"all_but_one", "", {}, {x}, {{"y", y}, {"z", sum_over(x, {1})}}, {}, {}},
+          {loop("r", size("R"),
+                {each("i", "a", twice(x_at("i"))), sum_up("s", "j", "a"),
+                 store("z", {var("r")}, accumulated_value("s", DType::f64)),
+                 when({nonneg(size("R") - 2 - var("r"))},
+                      {loop("k", size("N"),
+                            {store("y", {var("r"), var("k")}, value_at("a", {var("k")}))})})})},
+          {row("a")}));
 }
 
 /// The scores are masked by -inf, their exponentials by 0, and what is not seen is not summed

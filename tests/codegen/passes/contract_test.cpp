@@ -49,5 +49,54 @@ TEST(Contract, KeepsAnAxisThatAnOuterLoopCarries) {
   EXPECT_EQ(count(after).temporary_axes, 2);
 }
 
+/// Row 0 stores t, every row reads it: in one round of r all accesses go along n alike, but a
+/// scalar would hold what the last round of n left.
+TEST(Contract, KeepsARowThatALoopWithoutAnAxisCarries) {
+  const Uop x = input("x", DType::f64, {"R", "N"});
+  const Value x_here = at("x", {var("r"), var("i")}, DType::f64);
+  const LoopProgram p = loops_of(
+      {"first_row", "", {}, {x}, {{"y", x * reindex(x * 2, shape_of(x), {"0", "i1"})}}, {}, {}},
+      {loop("r", size("R"),
+            {loop("i", size("N"),
+                  {when({zero(var("r"))},
+                        {store("t", {var("i")},
+                               op(MapOp::mul, {x_here, constant(2.0, DType::f64)}))}),
+                   store("y", {var("r"), var("i")},
+                         op(MapOp::mul, {x_here, at("t", {var("i")}, DType::f64)}))})})},
+      {temporary("t", {size("N")}, DType::f64)});
+  expect_right(p);
+  expect_unchanged(contract, p);
+}
+
+/// t[i % 3] is stored in the first three rounds only.
+TEST(Contract, KeepsAnAxisThatComesRoundAgain) {
+  const Uop x = input("x", DType::f64, {"N"});
+  const Expr i = var("i");
+  const LoopProgram p =
+      loops_of({"again", "", {}, {x}, {{"y", reindex(x, shape_of(x), {"i0 % 3"})}}, {}, {}},
+               {loop("i", size("N"),
+                     {when({nonneg(2 - i)}, {store("t", {i % 3}, at("x", {i}, DType::f64))}),
+                      store("y", {i}, at("t", {i % 3}, DType::f64))})},
+               {temporary("t", {3}, DType::f64)});
+  expect_right(p);
+  expect_unchanged(contract, p);
+}
+
+/// Every round of r stores the whole row anew before it reads it.
+TEST(Contract, DropsAnAxisUnderALoopThatItDoesNotName) {
+  const Uop x = input("x", DType::f64, {"R", "N"});
+  const LoopProgram p = loops_of(
+      {"rows", "", {}, {x}, {{"y", x * 2}}, {}, {}},
+      {loop("r", size("R"),
+            {loop("i", size("N"),
+                  {store("t", {var("i")}, at("x", {var("r"), var("i")}, DType::f64)),
+                   store("y", {var("r"), var("i")},
+                         op(MapOp::mul,
+                            {at("t", {var("i")}, DType::f64), constant(2.0, DType::f64)}))})})},
+      {temporary("t", {size("N")}, DType::f64)});
+  expect_right(p);
+  EXPECT_EQ(count(run_checked(contract, p)).temporaries, 0);
+}
+
 }  // namespace
 }  // namespace mote

@@ -312,5 +312,25 @@ TEST(Demand, KeepsAnArgmaxBesideOthers) {
   EXPECT_EQ(count(p).conditions, 4) << to_string(p);  // three that were there, and the store's
 }
 
+// Where the loop did not run there is no position, and the name must not ask for it.
+TEST(Demand, ANameOfAnArgmaxComesUnderTheConditions) {
+  const Value chosen = bound_value("p", DType::i64);
+  const Value read =
+      guard_value({nonneg(var("q") - 1)}, at("t", {var("q")}, DType::i64), std::int64_t{0});
+  const Uop x = input("x", DType::f64, {"R", "N"});
+  run_checked(
+      demand,
+      loops_of(
+          {"best", "", {}, {x}, {{"y", reduce(ReduceOp::argmax, x, {1})}}, {}, {}},
+          {loop("r", size("R"),
+                {loop("n", size("N"),
+                      {fold("a", ReduceOp::argmax, f64_at("x", {var("r"), var("n")}), var("n"))},
+                      {{"a", ReduceOp::argmax, DType::f64}}),
+                 let("p", accumulated_value("a", DType::i64)),
+                 store("t", {var("r")}, op(MapOp::mul, {chosen, chosen}))}),
+           loop("q", size("R"), {store("y", {var("q")}, read)})},
+          {temporary("t", {size("R")}, DType::i64)}));
+}
+
 }  // namespace
 }  // namespace mote

@@ -45,6 +45,35 @@ void expect_form(std::shared_ptr<const Program> p, int least_lowered, int most_l
 
 TEST(Forms, Matmul) { expect_form(op("matmul"), 1, 1); }
 TEST(Forms, Conv2d) { expect_form(op("conv2d"), 1, 1); }
+
+/// The dilation is a parameter, so which taps hit is a condition of each spatial axis.
+TEST(Forms, ConvTranspose2d) {
+  const Compiled c = compiled(op("conv_transpose2d"));
+  const LoopCount n = count(c.program);
+  EXPECT_EQ(n.nests, 1);
+  EXPECT_EQ(n.temporaries, 0);
+  EXPECT_EQ(n.conditions, 2);
+  expect_right(c.program);
+  expect_golden(to_string(c.program) + "\n" + emit_c(c.program, {}));
+}
+
+/// With a dilation of 1 the taps that hit are a stride apart.
+TEST(Forms, ConvTranspose1dWithoutDilationHasStridedLoops) {
+  expect_form(program(R"(
+op conv_transpose1d "y[n, co, o] = sum of x[n, ci, h]*w[ci, co, k] where h*stride + k - pad = o"
+param stride int = 1 in 1..8
+param pad int = 0 in 0..8
+size O = (H - 1)*$stride + K - 2*$pad
+input x f32[N, CI, H]
+input w f32[CI, CO, K]
+row = iota(i2 + $pad - i4 over N, CO, O, CI, K)
+hits = iota((i2 + $pad - i4)%$stride over N, CO, O, CI, K) == 0 && row >= 0 && iota((i2 + $pad - i4)/$stride over N, CO, O, CI, K) < iota(H over N, CO, O, CI, K)
+xs = x[i0, i3, (i2 + $pad - i4)/$stride over N, CO, O, CI, K]
+output y = sum[3, 4](where(hits, xs * w[i3, i1, i4 over N, CO, O, CI, K], 0))
+)"),
+              1, 1);
+}
+
 TEST(Forms, Softmax) { expect_form(op("softmax"), 3, 4); }
 TEST(Forms, LayerNorm) { expect_form(op("layer_norm"), 3, 4); }
 

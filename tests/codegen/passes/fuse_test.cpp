@@ -66,19 +66,19 @@ TEST(Fuse, SeedPairWithSumsInMemoryMergesByReordering) {
   const LoopProgram p = loops_of(
       seed_spec(),
       {zero("y", "p", 10, "q", 3), zero("z", "p2", 10, "q2", 2),
-       range(
-           "i", 0, 10,
-           {range(
-               "j", 2, 5,
-               {range("k", 0, 2,
-                      {{StoreReduce{
-                          "y", {var("i"), var("j") - 2}, ReduceOp::sum, x_at("i", "j", "k")}}})})}),
+       range("i", 0, 10,
+             {range(
+                 "j", 2, 5,
+                 {range(
+                     "k", 0, 2,
+                     {{StoreReduce{
+                         "y", {var("i"), var("j") - 2}, ScatterOp::add, x_at("i", "j", "k")}}})})}),
        range("i2", 0, 10,
              {range("k2", 0, 2,
                     {range("j2", 2, 5,
                            {{StoreReduce{"z",
                                          {var("i2"), var("k2")},
-                                         ReduceOp::sum,
+                                         ScatterOp::add,
                                          x_at("i2", "j2", "k2")}}})})})});
   expect_right(p);
   expect_golden_pass(fuse, p);

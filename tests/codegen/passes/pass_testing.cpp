@@ -28,7 +28,7 @@ Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values,
     if (u.dtype() == DType::boolean) {
       a.values.push_back(std::int64_t{small(engine) > 0});
     } else if (is_integer(u.dtype())) {
-      a.values.push_back(std::int64_t{small(engine)});
+      a.values.push_back(store_as(std::int64_t{small(engine)}, u.dtype()));
     } else {
       const double v = whole ? small(engine) : real(engine);
       a.values.push_back(store_as(v, u.dtype()));

@@ -95,9 +95,7 @@ void CBatch::compile() {
   const char* cc = std::getenv("CC");
   const std::string command = fmt::format(
       "{} -O1 -std=c11 -ffp-contract=off -fno-builtin -Wall -Wextra -Wconversion -Werror "
-      "-Wno-error=unused-but-set-variable {} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o "
-      "'{}' -lm > "
-      "'{}' 2>&1",
+      "{} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
       cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
       log.string());
   if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));

@@ -55,6 +55,13 @@ Uop rebuilt(const Uop& u, const std::vector<Uop>& args, const Env& env) {
   if (const auto* r = std::get_if<uop::Reduce>(&kind)) return reduce(r->op, args[0], r->axes);
   if (const auto* s = std::get_if<uop::Select>(&kind))
     return select(args[0], s->axis, args[1], s->fill);
+  if (const auto* s = std::get_if<uop::Scatter>(&kind)) {
+    std::vector<IndexText> to;
+    for (const Expr& e : s->to) to.emplace_back(e.substitute(env));
+    return scatter(s->op, args[0], args[1], to);
+  }
+  if (const auto* s = std::get_if<uop::SelectScatter>(&kind))
+    return select_scatter(s->op, args[0], args[1], s->axis, args[2]);
   if (std::holds_alternative<uop::StopGradient>(kind)) return stop_gradient(args[0]);
   return u;
 }

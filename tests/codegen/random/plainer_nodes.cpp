@@ -56,6 +56,18 @@ void simpler_reindex(const Source& p, const Uop& u, const uop::Reindex& r,
   if (!identical(r.fill, zero_of(u.dtype()))) add(r.from, zero_of(u.dtype()));
 }
 
+void simpler_scatter(const Source& p, const Uop& u, const uop::Scatter& s,
+                     std::vector<Edit>& edits) {
+  for (std::size_t k = 0; k < s.to.size(); ++k)
+    for (const Expr& e : simpler(s.to[k], s.x.rank())) {
+      std::vector<Expr> to = s.to;
+      to[k] = e;
+      edits.push_back(renewed(p, u, [to, op = s.op](const std::vector<Uop>& args) {
+        return scatter(op, args[0], args[1], {to.begin(), to.end()});
+      }));
+    }
+}
+
 void simpler_map(const Source& p, const Uop& u, const uop::Map& m, std::vector<Edit>& edits) {
   if (u.dtype() == DType::boolean || m.op == MapOp::cast || m.args.size() > 2) return;
   const MapOp plain = m.args.size() == 1 ? MapOp::neg : MapOp::add;
@@ -68,6 +80,7 @@ void simpler_node(const Source& p, const Uop& u, std::vector<Edit>& edits) {
   const uop::Kind& kind = u.node().kind;
   if (const auto* r = std::get_if<uop::Reindex>(&kind)) simpler_reindex(p, u, *r, edits);
   if (const auto* m = std::get_if<uop::Map>(&kind)) simpler_map(p, u, *m, edits);
+  if (const auto* s = std::get_if<uop::Scatter>(&kind)) simpler_scatter(p, u, *s, edits);
   if (const auto* i = std::get_if<uop::Iota>(&kind))
     for (const Expr& e : simpler(i->value, u.rank()))
       edits.push_back(renewed(

@@ -21,6 +21,9 @@ void drop_first_axis(Body& body, const std::string& tensor) {
   for (Stmt& s : body) {
     if (auto* store = std::get_if<Store>(&s.kind); store != nullptr && store->tensor == tensor)
       store->index.erase(store->index.begin());
+    if (auto* store = std::get_if<StoreReduce>(&s.kind);
+        store != nullptr && store->tensor == tensor)
+      store->index.erase(store->index.begin());
     if (Body* inner = nested(s)) drop_first_axis(*inner, tensor);
   }
 }

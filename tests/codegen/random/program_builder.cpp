@@ -72,9 +72,7 @@ void ProgramBuilder::add_inputs() {
     Shape shape;
     const int rank = rng_.pick({0, 1, 2, 2, 2, 3, 3});
     for (int axis = 0; axis < rank; ++axis) shape.push_back(some_axis());
-    const DType dtype = rng_.pick({DType::f64, DType::f64, DType::f64, DType::f64, DType::f64,
-                                   DType::f32, DType::f32, DType::i64, DType::i32, DType::boolean});
-    inputs_.push_back(input(std::string(1, static_cast<char>('x' + k)), dtype, shape));
+    inputs_.push_back(input(std::string(1, static_cast<char>('x' + k)), some_dtype(), shape));
     for (const Expr& e : inputs_.back().shape())
       for (const Symbol s : e.symbols()) known.insert(s);
   }
@@ -108,6 +106,7 @@ void ProgramBuilder::add_node() {
       {6, &ProgramBuilder::make_split},       {4, &ProgramBuilder::make_diagonal},
       {4, &ProgramBuilder::make_pick},        {6, &ProgramBuilder::make_any_map},
       {5, &ProgramBuilder::make_window},      {8, &ProgramBuilder::make_select},
+      {6, &ProgramBuilder::make_scatter},     {5, &ProgramBuilder::make_select_scatter},
       {4, &ProgramBuilder::make_param},       {2, &ProgramBuilder::make_stop},
       {4, &ProgramBuilder::make_product},     {4, &ProgramBuilder::make_normalised},
       {3, &ProgramBuilder::make_running},     {9, &ProgramBuilder::make_masked},

@@ -64,6 +64,8 @@ class ProgramBuilder {
   Uop make_any_map(const Uop& u);
   Uop make_window(const Uop& u);
   Uop make_select(const Uop& u);
+  Uop make_scatter(const Uop& u);
+  Uop make_select_scatter(const Uop& u);
   Uop make_param(const Uop& u);
   Uop make_stop(const Uop& u);
   // idioms whose shape the passes were made for
@@ -72,6 +74,11 @@ class ProgramBuilder {
   Uop make_masked(const Uop& u);
   Uop make_running(const Uop& u);
 
+  DType some_dtype();
+  /// What is scattered onto: zeros, or a node.
+  Uop some_base(const Extents& shape, DType dtype);
+  ScatterOp some_scatter_op(DType dtype);
+  std::vector<Expr> some_places(int rank, int target_rank);
   Uop argmax_of_some(const Uop& u);
   Uop reduced(ReduceOp op, const Uop& u, std::vector<int> axes);
 

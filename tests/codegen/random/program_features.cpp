@@ -57,6 +57,7 @@ void node_features(const Uop& u, std::set<std::string>& found) {
   const uop::Kind& kind = u.node().kind;
   if (!is_real(u.dtype())) found.insert("integers or booleans");
   if (u.dtype() == DType::f32) found.insert("f32");
+  if (size_of(u.dtype()) < 4 && u.dtype() != DType::boolean) found.insert("narrow dtype");
   if (const auto* r = std::get_if<uop::Reindex>(&kind)) reindex_features(*r, u, found);
   if (const auto* r = std::get_if<uop::Reduce>(&kind)) {
     found.insert("reduction");
@@ -74,6 +75,9 @@ void node_features(const Uop& u, std::set<std::string>& found) {
     const bool position = std::holds_alternative<uop::Iota>(s->index.node().kind);
     found.insert(position ? "select by position" : "select by data");
   }
+  if (std::holds_alternative<uop::Scatter>(kind)) found.insert("scatter");
+  if (std::holds_alternative<uop::SelectScatter>(kind)) found.insert("scatter by data");
+  if (size_of(u.dtype()) < 4 && u.dtype() != DType::boolean) found.insert("16 or 8 bits");
   if (std::holds_alternative<uop::Iota>(kind)) found.insert("iota");
   if (std::holds_alternative<uop::Param>(kind)) found.insert("parameter as a value");
   if (std::holds_alternative<uop::StopGradient>(kind)) found.insert("stop_gradient");
@@ -100,13 +104,15 @@ void graph_features(const Program& p, std::set<std::string>& found) {
 }  // namespace
 
 std::vector<std::string> all_features() {
-  return {"argmax or argmin",
+  return {"16 or 8 bits",
+          "argmax or argmin",
           "broadcast",
           "cast",
           "constant index",
           "diagonal",
           "division",
           "f32",
+          "narrow dtype",
           "fan-out",
           "fill other than 0",
           "input axis that may be 1",
@@ -120,6 +126,8 @@ std::vector<std::string> all_features() {
           "reduction of several axes",
           "reduction to a scalar",
           "reversal",
+          "scatter",
+          "scatter by data",
           "select by data",
           "select by position",
           "several axes in an index",

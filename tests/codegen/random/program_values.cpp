@@ -1,5 +1,5 @@
 // Nodes of random programs that compute values: Map in its many ops, where, masks, casts, Reduce,
-// Select, and the idioms of products, normalisations and running sums.
+// Select, scatters, and the idioms of products, normalisations and running sums.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,14 +13,22 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+DType ProgramBuilder::some_dtype() {
+  if (rng_.chance(15)) return rng_.pick({DType::f16, DType::bf16, DType::i8, DType::u8});
+  return rng_.pick({DType::f64, DType::f64, DType::f64, DType::f64, DType::f64, DType::f32,
+                    DType::f32, DType::i64, DType::i32, DType::boolean});
+}
+
 Number ProgramBuilder::some_number(DType dtype) {
   if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (dtype == DType::u8) return Number(rng_.pick({0, 1, 2, 5, 250}));
   if (is_integer(dtype)) return Number(rng_.pick({-3, -1, 0, 1, 2, 5}));
   return Number(rng_.pick({-2.0, -0.5, 0.0, 1.0, 1.5, 3.0, 0.1}));
 }
 
 Number ProgramBuilder::some_fill(DType dtype) {
   if (dtype == DType::boolean) return Number(rng_.below(2));
+  if (dtype == DType::u8) return Number(rng_.pick({0, 0, 1, 3, 255}));
   if (is_integer(dtype)) return Number(rng_.pick({0, 0, 1, 3, -7}));
   return Number(rng_.pick({0.0, 0.0, 0.0, 3.0, 1.0, -kInf}));
 }
@@ -40,7 +48,8 @@ Uop ProgramBuilder::like(const Extents& shape, std::optional<DType> dtype) {
 Uop ProgramBuilder::make_unary(const Uop& u) {
   using enum MapOp;
   if (u.dtype() == DType::boolean) return map(logical_not, std::vector{u});
-  if (is_integer(u.dtype())) return map(rng_.pick({neg, abs, sign}), std::vector{u});
+  if (is_integer(u.dtype()))
+    return map(rng_.pick({neg, abs, sign, neg, abs, sign, bitwise_not}), std::vector{u});
   const MapOp op =
       rng_.pick({neg,   neg, neg, abs,  abs, sign, floor, ceil,  round, trunc, recip, sqrt,
                  rsqrt, exp, log, tanh, sin, cos,  erf,   expm1, log1p, atan,  isnan, isinf});
@@ -52,8 +61,10 @@ Uop ProgramBuilder::make_binary(const Uop& u) {
   const Uop v = like(u.shape(), u.dtype());
   if (u.dtype() == DType::boolean)
     return map(rng_.pick({logical_and, logical_or, logical_xor}), std::vector{u, v});
-  const MapOp op =
-      rng_.pick({add, add, add, sub, sub, mul, mul, mul, min, max, max, div, mod, pow});
+  MapOp op = rng_.pick({add, add, add, sub, sub, mul, mul, mul, min, max, max, div, mod, pow});
+  if (is_integer(u.dtype()) && rng_.chance(30))
+    op = rng_.pick({bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right});
+  if (u.dtype() == DType::i64 && rng_.chance(10)) op = philox;
   if (rng_.chance(20))
     return map(op, {Operand(u), Operand(scalar(some_number(u.dtype()), u.dtype()))});
   if (rng_.chance(5)) return map(op, std::vector{u, u});
@@ -101,6 +112,8 @@ Uop ProgramBuilder::make_mask(const Uop& u) {
 }
 
 Uop ProgramBuilder::make_cast(const Uop& u) {
+  if (rng_.chance(30))
+    return cast(u, rng_.pick({DType::f16, DType::bf16, DType::i8, DType::u8, DType::u8}));
   return cast(
       u, rng_.pick({DType::f64, DType::f64, DType::f32, DType::i64, DType::i32, DType::boolean}));
 }
@@ -159,6 +172,68 @@ Uop ProgramBuilder::make_select(const Uop& u) {
     if (rng_.chance(30)) index = index + 1;
   }
   return select(u, axis, index, some_fill(u.dtype()));
+}
+
+Uop ProgramBuilder::some_base(const Extents& shape, DType dtype) {
+  if (rng_.chance(50)) return like(shape, dtype);
+  Shape axes;
+  for (const Expr& e : shape) axes.emplace_back(e);
+  return reindex(scalar(some_number(dtype), dtype), axes, {});
+}
+
+ScatterOp ProgramBuilder::some_scatter_op(DType dtype) {
+  using enum ScatterOp;
+  if (dtype == DType::boolean) return rng_.pick({max, min, set});
+  return rng_.pick({add, add, add, mul, max, min, set, set});
+}
+
+// Where the elements of a tensor of that rank go: shifted, strided, windows as of a convolution,
+// or any map, with duplicates and out of range.
+std::vector<Expr> ProgramBuilder::some_places(int rank, int target_rank) {
+  std::vector<Expr> to;
+  for (int k = 0; k < target_rank; ++k) {
+    if (k < rank && rng_.chance(50)) {
+      const Expr i = Expr::loop(k);
+      to.push_back(rng_.pick<Expr>({i, i, i + 1, i - 1, i * 2, i * Expr::param("s")}));
+      if (k + 1 < rank && rng_.chance(25))
+        to.back() = to.back() + Expr::loop(k + 1) - Expr::param("p");
+    } else {
+      to.push_back(some_index(rank));
+    }
+  }
+  return to;
+}
+
+Uop ProgramBuilder::make_scatter(const Uop& u) {
+  const int rank = rng_.below(10) == 0 ? 0 : 1 + rng_.below(3);
+  Extents shape;
+  for (int k = 0; k < rank; ++k)
+    shape.push_back(k < u.rank() && rng_.chance(50) ? u.shape()[static_cast<std::size_t>(k)]
+                                                    : some_extent());
+  if (!fits(shape)) return {};
+  const Uop base = some_base(shape, u.dtype());
+  const std::vector<Expr> to = some_places(u.rank(), rank);
+  return scatter(some_scatter_op(u.dtype()), base, u, {to.begin(), to.end()});
+}
+
+// By an index that is computed from positions, or read from data.
+Uop ProgramBuilder::make_select_scatter(const Uop& u) {
+  if (u.rank() == 0) return {};
+  const int axis = rng_.below(u.rank());
+  Extents shape = u.shape();
+  shape[static_cast<std::size_t>(axis)] = some_extent();
+  if (!fits(shape)) return {};
+  Uop index;
+  if (rng_.chance(30)) {
+    Shape axes;
+    for (const Expr& e : u.shape()) axes.emplace_back(e);
+    index = iota(iota_value(u.rank()), axes);
+  } else {
+    index = like(u.shape(), std::nullopt);
+    if (!is_integer(index.dtype())) index = cast(index, DType::i64);
+    if (index.rank() != u.rank()) return {};
+  }
+  return select_scatter(some_scatter_op(u.dtype()), some_base(shape, u.dtype()), u, axis, index);
 }
 
 Uop ProgramBuilder::make_param(const Uop& u) {

@@ -1,57 +1,16 @@
 // Strided memory for one tensor: values in, values out, and the proof that nothing else changed.
 #include "tensor_memory.h"
 
-#include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "mote/base/error.h"
+#include "mote/uops/element.h"
 
 namespace mote::test {
 namespace {
 
 constexpr std::byte kPattern{0xA7};
-
-template <typename T>
-void put(std::byte* at, T value) {
-  std::memcpy(at, &value, sizeof(T));
-}
-template <typename T>
-T get(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
-
-void store(std::byte* at, DType dtype, const Number& n) {
-  switch (dtype) {
-    case DType::f32:
-      return put(at, static_cast<float>(n.real()));
-    case DType::f64:
-      return put(at, n.real());
-    case DType::i32:
-      return put(at, static_cast<std::int32_t>(n.integer()));
-    case DType::i64:
-      return put(at, n.integer());
-    case DType::boolean:
-      return put(at, static_cast<std::uint8_t>(n.integer()));
-  }
-}
-
-Number load(const std::byte* at, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return Number(static_cast<double>(get<float>(at)));
-    case DType::f64:
-      return Number(get<double>(at));
-    case DType::i32:
-      return Number(static_cast<std::int64_t>(get<std::int32_t>(at)));
-    case DType::i64:
-      return Number(get<std::int64_t>(at));
-    default:
-      return Number(static_cast<std::int64_t>(get<std::uint8_t>(at)));
-  }
-}
 
 void for_each_index(const std::vector<std::int64_t>& shape,
                     const std::function<void(const std::vector<std::int64_t>&)>& f) {
@@ -91,7 +50,7 @@ TensorMemory::TensorMemory(const Array& a, Rng& rng)
   std::size_t next = 0;
   if (!a.values.empty())
     for_each_index(shape_, [&](const std::vector<std::int64_t>& index) {
-      store(&bytes_[offset(index)], dtype_, a.values[next++]);
+      store_element(&bytes_[offset(index)], dtype_, 0, a.values[next++]);
     });
   initial_ = bytes_;
 }
@@ -117,7 +76,7 @@ DLTensor TensorMemory::view() {
 Array TensorMemory::values() const {
   Array a{dtype_, shape_, {}};
   for_each_index(shape_, [&](const std::vector<std::int64_t>& index) {
-    a.values.push_back(load(&bytes_[offset(index)], dtype_));
+    a.values.push_back(load_element(&bytes_[offset(index)], dtype_, 0));
   });
   return a;
 }

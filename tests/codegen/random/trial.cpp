@@ -29,7 +29,7 @@ Number some_element(Rng& rng, DType dtype, Fill fill) {
   if (dtype == DType::boolean) return Number(rng.below(2));
   if (fill != Fill::integers && rng.chance(5))
     return store_as(Number(static_cast<std::int64_t>(rng.next())), dtype);
-  return Number(rng.below(9) - 2);
+  return store_as(Number(rng.below(9) - 2), dtype);
 }
 
 /// The size of this axis, which may be 1, is known from it alone.

@@ -10,6 +10,8 @@ namespace mote {
 DLDataType to_dlpack(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
   if (dtype == DType::boolean) return {MOTE_DL_BOOL, bits, 1};
+  if (dtype == DType::bf16) return {kDLBfloat, bits, 1};
+  if (dtype == DType::u8) return {kDLUInt, bits, 1};
   return {static_cast<std::uint8_t>(is_real(dtype) ? kDLFloat : kDLInt), bits, 1};
 }
 

@@ -12,13 +12,18 @@ struct Entry {
   std::size_t size;
 };
 
-constexpr std::array<Entry, 5> kEntries = {{{DType::f32, "f32", 4},
+constexpr std::array<Entry, 9> kEntries = {{{DType::f32, "f32", 4},
                                             {DType::f64, "f64", 8},
                                             {DType::i32, "i32", 4},
                                             {DType::i64, "i64", 8},
-                                            {DType::boolean, "bool", 1}}};
-constexpr std::array<DType, 5> kAll = {DType::f32, DType::f64, DType::i32, DType::i64,
-                                       DType::boolean};
+                                            {DType::boolean, "bool", 1},
+                                            {DType::f16, "f16", 2},
+                                            {DType::bf16, "bf16", 2},
+                                            {DType::i8, "i8", 1},
+                                            {DType::u8, "u8", 1}}};
+constexpr std::array<DType, 9> kAll = {DType::f32,  DType::f64, DType::f16,
+                                       DType::bf16, DType::i32, DType::i64,
+                                       DType::i8,   DType::u8,  DType::boolean};
 
 const Entry& entry(DType dtype) { return kEntries.at(static_cast<std::size_t>(dtype)); }
 

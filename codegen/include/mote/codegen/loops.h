@@ -119,11 +119,12 @@ struct Store {
   std::vector<Expr> index;
   Value value;
 };
-/// tensor[index] op= value
+/// tensor[index] op= value. Rounds of loops may meet at one element, which a Store does not do: so
+/// their order counts, for `set` too.
 struct StoreReduce {
   std::string tensor;
   std::vector<Expr> index;
-  ReduceOp op;
+  ScatterOp op;
   Value value;
 };
 /// accumulator op= value; position is what argmax, argmin remember.

@@ -28,6 +28,9 @@ LoopProgram bound(LoopProgram p);     ///< range guards become loop limits, divi
 /// A temporary that is read only under conditions is stored only under them, and what only that
 /// store needs is computed only under them.
 LoopProgram demand(LoopProgram p);
+/// A body computes what it stores in outputs before it stores the first that shares memory with an
+/// input, in a call in place (in_place.h), which the others read.
+LoopProgram defer(LoopProgram p);
 /// A temporary takes the storage of a later temporary, or of an output that rounds nothing, when
 /// its life ends there before the other's begins.
 LoopProgram coalesce(LoopProgram p);

@@ -62,5 +62,7 @@ class Filler {
 
 /// Mixes 64 bits (SplitMix64's finaliser).
 std::uint64_t mix(std::uint64_t x);
+/// All integers up to it are values of the dtype: fills keep within it.
+std::int64_t greatest_radius(DType dtype);
 
 }  // namespace mote

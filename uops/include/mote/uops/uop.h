@@ -12,8 +12,10 @@
 //   argmax or argmin is an error. argmax and argmin take the first, and the first NaN if there is
 //   one.
 // - Integer div truncates towards zero; x/0 is 0. mod has the sign of the divisor (floor mod); for
-//   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; to bool: x !=
-//   0.
+//   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; integer ->
+//   integer wrap; to bool: x != 0. Shifts by less than 0 or more than 63 give 0; shift_right keeps
+//   the sign.
+// - A scatter's writes happen in row-major order of what is written, and out of range not at all.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,7 @@
 
 namespace mote {
 
-/// A scalar: a real (f32, f64) or an integer (i32, i64, bool).
+/// A scalar: a real or an integer (bool too).
 struct Number {
   std::variant<double, std::int64_t> value = 0.0;
 
@@ -78,6 +80,7 @@ enum class MapOp : std::uint8_t {
   logical_not,
   isnan,
   isinf,
+  bitwise_not,
   cast,
   // two
   add,
@@ -97,19 +100,30 @@ enum class MapOp : std::uint8_t {
   logical_and,
   logical_or,
   logical_xor,
+  bitwise_and,
+  bitwise_or,
+  bitwise_xor,
+  shift_left,
+  shift_right,
+  philox /* (seed, position): random bits, philox_word() */,
   // three
   where
 };
 enum class ReduceOp : std::uint8_t { sum, prod, max, min, argmax, argmin, any, all };
+/// How a scatter joins what it writes with what is there.
+enum class ScatterOp : std::uint8_t { add, mul, max, min, set };
 
 std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "logical_and", "where"
 std::string_view name(ReduceOp op);
+std::string_view name(ScatterOp op);
 int arity(MapOp op);
 /// The dtype of op on arguments of these dtypes; throws Error naming op and dtypes. For cast: `to`.
 DType result_dtype(MapOp op, std::span<const DType> args, DType to);
 /// What one element of Map(op) is: the scalar semantics of the language, in one place. `args` are
 /// reals or integers as their dtypes say; `dtype` is the argument dtype, `to` the result's (cast).
 Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to);
+/// What an element becomes when `x` is scattered onto it.
+Number apply(ScatterOp op, const Number& old, const Number& x, DType dtype);
 /// The value of an empty reduction (not argmax, argmin).
 Number neutral(ReduceOp op, DType dtype);
 
@@ -181,11 +195,31 @@ struct Select {
   Uop index;
   Number fill;
 };
+/// y = base; then, for each index i of x in row-major order, y[to(i)] op= x[i]. Writes out of range
+/// are dropped; of several writes by `set` to one element the last stays. y's shape is base's; `to`
+/// is in the loop variables of x's axes. The adjoint of Reindex.
+struct Scatter {
+  ScatterOp op;
+  Uop base;
+  Uop x;
+  std::vector<Expr> to;
+  std::vector<Constraint> constraints;
+};
+/// y = base; then, in row-major order, y[…index[i]…] op= x[…i…] on `axis`, as Scatter does. index
+/// has the shape of x, and base's on all other axes. The adjoint of Select.
+struct SelectScatter {
+  ScatterOp op;
+  Uop base;
+  Uop x;
+  int axis;
+  Uop index;
+};
 /// x, with gradient zero.
 struct StopGradient {
   Uop x;
 };
-using Kind = std::variant<Input, Scalar, Param, Iota, Reindex, Map, Reduce, Select, StopGradient>;
+using Kind = std::variant<Input, Scalar, Param, Iota, Reindex, Map, Reduce, Select, Scatter,
+                          SelectScatter, StopGradient>;
 }  // namespace uop
 
 struct UopNode {
@@ -251,6 +285,10 @@ Uop cast(const Uop& x, DType dtype);
 /// Drops the axes.
 Uop reduce(ReduceOp op, const Uop& x, const std::vector<int>& axes);
 Uop select(const Uop& x, int axis, const Uop& index, Number fill = 0.0);
+/// base with x scattered onto it: element i of x goes to base[to(i)].
+Uop scatter(ScatterOp op, const Uop& base, const Uop& x, const std::vector<IndexText>& to);
+/// base with x scattered along `axis`, to where index says.
+Uop select_scatter(ScatterOp op, const Uop& base, const Uop& x, int axis, const Uop& index);
 Uop stop_gradient(const Uop& x);
 /// The axes, all of extent 1, are dropped.
 Uop squeeze(const Uop& x, const std::vector<int>& axes);

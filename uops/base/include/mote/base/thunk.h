@@ -48,6 +48,10 @@ static inline const char* mote_dtype_name(DLDataType t) {
   if (t.lanes != 1) return NULL;
   if (t.code == kDLFloat && t.bits == 32) return "f32";
   if (t.code == kDLFloat && t.bits == 64) return "f64";
+  if (t.code == kDLFloat && t.bits == 16) return "f16";
+  if (t.code == kDLBfloat && t.bits == 16) return "bf16";
+  if (t.code == kDLInt && t.bits == 8) return "i8";
+  if (t.code == kDLUInt && t.bits == 8) return "u8";
   if (t.code == kDLInt && t.bits == 32) return "i32";
   if (t.code == kDLInt && t.bits == 64) return "i64";
   if (t.code == MOTE_DL_BOOL && t.bits == 8) return "bool";

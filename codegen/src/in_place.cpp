@@ -1,0 +1,68 @@
+// The proof that an input may share memory with an output: each read of the input precedes each
+// write of the output in the rounds of the loops that hold both, and different rounds touch
+// different elements.
+#include "mote/codegen/in_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dependence.h"
+#include "mote/base/error.h"
+#include "references.h"
+
+namespace mote {
+namespace {
+
+const TensorDecl& tensor_at(const LoopProgram& p, TensorRole role, int position) {
+  int k = 0;
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == role && k++ == position) return t;
+  throw InternalError(fmt::format("{}: no tensor {} for a pair in place", p.name, position));
+}
+
+std::string text(const Reference& r) {
+  std::string out = r.tensor + "[";
+  for (std::size_t k = 0; k < r.index.size(); ++k)
+    out += (k > 0 ? ", " : "") + r.index[k].to_string();
+  return out + "]";
+}
+
+/// Different rounds of the loops touch different elements: each loop runs over an axis of both.
+bool rounds_are_apart(const Reference& read, const Reference& write) {
+  const std::size_t depth = shared_depth(read.path, write.path);
+  for (const Symbol v : variables_of(std::span(read.path).first(depth))) {
+    bool apart = false;
+    for (std::size_t k = 0; k < read.index.size(); ++k)
+      apart = apart || (read.index[k] == Expr(v) && write.index[k] == Expr(v));
+    if (!apart) return false;
+  }
+  return true;
+}
+
+std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair) {
+  const TensorDecl& input = tensor_at(p, TensorRole::input, pair.first);
+  const TensorDecl& output = tensor_at(p, TensorRole::output, pair.second);
+  if (input.dtype != output.dtype || input.shape != output.shape)
+    return fmt::format("{} and {} differ in dtype or shape", input.name, output.name);
+  const std::vector<Reference> reads = references(p.body, input.name);
+  for (const Reference& write : references(p.body, output.name)) {
+    if (!write.is_write()) continue;
+    for (const Reference& read : reads)
+      if (!precedes(read, write) || !rounds_are_apart(read, write))
+        return fmt::format("{} may be read after {} is written", text(read), text(write));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_in_place(const LoopProgram& p,
+                                            std::span<const InPlacePair> pairs) {
+  // An output is written only, so one pair does not touch the memory of another.
+  for (const InPlacePair& pair : pairs)
+    if (auto reason = why_not(p, pair)) return reason;
+  return std::nullopt;
+}
+
+}  // namespace mote

@@ -1,0 +1,60 @@
+// defer: stores wait for the readers of what may share their memory, and for nothing else.
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+LoopProgram fused(const std::string& text) {
+  return substitute(contract(fuse(lower(program(text)))));
+}
+
+TEST(Defer, Golden) {
+  expect_golden_pass(defer, fused(R"(
+op step
+input w f32[N]
+input m f32[N]
+input g f32[N]
+output w_next = w - 0.1 * (m + g)
+output m_next = 0.9 * m + w * g
+)"));
+}
+
+TEST(Defer, ThreeStatesAreComputedBeforeAnyIsStored) {
+  const LoopProgram p = run_checked(defer, fused(R"(
+op rotate
+input a f64[N]
+input b f64[N]
+input c f64[N]
+output x = a + b * 2
+output y = b + c * 2
+output z = c + a * 2
+)"));
+  expect_golden(to_string(p));
+}
+
+TEST(Defer, KeepsOutputsOfOtherTypesThanTheInputs) {
+  expect_unchanged(defer, fused(R"(
+op narrow
+input x f64[N]
+output y = f32(x)
+output z = f32(x * 2)
+)"));
+}
+
+TEST(Defer, KeepsOutputsOfOtherShapesThanTheInputs) {
+  expect_unchanged(defer, fused(R"(
+op rows
+input x f64[R, N]
+output y = sum[1](x)
+output z = max[1](x)
+)"));
+}
+
+TEST(Defer, KeepsASingleOutput) {
+  expect_unchanged(defer, fused("op f\ninput x f64[N]\noutput y = x * x + x\n"));
+}
+
+}  // namespace
+}  // namespace mote

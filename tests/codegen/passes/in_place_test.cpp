@@ -1,0 +1,88 @@
+// Which calls in place a program allows; and that the catalogue declares no other.
+#include "mote/codegen/in_place.h"
+
+#include "mote/macroops/catalogue.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+std::optional<std::string> reason(const LoopProgram& p, const std::vector<InPlacePair>& pairs) {
+  return why_not_in_place(p, pairs);
+}
+std::optional<std::string> reason(const std::string& text, const std::vector<InPlacePair>& pairs) {
+  return reason(compile(program(text)), pairs);
+}
+
+TEST(InPlace, ElementByElement) {
+  EXPECT_EQ(reason("op f\ninput x f32[M, N]\noutput y = tanh(x) + x\n", {{0, 0}}), std::nullopt);
+}
+
+TEST(InPlace, ARowThatIsReadBeforeItIsStored) {
+  EXPECT_EQ(reason(R"(
+op softmax
+input x f32[R, N]
+e = exp(x - max[1 keep](x))
+output y = e / sum[1 keep](e)
+)",
+                   {{0, 0}}),
+            std::nullopt);
+}
+
+TEST(InPlace, RefusesAReadOfTheNextElement) {
+  EXPECT_EQ(reason("op f\ninput x f32[N]\noutput y = x + x[i0 - 1 over N]\n", {{0, 0}}),
+            "x[n - 1] may be read after y[n] is written");
+}
+
+TEST(InPlace, RefusesARowThatEveryRowReads) {
+  EXPECT_EQ(reason("op f\ninput x f32[R, N]\noutput y = x * x[0, i1 over R, N]\n", {{0, 0}}),
+            "x[0, n] may be read after y[r, n] is written");
+}
+
+TEST(InPlace, RefusesATransposedRead) {
+  EXPECT_NE(reason("op f\ninput x f32[N, N]\noutput y = x[i1, i0 over N, N]\n", {{0, 0}}),
+            std::nullopt);
+}
+
+TEST(InPlace, RefusesOtherShapesAndDtypes) {
+  EXPECT_EQ(reason("op f\ninput x f32[R, N]\noutput y = sum[1](x)\n", {{0, 0}}),
+            "x and y differ in dtype or shape");
+  EXPECT_EQ(reason("op f\ninput x f32[N]\noutput y = f64(x)\n", {{0, 0}}),
+            "x and y differ in dtype or shape");
+}
+
+constexpr auto kStep = R"(
+op step
+input w f32[N]
+input m f32[N]
+output w_next = w - m
+output m_next = m + w
+)";
+
+TEST(InPlace, SeveralPairsAtOnce) {
+  EXPECT_EQ(reason(kStep, {{0, 0}, {1, 1}}), std::nullopt);
+  EXPECT_EQ(reason(kStep, {{1, 0}, {0, 1}}), std::nullopt);
+}
+
+/// Without defer, m_next would read the new w.
+TEST(InPlace, RefusesAStateThatALaterStoreReads) {
+  const LoopProgram p = substitute(contract(fuse(lower(program(kStep)))));
+  EXPECT_EQ(reason(p, {{0, 0}, {1, 1}}), "w[n] may be read after w_next[n] is written");
+}
+
+TEST(InPlace, TheCatalogueDeclaresOnlyWhatIsSafe) {
+  int pairs = 0;
+  for (const OpRecord& record : catalogue()) {
+    if (record.in_place.empty()) continue;
+    const Instance full{record.dtypes.front(), full_mask(record)};
+    EXPECT_EQ(reason(compile(instantiate(record, full)), record.in_place), std::nullopt)
+        << record.name;
+    pairs += static_cast<int>(record.in_place.size());
+  }
+  EXPECT_GT(pairs, 20);
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,139 @@
+// Random uop programs differentiated, twice: each against dual numbers and differences. A failure
+// prints the program and its gradient; MOTE_GRADIENT_SEED=n runs one program,
+// MOTE_RANDOM_PROGRAMS=n that many.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "gradient_check.h"
+#include "mote/base/error.h"
+#include "mote/uops/invert.h"
+#include "random_program.h"
+#include "trial.h"
+
+namespace mote::test {
+namespace {
+
+bool has_gradient(const Program& p) {
+  bool in = false, out = false;
+  for (const Uop& u : p.inputs) in = in || is_real(u.dtype());
+  for (const Output& o : p.outputs) out = out || is_real(o.value.dtype());
+  return in && out;
+}
+
+/// Differences do not stop where a StopGradient says so.
+bool stops(const Program& p) {
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  for (const Uop& u : topological(roots))
+    if (std::holds_alternative<uop::StopGradient>(u.node().kind)) return true;
+  return false;
+}
+
+/// Small whole numbers, with ties and zeros, or reals in (-2, 2).
+std::vector<Array> some_inputs(const Program& p, Trial t, bool whole) {
+  t.fill = Fill::integers;
+  std::vector<Array> inputs = make_inputs(p, t);
+  for (std::size_t k = 0; k < inputs.size() && !whole; ++k)
+    if (is_real(inputs[k].dtype))
+      inputs[k] = random_array(inputs[k].dtype, inputs[k].shape, t.seed * 16 + k);
+  return inputs;
+}
+
+/// The inverted program gives the same, but for the rounding of sums in another order.
+std::string inverted_differs(const GradientCase& c) {
+  const Program q = invert(c.program);
+  std::vector<DualArray> in;
+  for (const Array& a : c.inputs) in.push_back(as_dual(a));
+  DualTrace trace, other;
+  const std::vector<DualArray> y = evaluate_dual(c.program, in, c.params, &trace);
+  const std::vector<DualArray> z = evaluate_dual(q, in, c.params, &other);
+  const Quad noise = trace.noise() + other.noise();
+  for (std::size_t k = 0; k < y.size(); ++k)
+    for (std::size_t n = 0; n < y[k].reals.size(); ++n) {
+      const Quad a = y[k].reals[n].value, b = z[k].reals[n].value;
+      const Quad error = a < b ? b - a : a - b;
+      if (a == b || (a != a && b != b) || error <= noise) continue;
+      return "output " + c.program.outputs[k].name + " differs:\n" + to_string(c.program) + "\n" +
+             to_string(q);
+    }
+  return "";
+}
+
+int scatters(const Program& p) {
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  int count = 0;
+  for (const Uop& u : topological(roots))
+    count += int{std::holds_alternative<uop::Scatter>(u.node().kind)};
+  return count;
+}
+
+struct Tally {
+  int scatters = 0;  ///< in first gradients
+  int inverted = 0;  ///< of those, gone after invert
+  int programs = 0;
+  int judged = 0;
+  int second = 0;  ///< verdicts on gradients of gradients
+};
+
+void try_program(std::uint64_t seed, Tally& tally) {
+  const Program p = random_program(seed);
+  if (!has_gradient(p)) return;
+  ++tally.programs;
+  const Program g = gradient(p).program;
+  tally.scatters += scatters(g);
+  tally.inverted += scatters(g) - scatters(invert(g));
+  for (const Trial& t : make_trials(p, seed, 3)) {
+    // Whole numbers sit on kinks, where differences do not converge: dual numbers judge alone.
+    GradientCase kinks{p, some_inputs(p, t, true), t.params};
+    GradientCase smooth{p, some_inputs(p, t, false), t.params};
+    try {
+      evaluate(p, kinks.inputs, t.params);
+    } catch (const Error&) {
+      continue;  // a size that bind() refuses
+    }
+    for (int order = 1; order <= 2; ++order) {
+      const Judgement differences =
+          stops(smooth.program) ? Judgement() : check_differences(smooth, seed);
+      for (const Judgement& j :
+           {check_adjoint(kinks, seed), check_adjoint(smooth, seed), differences}) {
+        (order == 1 ? tally.judged : tally.second) += int{j.judged};
+        ASSERT_TRUE(j.agrees) << "seed " << seed << ", order " << order << ", " << to_string(t)
+                              << "\n"
+                              << j.text << "\n"
+                              << to_string(smooth.program) << "\n"
+                              << to_string(gradient(smooth.program).program);
+      }
+      kinks = gradient_case(kinks, seed);
+      ASSERT_EQ(inverted_differs(kinks), "") << "seed " << seed << ", " << to_string(t);
+      smooth = gradient_case(smooth, seed);
+      if (!has_gradient(smooth.program)) break;  // of a sum of inputs, say
+    }
+  }
+}
+
+TEST(RandomPrograms, GradientsAgreeWithDualNumbersAndDifferences) {
+  if (const char* one = std::getenv("MOTE_GRADIENT_SEED")) {
+    Tally tally;
+    try_program(std::strtoull(one, nullptr, 10), tally);
+    return;
+  }
+  const char* text = std::getenv("MOTE_RANDOM_PROGRAMS");
+  const int count = text ? std::atoi(text) : 200;
+  Tally tally;
+  for (int k = 0; k < count && !HasFatalFailure(); ++k)
+    try_program(static_cast<std::uint64_t>(k) + 1, tally);
+  std::cout << tally.programs << " programs with a gradient, " << tally.judged << " verdicts, "
+            << tally.second << " of order 2; " << tally.inverted << " of " << tally.scatters
+            << " scatters inverted\n";
+  // A generator or a check that degenerates is seen here.
+  EXPECT_GE(tally.programs * 2, count);
+  EXPECT_GE(tally.judged, tally.programs * 2);
+  EXPECT_GE(tally.second, tally.programs);
+  EXPECT_GE(tally.inverted * 2, tally.scatters);
+}
+
+}  // namespace
+}  // namespace mote::test

@@ -1,0 +1,20 @@
+// Runs a whole model node by node through the adapters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels.h"
+#include "model.h"
+
+namespace mote::onnx {
+
+/// The graph's outputs for its inputs, in order. Throws NotApplicable where a node, its element
+/// types or its attributes have nothing here, mote::Error where something is wrong.
+std::vector<Array> run_model(const Model& model, const std::vector<TensorData>& inputs,
+                             Kernels& kernels);
+
+/// Why an operator without an adapter has none, in words.
+std::string why_missing(const std::string& op_type);
+
+}  // namespace mote::onnx

@@ -1,0 +1,95 @@
+// Adapters of operators that read where an index says.
+#include <algorithm>
+
+#include "call.h"
+#include "mote/base/error.h"
+
+namespace mote::onnx {
+namespace {
+
+using Outputs = std::vector<Array>;
+
+Outputs gather(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
+  Array index = c.cast(c.in(1), DType::i64);
+  Dims shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(shape.end(), index.shape.begin(), index.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  const Array flat = around_axis(x, axis);
+  index = reshaped(index, {element_count(index.shape)});
+  return {reshaped(c.kernels().run("gather", x.dtype, {&flat, &index}), shape)};
+}
+
+/// The index may end earlier than x on the other axes.
+Outputs gather_elements(const Call& c) {
+  Array x = c.in(0);
+  const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
+  const Array index = c.cast(c.in(1), DType::i64);
+  for (std::size_t k = 0; k < x.shape.size(); ++k) {
+    if (k != axis && index.shape.at(k) < x.shape[k]) x = c.slice(x, k, 0, index.shape[k]);
+  }
+  const Array flat = around_axis(x, axis), at = around_axis(index, axis);
+  return {reshaped(c.kernels().run("gather_elements", x.dtype, {&flat, &at}), index.shape)};
+}
+
+/// Positions in the axes [from, from + k) of x as one number each, for index[…, k].
+Array flat_positions(const Call& c, const Dims& shape, std::size_t from, const Array& index) {
+  const std::int64_t k = index.shape.back();
+  Dims extents, strides;
+  for (std::size_t a = 0; std::cmp_less(a, k); ++a) {
+    extents.push_back(shape.at(from + a));
+    strides.push_back(volume(shape, from + a + 1, from + static_cast<std::size_t>(k)));
+  }
+  const Array extent = integers(DType::i64, {k}, extents),
+              stride = integers(DType::i64, {k}, strides);
+  const Array ahead = c.binary("add", index, extent);
+  const Array from_start = c.choose(c.binary("less", index, 0.0), ahead, index);
+  return c.reduce("sum", c.binary("mul", from_start, stride), {index.shape.size() - 1}, false);
+}
+
+/// Rows of a table, each batch reading its own part of it.
+Outputs gather_nd(const Call& c) {
+  const Array& x = c.in(0);
+  const Array& index = c.in(1);
+  const auto batch = static_cast<std::size_t>(c.integer("batch_dims", 0));
+  const auto k = static_cast<std::size_t>(index.shape.back());
+  const std::int64_t batches = volume(x.shape, 0, batch);
+  const std::int64_t rows = volume(x.shape, batch, batch + k);
+  const std::int64_t row = volume(x.shape, batch + k, x.shape.size());
+  Array at = flat_positions(c, x.shape, batch, index);
+  Dims shape = at.shape;
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(batch + k),
+               x.shape.end());
+  Dims starts;
+  for (std::int64_t b = 0; b < batches; ++b) starts.push_back(b * rows);
+  at = reshaped(at, {batches, element_count(at.shape) / std::max<std::int64_t>(batches, 1)});
+  at = c.binary("add", at, integers(DType::i64, {batches, 1}, starts));
+  at = reshaped(at, {element_count(at.shape)});
+  const Array table = reshaped(x, {batches * rows, row});
+  return {reshaped(c.kernels().run("embedding", x.dtype, {&table, &at}), shape)};
+}
+
+Outputs one_hot(const Call& c) {
+  const Array index = c.cast(c.in(0), DType::i64);
+  const std::size_t rank = index.shape.size();
+  const std::size_t axis = axis_of(c.integer("axis", -1), rank + 1);
+  const auto depth = static_cast<std::int64_t>(real_in(c.in(1)));
+  Dims shape = index.shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
+  const Array flat =
+      reshaped(index, {volume(index.shape, 0, axis), volume(index.shape, axis, rank)});
+  const Params params = {{"depth", depth}};
+  return {reshaped(c.kernels().run("one_hot", c.in(2).dtype, {&flat, &c.in(2)}, params), shape)};
+}
+
+}  // namespace
+
+Adapters index_adapters() {
+  return {{"Gather", gather},
+          {"GatherElements", gather_elements},
+          {"GatherND", gather_nd},
+          {"OneHot", one_hot}};
+}
+
+}  // namespace mote::onnx

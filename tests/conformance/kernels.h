@@ -1,0 +1,50 @@
+// Runs mote's ops: each call goes through the generated C's entry in the registry and, up to a
+// million multiply-adds, through the evaluator, which must agree bit for bit; and it is noted
+// whether the call's result must be exact.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote::onnx {
+
+/// Why a test says nothing about mote: what is missing here, in words.
+class NotApplicable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using Dims = std::vector<std::int64_t>;
+using Params = std::map<std::string, Number>;
+
+/// The calls of one test.
+class Kernels {
+ public:
+  /// All outputs of the op's instance over `dtype`; a null input is absent. Throws NotApplicable
+  /// where the catalogue has no such op or instance, mote::Error where the call does not fit or
+  /// where C and evaluator disagree.
+  std::vector<Array> run_all(const std::string& op, DType dtype,
+                             const std::vector<const Array*>& inputs, const Params& params = {});
+  /// Its first output.
+  Array run(const std::string& op, DType dtype, const std::vector<const Array*>& inputs,
+            const Params& params = {});
+
+  int calls() const { return calls_; }
+  const std::set<std::string>& ops() const { return ops_; }  ///< those that ran
+  /// Whether every result so far must be exact: data were moved, or every step was representable,
+  /// but for one operation at most that is rounded once, correctly.
+  bool exact() const { return inexact_ == 0 && rounded_ <= 1; }
+
+ private:
+  int calls_ = 0, inexact_ = 0, rounded_ = 0;
+  std::set<std::string> ops_;
+};
+
+}  // namespace mote::onnx

@@ -1,0 +1,125 @@
+// mote_conformance: runs the ONNX tests of Debian's libonnx-testdata on mote's ops and prints the
+// tables by operator. Exit: 0 passed; 1 a test failed, or fewer pass than a given table says;
+// 2 usage; 77 the tests are not installed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "model.h"
+#include "mote/base/error.h"
+#include "report.h"
+
+namespace {
+
+using mote::onnx::Result;
+using mote::onnx::Verdict;
+
+constexpr int kSkipped = 77;
+
+struct Options {
+  std::string folder = "/usr/share/libonnx-testdata/data";
+  std::string filter, markdown, floor;
+  bool list = false;
+};
+
+/// The folders of tests, and what is in them.
+struct Set {
+  const char* folder;
+  const char* title;
+};
+constexpr Set kSets[] = {{"node", "One operator each, and the same as graphs of others"},
+                         {"pytorch-operator", "Operators as PyTorch exports them"},
+                         {"pytorch-converted", "Layers as PyTorch exports them"},
+                         {"simple", "Small models"}};
+
+constexpr const char* kIntroduction =
+    "# Conformance: the ONNX tests\n\n"
+    "Written by `build/release/bin/mote_conformance --markdown docs/conformance.md`; ctest (label "
+    "`conformance`) runs the same and fails\nwhen a test fails, or when fewer pass of an operator "
+    "than this file says. The tests are those of Debian's `libonnx-testdata`\n(ONNX 1.12, opset "
+    "17), their inputs as they are. Every call runs the generated C, which must agree with "
+    "`evaluate` bit for bit (calls of more than\na million multiply-adds go without it); the "
+    "result is compared bit for bit where it must be exact (integers, "
+    "booleans, moved data, sums that are representable, one operation\nthat IEEE 754 rounds), else "
+    "by ONNX's own rule, rtol 1e-3 and atol 1e-7. An operator that is no single op here is "
+    "composed "
+    "of\nseveral; what only views say (reshape, squeeze) runs no kernel and is not counted as "
+    "passed; \"expanded\" is an operator that ONNX itself\nwrites as a graph of others.\n";
+
+void report(const Result& r, bool list) {
+  if (r.verdict == Verdict::failed) {
+    fmt::print(stderr, "failed: {} ({}): {}\n", r.test, r.op, r.reason);
+  } else if (list) {
+    fmt::print(stderr, "{}: {} ({}) {}\n", r.verdict == Verdict::passed ? "passed" : "n/a", r.test,
+               r.op, r.reason);
+  }
+}
+
+std::vector<Result> run_set(const Options& options, const std::string& folder) {
+  std::vector<Result> results;
+  for (const std::string& test : mote::onnx::find_tests(folder)) {
+    if (std::filesystem::path(test).filename().string().find(options.filter) == std::string::npos) {
+      continue;
+    }
+    results.push_back(mote::onnx::run_test(test));
+    report(results.back(), options.list);
+  }
+  return results;
+}
+
+/// Whether all is well: something ran, nothing failed, no operator passes fewer tests than before.
+bool judge(const std::vector<Result>& results, const Options& options, const std::string& earlier) {
+  bool well = !results.empty();
+  for (const Result& r : results) well = well && r.verdict != Verdict::failed;
+  for (const std::string& loss : mote::onnx::losses(earlier, results)) {
+    fmt::print(stderr, "fewer tests pass than {} says: {}\n", options.floor, loss);
+    well = false;
+  }
+  return well;
+}
+
+int run(const Options& options) {
+  if (!std::filesystem::is_directory(options.folder)) {
+    fmt::print(
+        "skipped: {} is not there (Debian package libonnx-testdata; tools/install_packages.sh "
+        "installs it)\n",
+        options.folder);
+    return kSkipped;
+  }
+  const std::string earlier = options.floor.empty() ? "" : mote::onnx::read_file(options.floor);
+  std::vector<Result> all;
+  std::string text;
+  for (const Set& set : kSets) {
+    const std::vector<Result> results = run_set(options, options.folder + "/" + set.folder);
+    if (results.empty()) continue;
+    text += fmt::format("\n## {} (`{}`)\n\n{}", set.title, set.folder, mote::onnx::table(results));
+    all.insert(all.end(), results.begin(), results.end());
+  }
+  text += fmt::format("\n## What is not reached\n\n{}", mote::onnx::unreached(all));
+  fmt::print("{}", text);
+  if (!options.markdown.empty()) std::ofstream(options.markdown) << kIntroduction << text;
+  return judge(all, options, earlier) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Runs the ONNX node tests on mote's ops.");
+  app.add_option("--folder", options.folder, "the package's data")->capture_default_str();
+  app.add_option("--filter", options.filter, "only tests with this in their name");
+  app.add_option("--markdown", options.markdown, "write the table to this file");
+  app.add_option("--floor", options.floor, "such a file: as many tests of each operator must pass");
+  app.add_flag("--list", options.list, "a line for every test, on stderr");
+  try {
+    app.parse(argc, argv);
+    return run(options);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "mote_conformance: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,44 @@
+// Why operators that the tests use have no adapter.
+#include <vector>
+
+#include "graph.h"
+
+namespace mote::onnx {
+namespace {
+
+struct Group {
+  const char* reason;
+  std::vector<const char*> ops;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"control flow belongs to the graph layers", {"If", "Loop", "Scan"}},
+      {"sequences and optionals belong to the graph layers",
+       {"SequenceInsert", "SequenceMap", "SequenceEmpty", "SequenceLength", "SequenceAt",
+        "OptionalHasElement", "OptionalGetElement"}},
+      {"strings", {"StringNormalizer", "TfIdfVectorizer"}},
+      {"the extent of the result depends on values",
+       {"NonZero", "Unique", "Compress", "NonMaxSuppression"}},
+      {"no op draws random numbers yet", {"Bernoulli", "RandomUniformLike", "Dropout"}},
+      {"no op sorts", {"TopK"}},
+      {"no op interpolates", {"Resize", "Upsample", "GridSample", "RoiAlign"}},
+      {"no op scatters yet", {"Scatter", "ScatterElements", "ScatterND", "MaxUnpool"}},
+      {"no op shifts bits", {"BitShift"}},
+      {"no op decomposes a matrix", {"Det"}},
+      {"no Fourier transform", {"DFT", "STFT", "MelWeightMatrix"}}};
+  return all;
+}
+
+}  // namespace
+
+std::string why_missing(const std::string& op_type) {
+  for (const Group& group : groups()) {
+    for (const char* op : group.ops) {
+      if (op_type == op) return group.reason;
+    }
+  }
+  return "no op " + op_type + " here";
+}
+
+}  // namespace mote::onnx

@@ -1,0 +1,95 @@
+// ONNX models and tensors as their files hold them: plain values, read from protobuf's wire format.
+// What no conformance test needs (subgraphs, metadata, sparse tensors) is only noted or left out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mote::onnx {
+
+/// Element types by ONNX's numbers.
+enum class ElementType : std::int32_t {
+  undefined = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  complex64 = 14,
+  complex128 = 15,
+  bfloat16 = 16
+};
+
+/// Throws mote::Error where there is no such number.
+ElementType element_type(std::int64_t number);
+std::string_view name(ElementType type);  ///< "float32", …; "undefined" for what ONNX 1.12 lacks
+std::size_t size_of(ElementType type);    ///< bytes of one element; 0 for strings
+
+/// Row-major elements, little-endian, in `bytes`; strings in `strings`.
+struct TensorData {
+  std::string name;
+  ElementType type = ElementType::undefined;
+  std::vector<std::int64_t> shape;
+  std::string bytes;
+  std::vector<std::string> strings;
+};
+
+struct Attribute {
+  float f = 0;
+  std::int64_t i = 0;
+  std::string s;
+  std::optional<TensorData> t;
+  bool has_graph = false;
+  std::vector<float> floats;
+  std::vector<std::int64_t> ints;
+  std::vector<std::string> strings;
+};
+
+struct Node {
+  std::string op_type;
+  std::string domain;                ///< "" is ai.onnx
+  std::vector<std::string> inputs;   ///< "" where an optional input is left out
+  std::vector<std::string> outputs;  ///< likewise
+  std::map<std::string, Attribute> attributes;
+};
+
+/// An input or output of a graph: a tensor, or a sequence, map or optional.
+struct ValueInfo {
+  std::string name;
+  bool is_tensor = false;
+  ElementType type = ElementType::undefined;  ///< of a tensor
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<TensorData> initializers;
+  std::vector<ValueInfo> inputs;
+  std::vector<ValueInfo> outputs;
+};
+
+struct Model {
+  Graph graph;
+  std::map<std::string, std::int64_t> opsets;  ///< version by domain
+};
+
+// From the bytes of a file. Throw mote::Error on anything malformed: truncated fields, extents
+// below zero or too large, a number of elements that is not that of the shape.
+Model parse_model(std::string_view bytes);
+TensorData parse_tensor(std::string_view bytes);
+
+/// A file's bytes. Throws mote::Error.
+std::string read_file(const std::string& path);
+
+}  // namespace mote::onnx

@@ -1,0 +1,132 @@
+// Adapters of quantised operators, composed: integers are exact in the wider dtypes that they pass
+// through, and what is rounded to 8 bits is rounded half to even and saturated.
+#include <algorithm>
+
+#include "call.h"
+#include "mote/base/error.h"
+#include "window.h"
+
+namespace mote::onnx {
+namespace {
+
+using Outputs = std::vector<Array>;
+
+/// A scale or zero point: one number, or one for each index of the axis.
+Array along_axis(const Array& x, const Array& values, std::int64_t axis) {
+  if (values.values.size() == 1) return reshaped(values, {});
+  const std::size_t at = axis_of(axis, x.shape.size());
+  Dims shape(x.shape.size() - at, 1);
+  shape[0] = element_count(values.shape);
+  return reshaped(values, shape);
+}
+
+/// round(x) + zero, within the zero point's dtype.
+Array saturated(const Call& c, const Array& x, const Array& zero) {
+  const IntegerRange range = integer_range(zero.dtype);
+  const Array moved = c.binary("add", c.unary("round", x), c.cast(zero, x.dtype));
+  const Array low = constant(x.dtype, static_cast<double>(range.least));
+  const Array high = constant(x.dtype, static_cast<double>(range.greatest));
+  return c.cast(c.map("clamp", {&moved, &low, &high}), zero.dtype);
+}
+
+/// x - zero over i32; a zero point that is absent is 0.
+Array centred(const Call& c, const Array& x, const Array* zero) {
+  const Array wide = c.cast(x, DType::i32);
+  return zero == nullptr ? wide : c.binary("sub", wide, c.cast(*zero, DType::i32));
+}
+
+Outputs quantise(const Call& c) {
+  const std::int64_t axis = c.integer("axis", 1);
+  const Array& x = c.in(0);
+  const Array scale = along_axis(x, c.in(1), axis);
+  const Array zero = c.has(2) ? along_axis(x, c.in(2), axis) : constant(DType::u8, 0);
+  return {saturated(c, c.binary("div", x, scale), zero)};
+}
+
+Outputs dequantise(const Call& c) {
+  const std::int64_t axis = c.integer("axis", 1);
+  const Array& x = c.in(0);
+  const Array zero = c.has(2) ? along_axis(x, c.in(2), axis) : constant(x.dtype, 0);
+  const Array scale = along_axis(x, c.in(1), axis);
+  return {c.binary("mul", c.cast(centred(c, x, &zero), scale.dtype), scale)};
+}
+
+/// Scale and zero point from the range of x, which is made to hold 0.
+Outputs dynamic_quantise(const Call& c) {
+  const Array& x = c.in(0);
+  std::vector<std::size_t> axes;
+  for (std::size_t k = 0; k < x.shape.size(); ++k) axes.push_back(k);
+  const Array most = c.binary("max", c.reduce("reduce_max", x, axes, false), 0.0);
+  const Array least = c.binary("min", c.reduce("reduce_min", x, axes, false), 0.0);
+  const Array scale = c.binary("div", c.binary("sub", most, least), 255.0);
+  const Array origin = c.unary("neg", c.binary("div", least, scale));
+  const Array zero = saturated(c, origin, constant(DType::u8, 0));
+  return {saturated(c, c.binary("div", x, scale), zero), scale, zero};
+}
+
+/// The product of centred integers, exact in i32, with the scales of both and of the result.
+Array rescaled(const Call& c, const Array& product, const Array& scales, const Array& y_scale,
+               const Array& y_zero) {
+  const Array factor = c.binary("div", scales, reshaped(y_scale, {}));
+  return saturated(c, c.binary("mul", c.cast(product, factor.dtype), factor), reshaped(y_zero, {}));
+}
+
+Outputs quantised_matmul(const Call& c) {
+  const Array product = c.matmul(centred(c, c.in(0), &c.in(2)), centred(c, c.in(3), &c.in(5)));
+  const Array scales = c.binary("mul", reshaped(c.in(1), {}), reshaped(c.in(4), {}));
+  return {rescaled(c, product, scales, c.in(6), c.in(7))};
+}
+
+/// A convolution of integers over f64, where they are exact.
+Array integer_convolution(const Call& c, const Array& x, const Array& w, const Array* bias) {
+  const Array wide_x = c.cast(x, DType::f64), wide_w = c.cast(w, DType::f64);
+  const Array wide_bias = bias == nullptr ? Array{} : c.cast(*bias, DType::f64);
+  return convolve(c, wide_x, wide_w, bias == nullptr ? nullptr : &wide_bias);
+}
+
+/// One number, or one for each output channel, against w[CO, …].
+Array by_channel(const Array& w, const Array& values) {
+  if (values.values.size() == 1) return reshaped(values, {});
+  Dims shape(w.shape.size(), 1);
+  shape[0] = element_count(values.shape);
+  return reshaped(values, shape);
+}
+
+Outputs quantised_convolution(const Call& c) {
+  const Array w_zero = by_channel(c.in(3), c.in(5));
+  const Array x = centred(c, c.in(0), &c.in(2)), w = centred(c, c.in(3), &w_zero);
+  const Array product = integer_convolution(c, x, w, c.find(8));
+  Array w_scale = by_channel(w, c.in(4));
+  if (!w_scale.shape.empty()) w_scale.shape.erase(w_scale.shape.begin() + 1);
+  const Array scales = c.binary("mul", reshaped(c.in(1), {}), w_scale);
+  return {rescaled(c, product, scales, c.in(6), c.in(7))};
+}
+
+Outputs convolution_of_integers(const Call& c) {
+  const Array w_zero = c.has(3) ? by_channel(c.in(1), c.in(3)) : Array{};
+  const Array x = centred(c, c.in(0), c.find(2));
+  const Array w = centred(c, c.in(1), c.has(3) ? &w_zero : nullptr);
+  return {c.cast(integer_convolution(c, x, w, nullptr), DType::i32)};
+}
+
+/// A zero point of a, where there is one for each row, stands in a column.
+Outputs matmul_of_integers(const Call& c) {
+  Array a_zero = c.has(2) ? c.in(2) : constant(c.dtype(), 0);
+  if (a_zero.values.size() > 1 && a_zero.shape.size() == 1) a_zero.shape.push_back(1);
+  if (a_zero.values.size() == 1) a_zero.shape.clear();
+  return {c.matmul(centred(c, c.in(0), &a_zero), centred(c, c.in(1), c.find(3)))};
+}
+
+}  // namespace
+
+Adapters quantise_adapters() {
+  return {{"QuantizeLinear", quantise},
+          {"DequantizeLinear", dequantise},
+          {"DynamicQuantizeLinear", dynamic_quantise},
+          {"QLinearMatMul", quantised_matmul},
+          {"QLinearConv", quantised_convolution},
+          {"ConvInteger", convolution_of_integers},
+          {"MatMulInteger", matmul_of_integers}};
+}
+
+}  // namespace mote::onnx

@@ -1,0 +1,79 @@
+// Adapters of reductions, positions of extremes, and running sums.
+#include <numeric>
+
+#include "call.h"
+#include "mote/base/error.h"
+
+namespace mote::onnx {
+namespace {
+
+using Outputs = std::vector<Array>;
+
+/// The axes to reduce, all of them where none are given; nothing where that means the identity.
+std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
+  const std::size_t rank = c.in(0).shape.size();
+  std::vector<std::size_t> axes;
+  for (const std::int64_t a : c.dims(1, "axes")) axes.push_back(axis_of(a, rank));
+  if (!axes.empty()) return axes;
+  if (c.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  axes.resize(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Adapter reduction(const std::string& op) {
+  return [=](const Call& c) -> Outputs {
+    const auto axes = reduced_axes(c);
+    if (!axes) throw NotApplicable("no axis is reduced: the output is a view of the input");
+    return {c.reduce(op, c.in(0), *axes, c.integer("keepdims", 1) != 0)};
+  };
+}
+
+/// The last position is the first of the flipped axis.
+Adapter extreme_position(const std::string& op) {
+  return [=](const Call& c) -> Outputs {
+    const Array& x = c.in(0);
+    const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
+    const bool keep = c.integer("keepdims", 1) != 0;
+    if (c.integer("select_last_index", 0) == 0) return {c.reduce(op, x, {axis}, keep)};
+    const Array flat = around_axis(x, axis);
+    const Array flipped = reshaped(c.kernels().run("flip", x.dtype, {&flat}), x.shape);
+    const auto last = static_cast<double>(x.shape[axis] - 1);
+    return {c.binary("sub", last, c.reduce(op, flipped, {axis}, keep))};
+  };
+}
+
+Outputs cumsum(const Call& c) {
+  const Array& x = c.in(0);
+  const Array flat = around_axis(x, axis_of(integers_in(c.in(1)).at(0), x.shape.size()));
+  const Params params = {{"exclusive", c.integer("exclusive", 0)},
+                         {"reverse", c.integer("reverse", 0)}};
+  return {reshaped(c.kernels().run("cumsum", x.dtype, {&flat}, params), x.shape)};
+}
+
+Outputs hardmax(const Call& c) {
+  const Array& x = c.in(0);
+  const Array flat = around_axis(x, axis_of(c.integer("axis", -1), x.shape.size()));
+  return {reshaped(c.kernels().run("hardmax", x.dtype, {&flat}), x.shape)};
+}
+
+}  // namespace
+
+Adapters reduce_adapters() {
+  return {{"ReduceSum", reduction("sum")},
+          {"ReduceMean", reduction("mean")},
+          {"ReduceProd", reduction("prod")},
+          {"ReduceMax", reduction("reduce_max")},
+          {"ReduceMin", reduction("reduce_min")},
+          {"ReduceL1", reduction("norm1")},
+          {"ReduceL2", reduction("norm2")},
+          {"ReduceSumSquare", reduction("sumsq")},
+          {"ReduceLogSum", reduction("logsum")},
+          {"ReduceLogSumExp", reduction("logsumexp")},
+          {"ArgMax", extreme_position("argmax")},
+          {"ArgMin", extreme_position("argmin")},
+          {"CumSum", cumsum},
+          {"Hardmax", hardmax}};
+}
+
+}  // namespace mote::onnx

@@ -1,0 +1,117 @@
+// Counting by operator, and Markdown.
+#include "report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote::onnx {
+namespace {
+
+struct Row {
+  int tests = 0, passed = 0, exact = 0, failed = 0, not_applicable = 0;
+  std::set<std::string> ops;
+  std::map<std::string, int> reasons;  ///< of what is not applicable
+};
+
+void count(const Result& r, Row& row) {
+  ++row.tests;
+  row.ops.insert(r.ops.begin(), r.ops.end());
+  if (r.verdict == Verdict::passed) {
+    ++row.passed;
+    row.exact += r.exact ? 1 : 0;
+  } else if (r.verdict == Verdict::failed) {
+    ++row.failed;
+  } else {
+    ++row.not_applicable;
+    ++row.reasons[r.reason];
+  }
+}
+
+std::map<std::string, Row> rows_of(const std::vector<Result>& results) {
+  std::map<std::string, Row> rows;
+  for (const Result& r : results) count(r, rows[r.op]);
+  return rows;
+}
+
+std::string reasons_of(const Row& row) {
+  std::vector<std::string> texts;
+  for (const auto& [reason, times] : row.reasons) {
+    texts.push_back(
+        times == row.not_applicable || times == 1 ? reason : fmt::format("{} ({})", reason, times));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+/// Cells of one line of a table, without the bars.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  if (!line.starts_with("| ")) return cells;
+  std::istringstream text(line.substr(1));
+  for (std::string cell; std::getline(text, cell, '|');) {
+    const std::size_t first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
+    cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Result>& results) {
+  Row total;
+  for (const Result& r : results) count(r, total);
+  std::string text = fmt::format(
+      "{} tests: {} passed ({} of them compared bit for bit), {} failed, {} not applicable. {} of "
+      "mote's ops ran.\n\n| ONNX operator | tests | passed | bit for bit | failed | not applicable "
+      "| mote's ops that ran | why not applicable |\n|---|---|---|---|---|---|---|---|\n",
+      total.tests, total.passed, total.exact, total.failed, total.not_applicable, total.ops.size());
+  std::string rest;
+  for (const auto& [op, row] : rows_of(results)) {
+    if (row.passed + row.failed == 0) {
+      rest += fmt::format("| {} | {} | {} |\n", op, row.tests, reasons_of(row));
+      continue;
+    }
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", op, row.tests, row.passed,
+                        row.exact, row.failed, row.not_applicable, fmt::join(row.ops, ", "),
+                        reasons_of(row));
+  }
+  if (rest.empty()) return text;
+  return text +
+         "\nOf these none is applicable:\n\n| ONNX operator | tests | why |\n|---|---|---|\n" +
+         rest;
+}
+
+std::string unreached(const std::vector<Result>& results) {
+  std::set<std::string> ran;
+  for (const Result& r : results) ran.insert(r.ops.begin(), r.ops.end());
+  std::vector<std::string> rest;
+  for (const OpRecord& record : catalogue()) {
+    if (!ran.contains(record.name)) rest.push_back(record.name);
+  }
+  return fmt::format("No test reaches {} of the {} ops of the catalogue: {}.\n", rest.size(),
+                     catalogue().size(), fmt::join(rest, ", "));
+}
+
+std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results) {
+  std::map<std::string, int> before;
+  std::istringstream text(earlier);
+  for (std::string line; std::getline(text, line);) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() < 8 || cells[2].find_first_not_of("0123456789") != std::string::npos) continue;
+    before[cells[0]] += std::stoi(cells[2]);
+  }
+  std::map<std::string, Row> rows = rows_of(results);
+  std::vector<std::string> lost;
+  for (const auto& [op, passed] : before) {
+    const int now = rows[op].passed;
+    if (now < passed) lost.push_back(fmt::format("{}: {} passed, now {}", op, passed, now));
+  }
+  return lost;
+}
+
+}  // namespace mote::onnx

@@ -1,0 +1,21 @@
+// The table of results by operator, as Markdown; and the floor that an earlier table sets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suite.h"
+
+namespace mote::onnx {
+
+/// Totals, one row for each operator of which a test passed or failed, then those of which none is
+/// applicable, with the reasons.
+std::string table(const std::vector<Result>& results);
+
+/// The ops of the catalogue that ran in none of the tests, in a sentence.
+std::string unreached(const std::vector<Result>& results);
+
+/// Operators of which fewer tests pass now than the rows of `earlier` (such tables) say.
+std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results);
+
+}  // namespace mote::onnx

@@ -1,0 +1,27 @@
+// The ONNX node tests: folders with a model and its data, each run and judged.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mote::onnx {
+
+enum class Verdict : std::uint8_t { passed, failed, not_applicable };
+
+struct Result {
+  std::string test;  ///< "test_add_bcast"
+  std::string op;    ///< "Add"; "Softmax, expanded" for an operator written as a graph of others
+  Verdict verdict = Verdict::not_applicable;
+  bool exact = false;         ///< compared bit for bit
+  std::set<std::string> ops;  ///< mote's ops that ran
+  std::string reason;         ///< of what did not pass
+};
+
+/// The folders with a model.onnx below `folder`, sorted. Throws mote::Error where there is none.
+std::vector<std::string> find_tests(const std::string& folder);
+/// Never throws: what goes wrong is the result.
+Result run_test(const std::string& folder);
+
+}  // namespace mote::onnx

@@ -1,0 +1,132 @@
+// Tensors of ONNX files: raw bytes or typed fields, brought into one form and checked against the
+// shape.
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+
+#include "model.h"
+#include "mote/base/error.h"
+#include "wire.h"
+
+namespace mote::onnx {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr std::array<Entry, 17> kEntries = {{{"undefined", 0},
+                                             {"float32", 4},
+                                             {"uint8", 1},
+                                             {"int8", 1},
+                                             {"uint16", 2},
+                                             {"int16", 2},
+                                             {"int32", 4},
+                                             {"int64", 8},
+                                             {"string", 0},
+                                             {"bool", 1},
+                                             {"float16", 2},
+                                             {"float64", 8},
+                                             {"uint32", 4},
+                                             {"uint64", 8},
+                                             {"complex64", 8},
+                                             {"complex128", 16},
+                                             {"bfloat16", 2}}};
+
+/// Values as the typed fields hold them, before they take their place in `bytes`.
+struct Typed {
+  std::vector<std::uint64_t> singles, doubles;
+  std::vector<std::int64_t> narrow, wide, unsigned_wide;
+};
+
+void append_bytes(std::string& bytes, std::uint64_t bits, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) bytes.push_back(static_cast<char>(bits >> 8 * k & 0xFFU));
+}
+
+/// Complex numbers stand in the real fields, two values each.
+void pack(const Typed& typed, TensorData& tensor) {
+  const std::size_t size = size_of(tensor.type);
+  const auto append = [&](const auto& values, std::size_t each) {
+    for (const auto v : values) append_bytes(tensor.bytes, static_cast<std::uint64_t>(v), each);
+  };
+  switch (tensor.type) {
+    case ElementType::float32:
+    case ElementType::complex64:
+      return append(typed.singles, 4);
+    case ElementType::float64:
+    case ElementType::complex128:
+      return append(typed.doubles, 8);
+    case ElementType::int64:
+      return append(typed.wide, size);
+    case ElementType::uint32:
+    case ElementType::uint64:
+      return append(typed.unsigned_wide, size);
+    default:
+      return append(typed.narrow, size);
+  }
+}
+
+std::uint64_t checked_count(const TensorData& tensor) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : tensor.shape) {
+    if (extent < 0) throw Error(fmt::format("onnx tensor: extent {} is below zero", extent));
+    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(extent), &count) ||
+        count > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16) {
+      throw Error("onnx tensor: its extents multiply to more than 2^59 elements");
+    }
+  }
+  return count;
+}
+
+void check(const TensorData& tensor) {
+  const std::uint64_t count = checked_count(tensor);
+  const bool is_text = tensor.type == ElementType::string;
+  const std::uint64_t expected = is_text ? count : count * size_of(tensor.type);
+  const std::uint64_t got = is_text ? tensor.strings.size() : tensor.bytes.size();
+  if (got == expected) return;
+  throw Error(fmt::format("onnx tensor: got {} {}, expected {} for {} elements of {}", got,
+                          is_text ? "strings" : "bytes", expected, count, name(tensor.type)));
+}
+
+}  // namespace
+
+ElementType element_type(std::int64_t number) {
+  if (number <= 0 || number >= std::int64_t{kEntries.size()}) {
+    throw Error(fmt::format("onnx tensor: there is no element type {}", number));
+  }
+  return static_cast<ElementType>(number);
+}
+
+std::string_view name(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).name; }
+std::size_t size_of(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).size; }
+
+TensorData parse_tensor(std::string_view bytes) {
+  TensorData tensor;
+  Typed typed;
+  bool is_raw = false;
+  for (WireReader reader(bytes); !reader.done();) {
+    const Field field = reader.next();
+    if (field.number == 1) append_integers(field, tensor.shape);
+    if (field.number == 2) tensor.type = element_type(integer_of(field));
+    if (field.number == 4) append_fixed(field, WireType::fixed32, typed.singles);
+    if (field.number == 5) append_integers(field, typed.narrow);
+    if (field.number == 6) tensor.strings.emplace_back(bytes_of(field));
+    if (field.number == 7) append_integers(field, typed.wide);
+    if (field.number == 8) tensor.name = std::string(bytes_of(field));
+    if (field.number == 9) {
+      tensor.bytes = std::string(bytes_of(field));
+      is_raw = true;
+    }
+    if (field.number == 10) append_fixed(field, WireType::fixed64, typed.doubles);
+    if (field.number == 11) append_integers(field, typed.unsigned_wide);
+    if (field.number == 13) throw Error("onnx tensor: its data is in another file");
+  }
+  if (tensor.type == ElementType::undefined) throw Error("onnx tensor: it has no element type");
+  if (!is_raw) pack(typed, tensor);
+  check(tensor);
+  return tensor;
+}
+
+}  // namespace mote::onnx

@@ -1,0 +1,29 @@
+// The windows of convolution and pooling nodes: kernel, strides, dilations and pads, ONNX's
+// defaults and auto_pad resolved.
+#pragma once
+
+#include "call.h"
+
+namespace mote::onnx {
+
+struct Window {
+  Dims kernel, strides, dilations;
+  Dims pads;  ///< all begins, then all ends
+};
+
+/// Of a node whose first input ends in the spatial axes `image`.
+Window window_of(const Call& c, const Dims& image, Dims kernel);
+
+/// stride0, dilation0, pads0, … for ops with `axes` spatial axes; a window of fewer stands at the
+/// last of them.
+Params window_params(const Window& w, std::size_t axes);
+
+/// Convolution of one to three spatial axes with the node's attributes; `b` may be null.
+Array convolve(const Call& c, const Array& x, const Array& w, const Array* b);
+
+/// The extents after the first two.
+Dims spatial(const Array& x);
+/// x with axes of extent 1 before its spatial ones, so that there are `axes` of them.
+Array with_spatial_axes(const Array& x, std::size_t axes);
+
+}  // namespace mote::onnx

@@ -1,0 +1,48 @@
+// Forward-mode differentiation by dual numbers in binary128, for testing gradients: an evaluator of
+// programs of its own, which shares no code with the reverse rules nor with evaluate(). Reals are
+// not rounded at all: casts between real dtypes give back their argument.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/uops/evaluate.h"
+
+namespace mote::test {
+
+using Quad = __float128;
+
+struct Dual {
+  Quad value = 0;
+  Quad tangent = 0;
+};
+
+/// Elements in row-major order: reals are duals, integers and booleans whole numbers.
+struct DualArray {
+  DType dtype = DType::f64;
+  std::vector<std::int64_t> shape;
+  std::vector<Dual> reals;
+  std::vector<std::int64_t> integers;
+};
+DualArray as_dual(const Array& a);  ///< tangents 0
+
+/// What an evaluation met on its way.
+struct DualTrace {
+  bool finite = true;  ///< all values and derivatives are
+  Quad largest = 0;    ///< magnitude of a value or derivative
+  std::size_t elements = 0;
+  std::uint64_t decisions = 0;  ///< a hash of all integers and booleans
+  /// How far rounding can take a result from its value, to first order.
+  Quad noise() const { return largest * static_cast<Quad>(elements) * 0x1p-113; }
+};
+
+/// The outputs, with their derivatives along the inputs' tangents. Where a function has no
+/// derivative: that which gradient.h pins, as one number: a tie of a maximum has the mean of the
+/// tangents that take part.
+std::vector<DualArray> evaluate_dual(const Program& p, const std::vector<DualArray>& inputs,
+                                     const std::map<std::string, Number>& params,
+                                     DualTrace* trace = nullptr);
+
+}  // namespace mote::test

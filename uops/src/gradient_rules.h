@@ -1,0 +1,54 @@
+// The rules of the reverse walk. A gradient on its way carries the conditions under which there is
+// any: where(c, v, 0) times an infinite derivative would be NaN where c is false, so that the
+// where is put off until a sum needs it.
+#pragma once
+
+#include <vector>
+
+#include "mote/uops/uop.h"
+
+namespace mote {
+
+/// holds, or, negated, does not.
+struct Condition {
+  Uop holds;
+  bool negated = false;
+};
+bool same_condition(const Condition& a, const Condition& b);
+
+/// The gradient of a node: value where all conditions hold, else zero (whatever value is). An empty
+/// value: no gradient at all.
+struct Adjoint {
+  Uop value;
+  std::vector<Condition> where;
+};
+/// The gradient as one uop.
+Uop materialise(const Adjoint& a);
+/// x where u is -x, else empty.
+Uop negated(const Uop& u);
+/// -u, or x where u is -x.
+Uop negate(const Uop& u);
+/// The sum of what the readers of a node contribute, at least one.
+Adjoint join(std::vector<Adjoint> terms);
+
+/// Where a rule is applied: the forward node, its operands and itself as the gradient may read them
+/// (outputs that are given are inputs there), and its gradient.
+struct Site {
+  Uop node;
+  std::vector<Uop> x;
+  Uop y;
+  Adjoint g;
+};
+/// What the node contributes to each operand, in the order of operands(); also to those that need
+/// nothing.
+std::vector<Adjoint> gradient_terms(Site site);
+/// For Map nodes.
+std::vector<Adjoint> map_terms(MapOp op, const Site& site);
+/// Something flows through the node to a real operand.
+bool passes_gradient(const Uop& node);
+bool passes_gradient(MapOp op);
+
+/// 0 over the shape of x.
+Uop zeros_like(const Uop& x);
+
+}  // namespace mote
