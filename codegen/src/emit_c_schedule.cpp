@@ -15,7 +15,7 @@ constexpr std::int64_t kLargestOnStack = 4096;
 
 /// As OpenMP's reduction clause names it; mote_maxf and its like are declared beside the helpers.
 std::string reduction(ReduceOp op, DType dtype) {
-  const char* suffix = dtype == DType::f32 ? "f" : "";
+  const char* suffix = is_in_float(dtype) ? "f" : "";
   switch (op) {
     case ReduceOp::sum:
       return "+";

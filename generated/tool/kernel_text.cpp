@@ -18,6 +18,7 @@ void fill_in(EmitOptions& options, const Kernel& k) {
   for (const ParamDecl& param : k.record->params) options.call_params.push_back(param.name);
 }
 
+/// Of 16-bit reals sums are kept in float.
 std::string contracts_text() {
   std::string functions;
   for (const FunctionAccuracy& f : fast_accuracy())
@@ -28,6 +29,8 @@ std::string contracts_text() {
       "    sizeof(mote_contract), MOTE_ACC_F64, 0, 0, 1, \"direct\", 0, 0, NULL}};\n"
       "static const mote_contract fast_f32 = {{\n"
       "    sizeof(mote_contract), MOTE_ACC_NATIVE, 0, 0, 1, \"direct\", {1}, 0, functions_f32}};\n"
+      "static const mote_contract fast_f16 = {{\n"
+      "    sizeof(mote_contract), MOTE_ACC_F32, 0, 0, 1, \"direct\", {1}, 0, functions_f32}};\n"
       "static const mote_contract fast_f64 = {{\n"
       "    sizeof(mote_contract), MOTE_ACC_NATIVE, 0, 0, 1, \"direct\", 0, 0, NULL}};\n\n",
       functions, fast_accuracy().size());
@@ -35,7 +38,9 @@ std::string contracts_text() {
 
 std::string row(const Kernel& k, const char* variant) {
   const bool fast = std::string_view(variant) == "fast" && !k.fast.empty();
-  const std::string contract = !fast ? "oracle" : fmt::format("fast_{}", name(k.instance.dtype));
+  const bool narrow = k.instance.dtype == DType::f16 || k.instance.dtype == DType::bf16;
+  const std::string contract =
+      !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
       "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, 0,\n"
       "     {{sizeof(mote_kernel), \"{0}\", &{4}, {5}_can_run, NULL, {6}_run}}}},\n",
