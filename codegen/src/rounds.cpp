@@ -176,11 +176,12 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
   for (const std::string& t : *own) {
     const std::string scope = find_tensor(p, t)->scope;
-    const bool inside = std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
-      const auto here = std::ranges::find(r.path, &s);
-      const std::span<const Stmt* const> within(here, r.path.end());
-      return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
-    });
+    const bool inside =
+        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
+          const auto here = std::ranges::find(r.path, &s);
+          const std::span<const Stmt* const> within(here, r.path.end());
+          return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
+        });
     if (!inside) fail(p, fmt::format("the rounds of loop {} share the temporary {}", v, t));
   }
 }

@@ -202,8 +202,8 @@ void mark_parallel(Version& v, Path path) {
     v.steps.push_back(split(p, at(p, path)));
     names.back() = as_loop(at(p, path))->variable.name();
   }
-  for (const std::string& t : own)
-    std::ranges::find(p.tensors, t, &TensorDecl::name)->scope = names.back();
+  for (TensorDecl& t : p.tensors)
+    if (own.contains(t.name) && t.scope.empty()) t.scope = names.back();
   Loop& outermost = *as_loop(at(p, first));
   outermost.parallel = static_cast<int>(names.size());
   outermost.work = work;
@@ -278,9 +278,9 @@ std::string to_string(const Schedule& s) {
     for (const KnownStride& k : v.program.strides)
       strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
                              k.tensor, k.stride);
-    out += fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n",
-                       v.name.empty() ? "any" : v.name,
-                       strides.empty() ? "for all other strides" : "where " + strides);
+    out +=
+        fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
+                    strides.empty() ? "for all other strides" : "where " + strides);
     for (const std::string& step : v.steps) out += "  step: " + step + "\n";
     out += to_string(v.program);
   }
