@@ -49,6 +49,10 @@ std::string complaint(const LoopProgram& p) {
   }
 }
 
+const Loop& loop_of(const Version& v, std::size_t k) {
+  return std::get<Loop>(v.program.body.at(k).kind);
+}
+
 TEST(Schedule, Softmax) { expect_golden_schedule(compiled("softmax")); }
 TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled("sum")); }
 TEST(Schedule, Matmul) { expect_golden_schedule(compiled("matmul")); }
@@ -70,6 +74,18 @@ TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
   scheduled(compiled("sum", DType::i64));
 }
 
+TEST(Schedule, SplitsALoopThatRunsBackwards) {
+  const Expr n = var("n");
+  const LoopProgram p =
+      loops_of(copy_spec("backwards"),
+               {loop("n", size("N"),
+                     {store("y", {size("N") - n - 1}, op(MapOp::add, {at("x", {n}), real(1)}))})});
+  const Schedule s = schedule(p);
+  verify(s);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).parallel, 1);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).step, Expr(4096));
+}
+
 TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
   for (const Version& v : scheduled(compiled("attention")).versions)
     for (const TensorDecl& t : v.program.tensors)
@@ -85,10 +101,6 @@ LoopProgram running_sum() {
                    loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
                    loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
                   {temporary("t", {size("N")})});
-}
-
-const Loop& loop_of(const Version& v, std::size_t k) {
-  return std::get<Loop>(v.program.body.at(k).kind);
 }
 
 TEST(Schedule, LeavesALoopWhoseRoundsReadOneAnother) {
