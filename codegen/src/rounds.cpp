@@ -123,7 +123,8 @@ class Rounds {
       const Expr index = from_chunk(*r, r->index[axis], &facts);
       const Expr moving = along(index, loop_.variable, outer_)->moving;
       const Expr gap = first->factor * loop_.step;
-      return facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+      const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+      return up || (facts.prove_nonneg(-moving) && facts.prove_positive(moving - gap));
     });
   }
 

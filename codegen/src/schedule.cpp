@@ -10,6 +10,7 @@
 
 #include "dependence.h"
 #include "interchange.h"
+#include "keep.h"
 #include "rounds.h"
 #include "unit_strides.h"
 
@@ -227,6 +228,7 @@ void mark_parallel(Version& v, const Body& body, const Path& above) {
 Version native(const LoopProgram& p) {
   Version v{"", {"accumulate natively"}, p};
   v.program.native = true;
+  for (std::string& step : keep_in_outputs(v.program)) v.steps.push_back(std::move(step));
   return v;
 }
 

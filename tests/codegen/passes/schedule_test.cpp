@@ -2,6 +2,8 @@
 // loops compute, and what it must leave alone.
 #include "mote/codegen/schedule.h"
 
+#include <algorithm>
+
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
@@ -49,7 +51,29 @@ std::string complaint(const LoopProgram& p) {
   }
 }
 
-TEST(Schedule, Softmax) { expect_golden_schedule(compiled("softmax")); }
+const Loop& loop_of(const Version& v, std::size_t k) {
+  return std::get<Loop>(v.program.body.at(k).kind);
+}
+
+/// Its interpretation rounds what y keeps; in f64 it does not.
+TEST(Schedule, Softmax) {
+  const Schedule s = schedule(compiled("softmax"));
+  verify(s);
+  scheduled(compiled("softmax", DType::f64));
+  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
+}
+
+TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
+  const auto keeps = [](const std::string& last) {
+    const Schedule s = schedule(compile(program(
+        "op kept\ninput x f32[R, N]\ne = exp(x)\ns = sum[1](e)\noutput y = " + last + "\n")));
+    return std::ranges::any_of(s.versions.back().steps,
+                               [](const std::string& step) { return step.starts_with("keep"); });
+  };
+  EXPECT_TRUE(keeps("e / s[i0 over R, N]"));
+  EXPECT_FALSE(keeps("e / s[i0 over R, N] + x"));
+  EXPECT_FALSE(keeps("e[i0, N - 1 - i1 over R, N] / s[i0 over R, N]"));
+}
 TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled("sum")); }
 TEST(Schedule, Matmul) { expect_golden_schedule(compiled("matmul")); }
 TEST(Schedule, ElementwiseChain) {
@@ -70,6 +94,18 @@ TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
   scheduled(compiled("sum", DType::i64));
 }
 
+TEST(Schedule, SplitsALoopThatRunsBackwards) {
+  const Expr n = var("n");
+  const LoopProgram p =
+      loops_of(copy_spec("backwards"),
+               {loop("n", size("N"),
+                     {store("y", {size("N") - n - 1}, op(MapOp::add, {at("x", {n}), real(1)}))})});
+  const Schedule s = schedule(p);
+  verify(s);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).parallel, 1);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).step, Expr(4096));
+}
+
 TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
   for (const Version& v : scheduled(compiled("attention")).versions)
     for (const TensorDecl& t : v.program.tensors)
@@ -85,10 +121,6 @@ LoopProgram running_sum() {
                    loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
                    loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
                   {temporary("t", {size("N")})});
-}
-
-const Loop& loop_of(const Version& v, std::size_t k) {
-  return std::get<Loop>(v.program.body.at(k).kind);
 }
 
 TEST(Schedule, LeavesALoopWhoseRoundsReadOneAnother) {

@@ -99,7 +99,8 @@ void CBatch::compile() {
       cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
       log.string());
   if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));
-  library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Never unloaded: threads of the OpenMP runtime that came with it wait in its code.
+  library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library_ == nullptr) throw Error(fmt::format("dlopen: {}", dlerror()));
 }
 
