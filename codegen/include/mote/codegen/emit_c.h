@@ -45,8 +45,8 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options);
 /// #ifdef _OPENMP; loops are shared among threads above MOTE_PARALLEL_ABOVE rounds. No thunk: the
 /// oracle variant's calls it, see EmitOptions::fast.
 std::string emit_c(const Schedule& s, const EmitOptions& options);
-/// A function that calls, by what mote_level() returns, the function of that level, whose name has
-/// the suffix; level 0 is the default, others stand under #ifdef MOTE_X86_LEVELS.
+/// A function that calls the first of these functions whose level mote_level() reaches: the highest
+/// level first, 0 last; all but 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
                             const std::vector<std::pair<int, std::string>>& levels);
 /// What fast kernels include and call, the helpers of the oracle variant among it.
