@@ -13,7 +13,7 @@ namespace mote {
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
   bool standalone = false;    ///< one file that compiles alone: includes and the helpers it uses
-  bool thunk = false;         ///< add the thunk; the typed function is static then
+  bool thunk = false;         ///< add the thunk; without `fast` the typed function is static then
   /// For the thunk: the inputs and parameters that a call may hold, in order. An input that the
   /// program lacks must be NULL in the call, a parameter that it lacks is ignored. Empty: those of
   /// the program.
