@@ -109,7 +109,9 @@ TEST(Schedule, SplitsALoopThatRunsBackwards) {
 TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
   for (const Version& v : scheduled(compiled("attention")).versions)
     for (const TensorDecl& t : v.program.tensors)
-      if (t.role == TensorRole::temporary && !t.shape.empty()) EXPECT_NE(t.scope, "") << t.name;
+      if (t.role == TensorRole::temporary && !t.shape.empty()) {
+        EXPECT_NE(t.scope, "") << t.name;
+      }
 }
 
 /// t[n] = t[n - 1] + x[n]: each round reads what the one before it wrote.
@@ -142,7 +144,9 @@ TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
   for (const Version& v : scheduled(compiled("argmax")).versions)
     for_each(v.program.body, [](const Stmt& s) {
       const auto* l = std::get_if<Loop>(&s.kind);
-      if (l != nullptr && !l->accumulators.empty()) EXPECT_FALSE(l->simd);
+      if (l != nullptr && !l->accumulators.empty()) {
+        EXPECT_FALSE(l->simd);
+      }
     });
 }
 
