@@ -29,8 +29,6 @@ std::string helpers_text();
 std::string fast_helpers_text();
 /// Kernel k is in shard k % shards: the kernels of one op, alike in size, are spread.
 std::string shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
-/// The same of fast variants; the first half of the shards, rounded up, holds those of floats, the
-/// rest those of doubles, where there are two or more.
 std::string fast_shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
 /// The kernels are sorted by op, dtype, mask.

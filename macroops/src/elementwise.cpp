@@ -22,7 +22,7 @@ std::string onnx(std::string_view op) { return fmt::format("ONNX opset 17 {}", o
 
 std::vector<Row> unary_rows() {
   using enum MapOp;
-  using dtypes::kBool, dtypes::kNumber, dtypes::kReal;
+  using dtypes::kBool, dtypes::kInteger, dtypes::kNumber, dtypes::kReal;
   return {
       {"neg", neg, kNumber, "-{}", "integers wrap", onnx("Neg")},
       {"abs", abs, kNumber, "|{}|", "integers wrap: abs of the least value is itself", onnx("Abs")},
@@ -51,13 +51,14 @@ std::vector<Row> unary_rows() {
       {"round", round, kReal, "round({})", "half to even", onnx("Round")},
       {"trunc", trunc, kReal, "trunc({})", "", "C11 trunc"},
       {"logical_not", logical_not, kBool, "not {}", "", onnx("Not")},
+      {"bitwise_not", bitwise_not, kInteger, "~{}", "", "ONNX opset 18 BitwiseNot"},
       {"isnan", isnan, kReal, "isnan({})", "gives bool", onnx("IsNaN")},
   };
 }
 
 std::vector<Row> binary_rows() {
   using enum MapOp;
-  using dtypes::kAll, dtypes::kBool, dtypes::kNumber, dtypes::kReal;
+  using dtypes::kAll, dtypes::kBool, dtypes::kInteger, dtypes::kNumber;
   return {
       {"add", add, kNumber, "{} + {}", "integers wrap", onnx("Add")},
       {"sub", sub, kNumber, "{} - {}", "integers wrap", onnx("Sub")},
@@ -83,6 +84,13 @@ std::vector<Row> binary_rows() {
       {"logical_and", logical_and, kBool, "{} and {}", "", onnx("And")},
       {"logical_or", logical_or, kBool, "{} or {}", "", onnx("Or")},
       {"logical_xor", logical_xor, kBool, "{} xor {}", "", onnx("Xor")},
+      {"bitwise_and", bitwise_and, kInteger, "{} & {}", "", "ONNX opset 18 BitwiseAnd"},
+      {"bitwise_or", bitwise_or, kInteger, "{} | {}", "", "ONNX opset 18 BitwiseOr"},
+      {"bitwise_xor", bitwise_xor, kInteger, "{} ^ {}", "", "ONNX opset 18 BitwiseXor"},
+      {"shift_left", shift_left, kInteger, "{} << {}",
+       "by less than 0 or more than 63: 0; what leaves the dtype is lost", onnx("BitShift")},
+      {"shift_right", shift_right, kInteger, "{} >> {}",
+       "keeps the sign; by less than 0 or more than 63: 0", onnx("BitShift")},
   };
 }
 

@@ -23,16 +23,21 @@ std::vector<OpRecord> batch_norm_ops();
 std::vector<OpRecord> reduce_ops();
 std::vector<OpRecord> spatial_ops();
 std::vector<OpRecord> index_ops();
+std::vector<OpRecord> scatter_ops();
+std::vector<OpRecord> random_ops();
 std::vector<OpRecord> move_ops();
 std::vector<OpRecord> loss_ops();
 std::vector<OpRecord> optimiser_ops();
 
 namespace dtypes {
-inline const std::vector<DType> kReal = {DType::f32, DType::f64};
-inline const std::vector<DType> kNumber = {DType::f32, DType::f64, DType::i32, DType::i64};
+inline const std::vector<DType> kReal = {DType::f32, DType::f64, DType::f16, DType::bf16};
+inline const std::vector<DType> kInteger = {DType::i32, DType::i64, DType::i8, DType::u8};
+inline const std::vector<DType> kNumber = {DType::f32, DType::f64, DType::f16, DType::bf16,
+                                           DType::i32, DType::i64, DType::i8,  DType::u8};
 inline const std::vector<DType> kBool = {DType::boolean};
-inline const std::vector<DType> kAll = {DType::f32, DType::f64, DType::i32, DType::i64,
-                                        DType::boolean};
+inline const std::vector<DType> kAll = {DType::f32,  DType::f64, DType::f16,
+                                        DType::bf16, DType::i32, DType::i64,
+                                        DType::i8,   DType::u8,  DType::boolean};
 }  // namespace dtypes
 
 /// Optional input k of the record: an empty handle where the instance leaves it out.
@@ -50,6 +55,9 @@ Uop index_as(const IndexText& index, const Shape& shape, DType dtype);
 
 /// A size with a name, its value as index text.
 NamedSize named_size(std::string name, std::string_view value);
+
+/// A negative index counts from the end of an axis of that extent.
+Uop from_end(const Uop& index, const IndexText& extent);
 
 /// An integer >= least; required when it has no default.
 ParamDecl integer_param(std::string name, std::int64_t least, std::optional<double> default_value,

@@ -164,6 +164,17 @@ output y = sum[2](a[i0, i2 over da0, db1, da1[=db0]] * b[i2, i1 over da0, db1, d
   expect_right(final);
 }
 
+/// Forty nests that each read all the ones before.
+TEST(Fuse, AChainOfRowReductionsIsOneRowLoop) {
+  std::string text = "op chain\ninput x f64[R, N]\na0_ = x\n";
+  for (int k = 0; k < 40; ++k) {
+    const std::string from = "a" + std::to_string(k) + "_";
+    text += "a" + std::to_string(k + 1) + "_ = " + from + " - max[1 keep](" + from + ")\n";
+  }
+  const LoopProgram after = run_checked(fuse, lower(program(text + "output y = a40_\n")));
+  EXPECT_EQ(count(after).nests, 1);
+}
+
 TEST(Fuse, RotatesAPermutedReader) {
   const auto p = program(R"(
 op transposed

@@ -76,9 +76,11 @@ TEST(InPlace, TheCatalogueDeclaresOnlyWhatIsSafe) {
   int pairs = 0;
   for (const OpRecord& record : catalogue()) {
     if (record.in_place.empty()) continue;
-    const Instance full{record.dtypes.front(), full_mask(record)};
-    EXPECT_EQ(reason(compile(instantiate(record, full)), record.in_place), std::nullopt)
-        << record.name;
+    for (const DType dtype : record.dtypes) {
+      const Instance full{dtype, full_mask(record)};
+      EXPECT_EQ(reason(compile(instantiate(record, full)), record.in_place), std::nullopt)
+          << record.name << " " << name(dtype);
+    }
     pairs += static_cast<int>(record.in_place.size());
   }
   EXPECT_GT(pairs, 20);
