@@ -161,8 +161,8 @@ std::string Printer::head(const Loop& loop) const {
                   loop.simd ? "simd " : "", loop.variable.to_string(),
                   within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
   if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
-  if (loop.parallel > 0)
-    out += fmt::format(" and {} below, where {} is large", loop.parallel - 1, expr(loop.work).text);
+  if (loop.parallel > 1) out += fmt::format(" and {} below", loop.parallel - 1);
+  if (loop.parallel > 0) out += fmt::format(", where {} is large", expr(loop.work).text);
   std::string_view separator = " with ";
   for (const Accumulator& a : loop.accumulators) {
     out += fmt::format("{}{} = {}", separator, a.name, name(a.op));
