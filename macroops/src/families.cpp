@@ -31,6 +31,10 @@ Uop index_as(const IndexText& index, const Shape& shape, DType dtype) {
   return cast(iota(index, shape), dtype);
 }
 
+Uop from_end(const Uop& index, const IndexText& extent) {
+  return where(index < 0, index + iota(extent, shape_of(index)), index);
+}
+
 NamedSize named_size(std::string name, std::string_view value) {
   return {std::move(name), parse_expr(value).expr};
 }

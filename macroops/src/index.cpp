@@ -9,11 +9,6 @@ ProgramSpec transpose(const Instance& instance) {
   return spec({x}, reindex(x, {"B", "N", "M"}, {"i0", "i2", "i1"}));
 }
 
-/// A negative index counts from the end of an axis of that extent.
-Uop from_end(const Uop& index, const IndexText& extent) {
-  return where(index < 0, index + iota(extent, shape_of(index)), index);
-}
-
 ProgramSpec gather(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
   const Uop index = input("index", DType::i64, {"I"});

@@ -91,8 +91,11 @@ Known integer_map(MapOp op, std::span<const Known> args) {
       return integers(bound(0));
     case MapOp::mod:
       return integers(bound(1));
-    case MapOp::shift_right:
-      return integers(bound(0));
+    case MapOp::shift_right: {
+      const double by = args[1].value.value_or(0);
+      return integers(by >= 0 && by < 64 ? std::ceil(std::ldexp(bound(0), -static_cast<int>(by)))
+                                         : bound(0));
+    }
     case MapOp::philox:
       return integers(0x1p32);
     default:
