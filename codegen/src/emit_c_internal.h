@@ -60,9 +60,14 @@ std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would 
 std::string literal(const Number& n);      ///< either
 /// "float", "double", "int32_t", …; 16-bit reals: "uint16_t".
 std::string storage_type(DType dtype);
-/// "double", "int64_t", "bool"; natively "float" for f32.
+/// "double", "int64_t", "bool"; natively "float" for f32, f16 and bf16.
 std::string local_type(DType dtype, bool native);
 CType type_of_local(DType dtype, bool native);
+/// The reals that native arithmetic takes in float: f32, and f16 and bf16 between their elements.
+constexpr bool is_in_float(DType dtype) { return is_real(dtype) && dtype != DType::f64; }
+/// Elements of 16 bits from floats, and back.
+std::string narrow(const Text& x, DType dtype);
+Text widened(const std::string& element, DType dtype);
 /// Breaks a line that is longer than 100 columns at its outermost operators and commas.
 std::string wrap(const std::string& line);
 

@@ -40,6 +40,14 @@ Text as_float(const Text& t) {
   return {"(float)" + operand(t, kUnary), kUnary, CType::f32};
 }
 
+std::string narrow(const Text& x, DType dtype) {
+  return fmt::format("mote_float_to_{}({})", name(dtype), as_float(x).text);
+}
+
+Text widened(const std::string& element, DType dtype) {
+  return {fmt::format("mote_float_from_{}({})", name(dtype), element), kTight, CType::f32};
+}
+
 Text float_unary(MapOp op, const Text& x) {
   const auto function = [&](std::string_view name) {
     return Text{call(name, x), kTight, CType::f32};

@@ -15,7 +15,7 @@ constexpr std::int64_t kLargestOnStack = 4096;
 
 /// As OpenMP's reduction clause names it; mote_maxf and its like are declared beside the helpers.
 std::string reduction(ReduceOp op, DType dtype) {
-  const char* suffix = dtype == DType::f32 ? "f" : "";
+  const char* suffix = is_in_float(dtype) ? "f" : "";
   switch (op) {
     case ReduceOp::sum:
       return "+";
@@ -77,9 +77,9 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
     const std::string& v = names_.symbol(l->variable);
     const std::string begin = limit(l->begin, v + "_begin", inside);
     const std::string end = limit(l->end, v + "_end", inside);
-    const std::string step =
-        l->step == Expr(1) ? v + "++"
-                           : fmt::format("{} += {}", v, printer_.expr(l->step, inside).text);
+    const std::string step = l->step == Expr(1)
+                                 ? v + "++"
+                                 : fmt::format("{} += {}", v, printer_.expr(l->step, inside).text);
     heads.push_back(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
     inside.set_range(l->variable, l->begin, l->end);
   }
@@ -116,8 +116,7 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       continue;
     }
     std::string size;
-    for (const Expr& e : t.shape)
-      size += " * " + within(printer_.expr(e, facts), kUnary);
+    for (const Expr& e : t.shape) size += " * " + within(printer_.expr(e, facts), kUnary);
     line(fmt::format("{} *const {} = {} + mote_thread(){};", type, names_.tensor(t.name),
                      names_.slab(t.name), size));
   }
@@ -191,8 +190,7 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
     const std::string prototype = emit::signature(p, names, function + suffix) + ";\n";
     const std::string call = emit::wrap(
         fmt::format("      return {}{}({});", function, suffix, emit::argument_names(p, names)));
-    const std::string label =
-        level == 0 ? "    default:\n" : fmt::format("    case {}:\n", level);
+    const std::string label = level == 0 ? "    default:\n" : fmt::format("    case {}:\n", level);
     const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
     const std::string end = level == 0 ? "" : "#endif\n";
     declarations += guard + prototype + end;

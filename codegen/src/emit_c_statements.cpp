@@ -110,7 +110,7 @@ std::string Writer::number_type(DType dtype) const {
 /// The value of an accumulator that nothing was folded into.
 std::string Writer::start(ReduceOp op, DType dtype) const {
   const Number n = neutral(op, dtype);
-  return p_.native && dtype == DType::f32 ? float_text(static_cast<float>(n.real())) : literal(n);
+  return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);
 }
 
 void Writer::loop(const Loop& l, const Facts& facts) {
@@ -151,7 +151,10 @@ void Writer::branch(const If& i, const Facts& facts) {
 
 /// The text as the right side of an assignment to an element of dtype.
 std::string Writer::stored(const Text& t, const TensorDecl& to) const {
-  if (p_.native && to.dtype == DType::f32) return as_float(t).text;
+  if (p_.native && is_in_float(to.dtype)) {
+    const bool is_narrow = to.dtype != DType::f32 && to.role != TensorRole::temporary;
+    return is_narrow ? narrow(t, to.dtype) : as_float(t).text;
+  }
   if (to.role == TensorRole::temporary) return t.text;
   switch (to.dtype) {
     case DType::f32:
@@ -222,7 +225,7 @@ void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
   Text v = printer_.value(s.value, facts);
   const bool in_float = p_.native && old.type == CType::f32;
   if (in_float) v = as_float(v);
-  const bool in_c = in_float || (old.type == CType::f64 && old.text == left);
+  const bool in_c = (in_float || old.type == CType::f64) && old.text == left;
   if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
     line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
     return;
@@ -278,7 +281,7 @@ void Writer::fold_position(const Fold& f, const Facts& facts) {
   const std::string& at = names_.position(f.accumulator);
   const bool real = is_real(f.value->dtype);
   Text v = printer_.number(f.value, facts);
-  if (real && p_.native && f.value->dtype == DType::f32) v = as_float(v);
+  if (real && p_.native && is_in_float(f.value->dtype)) v = as_float(v);
   const std::string candidate = names_.fresh("candidate");
   const char* beats = f.op == ReduceOp::argmax ? ">" : "<";
   line(fmt::format("const {} {} = {};", number_type(f.value->dtype), candidate, v.text));

@@ -144,12 +144,12 @@ std::string storage_type(DType dtype) {
 }
 
 std::string local_type(DType dtype, bool native) {
-  if (is_real(dtype)) return native && dtype == DType::f32 ? "float" : "double";
+  if (is_real(dtype)) return native && is_in_float(dtype) ? "float" : "double";
   return dtype == DType::boolean ? "bool" : "int64_t";
 }
 
 CType type_of_local(DType dtype, bool native) {
-  if (is_real(dtype)) return native && dtype == DType::f32 ? CType::f32 : CType::f64;
+  if (is_real(dtype)) return native && is_in_float(dtype) ? CType::f32 : CType::f64;
   return dtype == DType::boolean ? CType::flag : CType::i64;
 }
 
@@ -169,6 +169,7 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
     }
     case DType::f16:
     case DType::bf16: {
+      if (p_.native && t.type == CType::f32) return widened(narrow(t, to), to);
       const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
       return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
               CType::f64};
@@ -191,7 +192,7 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
   if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
   if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
   const Text first = value(op.args[0], facts);
-  if (p_.native && op.arg_dtype == DType::f32) {
+  if (p_.native && is_in_float(op.arg_dtype)) {
     std::vector<Text> args = {first};
     for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
     return float_operation(op, std::move(args));
@@ -229,6 +230,7 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
   const auto k = find_param(*p_.source, p.name);
   if (!k) throw InternalError("emit_c: unknown parameter " + p.name);
   const bool integer = p_.source->params[static_cast<std::size_t>(*k)].is_integer;
+  if (dtype == DType::boolean) return {"(" + name + " != 0)", kTight, CType::i64};
   if (!is_real(dtype)) return {name, kTight, CType::i64};
   return integer ? Text{"(double)" + name, kUnary, CType::f64} : Text{name, kTight, CType::f64};
 }
@@ -237,8 +239,9 @@ Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
   const std::string text = element(t, index, facts);
   if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
-  if (t.dtype == DType::f16 || t.dtype == DType::bf16)
-    return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+  const bool is_narrow = t.dtype == DType::f16 || t.dtype == DType::bf16;
+  if (is_narrow && p_.native) return widened(text, t.dtype);
+  if (is_narrow) return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
   return {text, kTight, type_of_storage(t.dtype)};
 }
 

@@ -73,8 +73,7 @@ class Inward {
     const auto found = arrays_.find(name);
     if (found != arrays_.end()) return found->second;
     const std::string array = symbol(name + "s").name();
-    p_.tensors.push_back(
-        {array, TensorRole::temporary, dtype, {Expr(tile_)}, {""}, start_.name()});
+    p_.tensors.push_back({array, TensorRole::temporary, dtype, {Expr(tile_)}, {""}, start_.name()});
     return arrays_.emplace(name, array).first->second;
   }
 
@@ -118,8 +117,8 @@ class Inward {
     const Symbol v = symbol(loop_.variable.name());
     rewrite_values(body, [this](const Value& value) { return on_arrays(value); });
     rewrite_exprs(body, [&](const Expr& e) { return e.substitute({{loop_.variable, Expr(v)}}); });
-    return {Loop{v, Expr(start_), min(Expr(start_) + Expr(tile_), loop_.end), Expr(1), {},
-                 std::move(body)}};
+    return {Loop{
+        v, Expr(start_), min(Expr(start_) + Expr(tile_), loop_.end), Expr(1), {}, std::move(body)}};
   }
 
   Value on_arrays(const Value& v) {
@@ -160,8 +159,8 @@ class Inward {
       const bool plain = a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
                          a.op == ReduceOp::min;
       if (!plain || !is_real(a.dtype)) throw Impossible{};
-      starts.push_back({Store{array_for(a.name, a.dtype), place(),
-                              constant(neutral(a.op, a.dtype), a.dtype)}});
+      starts.push_back(
+          {Store{array_for(a.name, a.dtype), place(), constant(neutral(a.op, a.dtype), a.dtype)}});
     }
     if (!starts.empty()) before.push_back(over_tile(std::move(starts)));
     return {loop.variable, loop.begin, loop.end, loop.step, {}, distributed(loop.body)};

@@ -123,7 +123,8 @@ class Rounds {
       const Expr index = from_chunk(*r, r->index[axis], &facts);
       const Expr moving = along(index, loop_.variable, outer_)->moving;
       const Expr gap = first->factor * loop_.step;
-      return facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+      const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+      return up || (facts.prove_nonneg(-moving) && facts.prove_positive(moving - gap));
     });
   }
 
@@ -176,11 +177,12 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
   for (const std::string& t : *own) {
     const std::string scope = find_tensor(p, t)->scope;
-    const bool inside = std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
-      const auto here = std::ranges::find(r.path, &s);
-      const std::span<const Stmt* const> within(here, r.path.end());
-      return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
-    });
+    const bool inside =
+        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
+          const auto here = std::ranges::find(r.path, &s);
+          const std::span<const Stmt* const> within(here, r.path.end());
+          return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
+        });
     if (!inside) fail(p, fmt::format("the rounds of loop {} share the temporary {}", v, t));
   }
 }

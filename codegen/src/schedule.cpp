@@ -10,6 +10,7 @@
 
 #include "dependence.h"
 #include "interchange.h"
+#include "keep.h"
 #include "rounds.h"
 #include "unit_strides.h"
 
@@ -202,8 +203,8 @@ void mark_parallel(Version& v, Path path) {
     v.steps.push_back(split(p, at(p, path)));
     names.back() = as_loop(at(p, path))->variable.name();
   }
-  for (const std::string& t : own)
-    std::ranges::find(p.tensors, t, &TensorDecl::name)->scope = names.back();
+  for (TensorDecl& t : p.tensors)
+    if (own.contains(t.name) && t.scope.empty()) t.scope = names.back();
   Loop& outermost = *as_loop(at(p, first));
   outermost.parallel = static_cast<int>(names.size());
   outermost.work = work;
@@ -227,6 +228,7 @@ void mark_parallel(Version& v, const Body& body, const Path& above) {
 Version native(const LoopProgram& p) {
   Version v{"", {"accumulate natively"}, p};
   v.program.native = true;
+  for (std::string& step : keep_in_outputs(v.program)) v.steps.push_back(std::move(step));
   return v;
 }
 
@@ -278,9 +280,9 @@ std::string to_string(const Schedule& s) {
     for (const KnownStride& k : v.program.strides)
       strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
                              k.tensor, k.stride);
-    out += fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n",
-                       v.name.empty() ? "any" : v.name,
-                       strides.empty() ? "for all other strides" : "where " + strides);
+    out +=
+        fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
+                    strides.empty() ? "for all other strides" : "where " + strides);
     for (const std::string& step : v.steps) out += "  step: " + step + "\n";
     out += to_string(v.program);
   }

@@ -1,6 +1,7 @@
 // mote-gen: the catalogue's kernels as C. In: the catalogue; out: a folder with helpers, K shards
-// of kernels, shards of their fast variants, and the registry that mote/base/registry.h declares. A file is written only if its
-// text changed, so that a build compiles nothing it has compiled before.
+// of kernels, shards of their fast variants, and the registry that mote/base/registry.h declares. A
+// file is written only if its text changed, so that a build compiles nothing it has compiled
+// before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -117,15 +118,15 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   for (int shard = 0; shard < options.shards; ++shard)
     put(fmt::format("mote_kernels_{}.c", shard), shard_text(kernels, shard, options.shards));
   for (int shard = 0; shard < options.fast_shards; ++shard)
-    put(fmt::format("mote_fast_{}.c", shard),
-        fast_shard_text(kernels, shard, options.fast_shards));
+    put(fmt::format("mote_fast_{}.c", shard), fast_shard_text(kernels, shard, options.fast_shards));
   put("dispatch.c", dispatch_text(kernels));
   put("registry.c", registry_text(kernels));
   return written;
 }
 
 constexpr const char* kUsage =
-    "usage: mote-gen [--shards K] [--fast-shards K] [--timing] FOLDER   write the kernels' C to FOLDER\n"
+    "usage: mote-gen [--shards K] [--fast-shards K] [--timing] FOLDER   write the kernels' C to "
+    "FOLDER\n"
     "       mote-gen --list                           print the kernels\n";
 
 int shard_count(const std::string& option, const std::string& text) {

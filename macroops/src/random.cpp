@@ -89,7 +89,7 @@ std::vector<OpRecord> random_ops() {
                     "mask = u >= ratio, y = mask ? x / (1 - ratio) : 0; without training mask is "
                     "true, y = x",
                     {value_param("ratio", 0.5, "share that is dropped, 0 <= ratio < 1"),
-                     flag_param("training", 0, "0: nothing is dropped or scaled")},
+                     flag_param("training", 1, "0: nothing is dropped or scaled")},
                     "what is dropped is 0, NaN too; " + fraction, "ONNX opset 17 Dropout", dropout),
       random_record("uniform", element + "low + (high - low)*u",
                     {value_param("low", 0, "least value"), value_param("high", 1, "bound above")},

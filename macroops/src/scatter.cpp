@@ -36,7 +36,8 @@ ProgramSpec index_add(const Instance& instance, ScatterOp op) {
   const Uop index = input("index", DType::i64, {"I"});
   const Uop updates = input("updates", instance.dtype, {"R", "I", "C"});
   const Uop to = broadcast(from_end(index, "N"), shape_of(updates), {1});
-  return spec({x, index, updates}, select_scatter(op, x, updates, 1, to));
+  const Uop scaled = updates * param("alpha", instance.dtype);
+  return spec({x, index, updates}, select_scatter(op, x, scaled, 1, to));
 }
 
 /// The row-major position that a row of index means in x[A, B, D], -1 where it is none. Its last
@@ -98,11 +99,12 @@ std::string policy_of(ScatterOp op) {
 OpRecord scattering(const std::string& name, const Join& join, const char* place,
                     const char* update, const std::string& more, const std::string& source,
                     ProgramSpec (*define)(const Instance&, ScatterOp)) {
+  const bool arithmetic = join.op == ScatterOp::add || join.op == ScatterOp::mul;
   return {.name = name + join.suffix,
           .family = "index",
           .equation = "y = x, then " + fmt::format(fmt::runtime(join.text), place, update),
           .inputs = {{"x"}, {"index"}, {"updates"}},
-          .dtypes = join.op == ScatterOp::set ? dtypes::kAll : dtypes::kNumber,
+          .dtypes = arithmetic ? dtypes::kNumber : dtypes::kAll,
           .params = {},
           .in_place = {{0, 0}},
           .policy = policy_of(join.op) + more,
@@ -141,8 +143,9 @@ std::vector<OpRecord> scatter_ops() {
         "last, the other axes having extent 1",
         "ONNX opset 18 ScatterND", scatter_nd));
   }
-  records.push_back(scattering("index", kAdd, "y[r, index[i], c]", "updates[r, i, c]", "",
+  records.push_back(scattering("index", kAdd, "y[r, index[i], c]", "alpha * updates[r, i, c]", "",
                                "PyTorch index_add", index_add));
+  records.back().params = {value_param("alpha", 1, "factor of updates")};
   return records;
 }
 

@@ -216,8 +216,8 @@ Known map_known(MapOp op, std::span<const Known> args, DType from, DType to, con
   if (!is_real(to)) return integer_map(op, args);
   Known result = real_map(op, args, what);
   if (result.exact) format.check(result, what);
-  if (result.lattice) result.value = fold(op, args, to);
-  return result;
+  const std::optional<double> value = result.lattice ? fold(op, args, to) : std::nullopt;
+  return value ? Known::point(*value, to, format) : result;
 }
 
 Known reduce_known(ReduceOp op, const Known& x, double count, DType dtype,

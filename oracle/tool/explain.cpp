@@ -91,7 +91,8 @@ void add_explain(CLI::App& app, Action& action) {
       ->required()
       ->type_name("");
   CLI::Option* stage =
-      command->add_option("--stage", options->stage, "uops, loops, fused, c or schedule; default all")
+      command
+          ->add_option("--stage", options->stage, "uops, loops, fused, c or schedule; default all")
           ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")

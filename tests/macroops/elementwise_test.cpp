@@ -186,6 +186,22 @@ TEST(Elementwise, IntegersWrap) {
   EXPECT_EQ(run("neg", {row}), i64({1, 1, n, 1}, negatives));
 }
 
+TEST(Bitwise, WorksOnTheBitsOfTheDtype) {
+  const auto bytes = [](const std::vector<double>& values) {
+    return tensor(DType::u8, {1, 1, 1, std::ssize(values)}, values);
+  };
+  const Array a = bytes({12, 255, 5, 129}), b = bytes({10, 15, 250, 1});
+  EXPECT_EQ(run("bitwise_and", {a, b}), bytes({8, 15, 0, 1}));
+  EXPECT_EQ(run("bitwise_or", {a, b}), bytes({14, 255, 255, 129}));
+  EXPECT_EQ(run("bitwise_xor", {a, b}), bytes({6, 240, 255, 128}));
+  EXPECT_EQ(run("bitwise_not", {a}), bytes({243, 0, 250, 126}));
+  EXPECT_EQ(run("shift_left", {a, bytes({1, 4, 8, 64})}), bytes({24, 240, 0, 0}));
+  EXPECT_EQ(run("shift_right", {a, bytes({2, 1, 0, 7})}), bytes({3, 127, 5, 1}));
+  const Array n = i32({1, 1, 1, 3}, {-8, -1, 7});
+  EXPECT_EQ(run("shift_right", {n, i32({1, 1, 1, 3}, {1, 40, -1})}),
+            i32({1, 1, 1, 3}, {-4, -1, 0}));
+}
+
 TEST(Elementwise, SmallIntegersWrapAt32Bits) {
   const std::int64_t least = std::numeric_limits<std::int32_t>::min();
   const Array x = i32({1, 1, 1, 1}, {least});

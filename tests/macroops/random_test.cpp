@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "mote/base/philox.h"
 #include "run.h"
 
 namespace mote {
@@ -81,7 +82,8 @@ TEST(Bernoulli, ComparesTheFraction) {
 
 TEST(Dropout, WithoutTrainingKeepsAll) {
   const Array x = f64({1, 1, 1, 3}, {1, kNan, kInf});
-  const std::vector<Array> y = run_all("dropout", DType::f64, {x}, {{"ratio", 0.9}});
+  const std::vector<Array> y =
+      run_all("dropout", DType::f64, {x}, {{"ratio", 0.9}, {"training", 0}});
   EXPECT_EQ(y.at(0), x);
   EXPECT_EQ(y.at(1), boolean({1, 1, 1, 3}, {1, 1, 1}));
 }
@@ -89,12 +91,10 @@ TEST(Dropout, WithoutTrainingKeepsAll) {
 TEST(Dropout, KeepsWhereTheFractionIsNotBelowRatio) {
   // The fractions are 0.399, 0.881, 0.736, 0.605.
   const Array x = f64({1, 1, 1, 4}, {1, 2, kNan, 4});
-  const std::vector<Array> half =
-      run_all("dropout", DType::f64, {x}, {{"ratio", 0.5}, {"training", 1}});
+  const std::vector<Array> half = run_all("dropout", DType::f64, {x}, {{"ratio", 0.5}});
   EXPECT_EQ(half.at(0), f64({1, 1, 1, 4}, {0, 4, kNan, 8}));
   EXPECT_EQ(half.at(1), boolean({1, 1, 1, 4}, {0, 1, 1, 1}));
-  const std::vector<Array> most =
-      run_all("dropout", DType::f64, {x}, {{"ratio", 0.75}, {"training", 1}});
+  const std::vector<Array> most = run_all("dropout", DType::f64, {x}, {{"ratio", 0.75}});
   EXPECT_EQ(most.at(0), f64({1, 1, 1, 4}, {0, 8, 0, 0}));
   EXPECT_EQ(most.at(1), boolean({1, 1, 1, 4}, {0, 1, 0, 0}));
 }
@@ -102,7 +102,7 @@ TEST(Dropout, KeepsWhereTheFractionIsNotBelowRatio) {
 TEST(Dropout, ARatioThatIsAFractionItselfKeepsIt) {
   const Array x = f64({1, 1, 1, 1}, {0});
   const auto mask = [&](double ratio) {
-    return run_all("dropout", DType::f64, {x}, {{"ratio", ratio}, {"training", 1}}).at(1);
+    return run_all("dropout", DType::f64, {x}, {{"ratio", ratio}}).at(1);
   };
   EXPECT_EQ(mask(kFirst[0]), boolean({1, 1, 1, 1}, {1}));
   EXPECT_EQ(mask(std::nextafter(kFirst[0], 1)), boolean({1, 1, 1, 1}, {0}));
@@ -110,11 +110,34 @@ TEST(Dropout, ARatioThatIsAFractionItselfKeepsIt) {
 
 TEST(Dropout, RatioZeroIsTheIdentity) {
   const Array x = f32({1, 1, 2, 2}, {1, 2, 3, 4});
-  EXPECT_EQ(run("dropout", {x}, {{"ratio", 0.0}, {"training", 1}}), x);
+  EXPECT_EQ(run("dropout", {x}, {{"ratio", 0.0}}), x);
+}
+
+TEST(Dropout, KeepsWhereTheBitsSay) {
+  std::vector<double> values;
+  for (int k = 1; k <= 120; ++k) values.push_back(k);
+  const Array x = f32({2, 3, 4, 5}, values);
+  const std::vector<Array> y =
+      run_all("dropout", DType::f32, {x}, {{"ratio", 0.75}, {"seed", 42}, {"offset", 1000}});
+  std::int64_t kept = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::int64_t bits = philox_word(42, 1000 + static_cast<std::int64_t>(k)) >> 8;
+    const bool keep = static_cast<double>(bits) * 0x1p-24 >= 0.75;
+    EXPECT_EQ(y[1].values[k].integer(), keep ? 1 : 0) << k;
+    EXPECT_EQ(y[0].values[k].real(), keep ? values[k] * 4 : 0) << k;
+    kept += y[1].values[k].integer();
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_LT(kept, 120);
+}
+
+TEST(Dropout, RatioOneDropsAllNanToo) {
+  const Array x = tensor(DType::f16, {1, 1, 1, 3}, {1.5, kInf, kNan});
+  EXPECT_EQ(run("dropout", {x}, {{"ratio", 1.0}}), tensor(DType::f16, {1, 1, 1, 3}, {0, 0, 0}));
 }
 
 TEST(Dropout, DrawsTheSameForEveryDtype) {
-  const Params params = {{"ratio", 0.3}, {"training", 1}, {"seed", 11}};
+  const Params params = {{"ratio", 0.3}, {"seed", 11}};
   const Dims shape = {1, 2, 3, 50};
   const Array mask = run_all("dropout", DType::f64, {zeros(DType::f64, shape)}, params).at(1);
   for (const DType t : {DType::f32, DType::f16, DType::bf16})

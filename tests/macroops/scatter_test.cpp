@@ -82,6 +82,14 @@ TEST(ScatterElements, NanPropagatesInMaxAndMin) {
   }
 }
 
+TEST(ScatterElements, BoolsAreSetOrJoinedByMaxAndMin) {
+  const Array x = boolean({1, 2, 1}, {0, 1}), index = i64({1, 2, 1}, {0, 1});
+  const Array updates = boolean({1, 2, 1}, {1, 0});
+  EXPECT_EQ(run("scatter_elements", {x, index, updates}), boolean({1, 2, 1}, {1, 0}));
+  EXPECT_EQ(run("scatter_elements_max", {x, index, updates}), boolean({1, 2, 1}, {1, 1}));
+  EXPECT_EQ(run("scatter_elements_min", {x, index, updates}), boolean({1, 2, 1}, {0, 0}));
+}
+
 TEST(ScatterElements, ShapesOfIndexAndUpdatesMustAgree) {
   EXPECT_THROW(run("scatter_elements",
                    {f64({1, 2, 1}, {1, 2}), i64({1, 1, 1}, {0}), f64({1, 2, 1}, {1, 2})}),
@@ -93,6 +101,12 @@ TEST(IndexAdd, AddsRows) {
   const Array updates = f64({1, 4, 2}, {10, 20, 30, 40, 50, 60, 70, 80});
   EXPECT_EQ(run("index_add", {x, i64({4}, {2, 0, -1, 3}), updates}),
             f64({1, 3, 2}, {31, 42, 3, 4, 65, 86}));
+}
+
+TEST(IndexAdd, ScalesBeforeItAdds) {
+  const std::vector<Array> in = {f64({1, 3, 2}, {1, 2, 3, 4, 5, 6}), i64({3}, {2, -3, 2}),
+                                 f64({1, 3, 2}, {10, 20, 30, 40, 50, 60})};
+  EXPECT_EQ(run("index_add", in, {{"alpha", -0.5}}), f64({1, 3, 2}, {-14, -18, 3, 4, -25, -34}));
 }
 
 TEST(IndexAdd, IsTheGradientOfEmbedding) {

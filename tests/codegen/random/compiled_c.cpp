@@ -66,7 +66,8 @@ CBatch::CBatch() {
   std::string name = (fs::temp_directory_path() / "mote_random_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
   folder_ = name;
-  source_ = emit_c_includes() + "#include \"mote/base/thunk.h\"\n\n" + emit_c_prelude();
+  source_ = emit_c_includes() + emit_c_fast_includes() + "#include \"mote/base/thunk.h\"\n\n" +
+            emit_c_fast_prelude();
 }
 
 CBatch::~CBatch() {
@@ -79,7 +80,10 @@ int CBatch::add(const LoopProgram& p) {
   EmitOptions options;
   options.function = function_name(count_);
   options.thunk = true;
-  source_ += "\n" + emit_c(p, options);
+  options.fast = options.function + "_fast";
+  EmitOptions fast;
+  fast.function = options.fast;
+  source_ += "\n" + emit_c(schedule(p), fast) + "\n" + emit_c(p, options);
   return count_++;
 }
 
@@ -91,16 +95,18 @@ void CBatch::compile() {
   const char* cc = std::getenv("CC");
   const std::string command = fmt::format(
       "{} -O1 -std=c11 -ffp-contract=off -fno-builtin -Wall -Wextra -Wconversion -Werror "
-      "-shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
-      cc == nullptr ? "cc" : cc, MOTE_KERNEL_INCLUDE, c.string(), so.string(), log.string());
+      "{} -DMOTE_PARALLEL_ABOVE=0 -shared -fPIC -I{} '{}' -o '{}' -lm > '{}' 2>&1",
+      cc == nullptr ? "cc" : cc, MOTE_OPENMP_FLAG, MOTE_KERNEL_INCLUDE, c.string(), so.string(),
+      log.string());
   if (std::system(command.c_str()) != 0) throw Error("cc: " + text_of(log));
-  library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Never unloaded: threads of the OpenMP runtime that came with it wait in its code.
+  library_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library_ == nullptr) throw Error(fmt::format("dlopen: {}", dlerror()));
 }
 
 std::vector<Array> CBatch::run(int k, const Program& p, const std::vector<Array>& inputs,
-                               const Trial& t) const {
-  const std::string name = function_name(k) + "_run";
+                               const Trial& t, bool fast) const {
+  const std::string name = function_name(k) + (fast ? "_fast_run" : "_run");
   using Kernel = mote_status (*)(const mote_call*, void*);
   const auto kernel = reinterpret_cast<Kernel>(dlsym(library_, name.c_str()));
   if (kernel == nullptr) throw Error("the library has no function " + name);

@@ -18,14 +18,14 @@ class CBatch {
   CBatch(const CBatch&) = delete;
   CBatch& operator=(const CBatch&) = delete;
 
-  /// Emits the program; returns its number in the batch.
+  /// Emits the program, in both variants; returns its number in the batch.
   int add(const LoopProgram& p);
   /// Compiles what was added and loads it. Throws Error with the compiler's words.
   void compile();
-  /// The outputs of program k on these inputs, which lie in memory with strides drawn from the
+  /// The outputs of program k, of its variant oracle or fast, on these inputs, which lie in memory with strides drawn from the
   /// seed. Throws Error when the kernel refuses, or writes where no element of an output is.
-  std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs,
-                         const Trial& t) const;
+  std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs, const Trial& t,
+                         bool fast = false) const;
 
  private:
   std::string folder_;

@@ -22,7 +22,8 @@ struct Schedule {
 };
 
 /// Each step is taken only where the dependences of the program allow it. Results differ from p's
-/// only by rounding and by the order of sums; in exact arithmetic they are equal.
+/// only by rounding and by the order of sums; in exact arithmetic they are equal. An output of f32
+/// may be read back, where it keeps a value that is computed in float anyway.
 Schedule schedule(const LoopProgram& p);
 
 /// verify() of every version.

@@ -1,0 +1,172 @@
+// The schedule: its steps and loops as golden files, that every version computes what the compiled
+// loops compute, and what it must leave alone.
+#include "mote/codegen/schedule.h"
+
+#include <algorithm>
+
+#include "mote/base/error.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/walk.h"
+#include "mote/macroops/catalogue.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+LoopProgram compiled(const std::string& op, DType dtype = DType::f32) {
+  const OpRecord& record = find_op(op);
+  return compile(instantiate(record, {dtype, full_mask(record)}));
+}
+
+Schedule scheduled(const LoopProgram& p) {
+  Schedule s = schedule(p);
+  verify(s);
+  for (const Version& v : s.versions) expect_same_meaning(p, v.program);
+  return s;
+}
+
+void expect_golden_schedule(const LoopProgram& p) {
+  const Schedule s = scheduled(p);
+  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
+}
+
+bool is_marked(const LoopProgram& p) {
+  bool found = false;
+  for_each(p.body, [&](const Stmt& s) {
+    if (const auto* l = std::get_if<Loop>(&s.kind)) found = found || l->simd || l->parallel > 0;
+  });
+  return found;
+}
+
+const std::string kOurs = "internal error (a bug in mote, please report it): ";
+
+std::string complaint(const LoopProgram& p) {
+  try {
+    verify(p);
+    return "";
+  } catch (const InternalError& e) {
+    return e.what();
+  }
+}
+
+const Loop& loop_of(const Version& v, std::size_t k) {
+  return std::get<Loop>(v.program.body.at(k).kind);
+}
+
+/// Its interpretation rounds what y keeps; in f64 it does not.
+TEST(Schedule, Softmax) {
+  const Schedule s = schedule(compiled("softmax"));
+  verify(s);
+  scheduled(compiled("softmax", DType::f64));
+  expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));
+}
+
+TEST(Schedule, KeepsNothingInAnOutputWhereOtherElementsAreStillToBeRead) {
+  const auto keeps = [](const std::string& last) {
+    const Schedule s = schedule(compile(program(
+        "op kept\ninput x f32[R, N]\ne = exp(x)\ns = sum[1](e)\noutput y = " + last + "\n")));
+    return std::ranges::any_of(s.versions.back().steps,
+                               [](const std::string& step) { return step.starts_with("keep"); });
+  };
+  EXPECT_TRUE(keeps("e / s[i0 over R, N]"));
+  EXPECT_FALSE(keeps("e / s[i0 over R, N] + x"));
+  EXPECT_FALSE(keeps("e[i0, N - 1 - i1 over R, N] / s[i0 over R, N]"));
+}
+TEST(Schedule, SumOverAnyAxis) { expect_golden_schedule(compiled("sum")); }
+TEST(Schedule, Matmul) { expect_golden_schedule(compiled("matmul")); }
+TEST(Schedule, ElementwiseChain) {
+  expect_golden_schedule(compile(program(R"(
+op chain "y[n] = tanh(1/sqrt(|exp(2*x[n] + b[n]) - 1| + eps)) for each n"
+param eps real = 0.5
+input x f32[N]
+input b f32[N]
+output y = tanh(1 / sqrt(abs(exp(x * 2 + b) - 1) + $eps))
+)")));
+}
+
+TEST(Schedule, KeepsTheMeaningOfEveryKindOfLoop) {
+  for (const char* op : {"layer_norm", "attention", "conv2d", "avg_pool2d", "cumsum", "argmax",
+                         "batch_norm_training", "group_norm", "adam", "gather", "tile"})
+    scheduled(compiled(op));
+  scheduled(compiled("std", DType::f64));
+  scheduled(compiled("sum", DType::i64));
+}
+
+TEST(Schedule, SplitsALoopThatRunsBackwards) {
+  const Expr n = var("n");
+  const LoopProgram p =
+      loops_of(copy_spec("backwards"),
+               {loop("n", size("N"),
+                     {store("y", {size("N") - n - 1}, op(MapOp::add, {at("x", {n}), real(1)}))})});
+  const Schedule s = schedule(p);
+  verify(s);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).parallel, 1);
+  EXPECT_EQ(loop_of(s.versions.back(), 0).step, Expr(4096));
+}
+
+TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
+  for (const Version& v : scheduled(compiled("attention")).versions)
+    for (const TensorDecl& t : v.program.tensors)
+      if (t.role == TensorRole::temporary && !t.shape.empty()) EXPECT_NE(t.scope, "") << t.name;
+}
+
+/// t[n] = t[n - 1] + x[n]: each round reads what the one before it wrote.
+LoopProgram running_sum() {
+  const Expr n = var("n");
+  const Value before = guard_value({nonneg(n - 1)}, at("t", {n - 1}), 0.0);
+  return loops_of(copy_spec("running"),
+                  {loop("k", size("N"), {store("t", {var("k")}, at("x", {var("k")}))}),
+                   loop("n", size("N"), {store("t", {n}, op(MapOp::add, {before, at("x", {n})}))}),
+                   loop("m", size("N"), {store("y", {var("m")}, at("t", {var("m")}))})},
+                  {temporary("t", {size("N")})});
+}
+
+TEST(Schedule, LeavesALoopWhoseRoundsReadOneAnother) {
+  for (const Version& v : scheduled(running_sum()).versions) {
+    EXPECT_FALSE(loop_of(v, 1).simd);
+    EXPECT_EQ(loop_of(v, 1).parallel, 0);
+  }
+}
+
+TEST(Schedule, LeavesARoundThatAllRoundsWriteTo) {
+  const LoopProgram p = loops_of(
+      copy_spec("last"), {loop("m", size("N"), {store("y", {var("m")}, real(0))}),
+                          loop("n", size("N"), {store("y", {Expr(0)}, at("x", {var("n")}))})});
+  for (const Version& v : schedule(p).versions)
+    EXPECT_FALSE(loop_of(v, 1).simd || loop_of(v, 1).parallel > 0);
+}
+
+TEST(Schedule, LeavesAnAccumulatorThatRemembersAPosition) {
+  for (const Version& v : scheduled(compiled("argmax")).versions)
+    for_each(v.program.body, [](const Stmt& s) {
+      const auto* l = std::get_if<Loop>(&s.kind);
+      if (l != nullptr && !l->accumulators.empty()) EXPECT_FALSE(l->simd);
+    });
+}
+
+TEST(Schedule, VerifyRejectsMarksThatDependencesForbid) {
+  LoopProgram p = running_sum();
+  ASSERT_EQ(complaint(p), "");
+  std::get<Loop>(p.body[1].kind).simd = true;
+  EXPECT_EQ(complaint(p), kOurs + "running: the rounds of loop n are not independent");
+  std::get<Loop>(p.body[1].kind).simd = false;
+  std::get<Loop>(p.body[1].kind).parallel = 1;
+  EXPECT_EQ(complaint(p), kOurs + "running: the rounds of loop n are not independent");
+  LoopProgram sum = compiled("mse");
+  ASSERT_FALSE(is_marked(sum));
+  for (Stmt& s : sum.body)
+    if (auto* l = std::get_if<Loop>(&s.kind)) l->parallel = 1;
+  EXPECT_EQ(complaint(sum), kOurs + "mse: parallel loop n folds into an accumulator");
+}
+
+TEST(Schedule, VerifyRejectsATemporaryThatRoundsShare) {
+  Schedule s = schedule(compiled("attention"));
+  LoopProgram& p = s.versions.back().program;
+  for (TensorDecl& t : p.tensors) t.scope.clear();
+  EXPECT_NE(complaint(p).find("share the temporary"), std::string::npos) << complaint(p);
+}
+
+}  // namespace
+}  // namespace mote
