@@ -234,7 +234,7 @@ std::string function_text(const LoopProgram& p, const EmitOptions& options) {
   const std::string comment = header_comment(p, printer);
   Writer writer(p, names, printer);
   const std::string body = writer.function_body();
-  return comment + (options.thunk ? "static " : "") + signature(p, names, function) + " {\n" +
+  return comment + (options.thunk && options.fast.empty() ? "static " : "") + signature(p, names, function) + " {\n" +
          body + "}\n";
 }
 

@@ -183,21 +183,20 @@ namespace mote {
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
                             const std::vector<std::pair<int, std::string>>& levels) {
   const emit::Names names(p);
-  const std::string function = emit::function_name(p, options);
   std::string declarations;
-  std::string cases;
-  for (const auto& [level, suffix] : levels) {
-    const std::string prototype = emit::signature(p, names, function + suffix) + ";\n";
-    const std::string call = emit::wrap(
-        fmt::format("      return {}{}({});", function, suffix, emit::argument_names(p, names)));
-    const std::string label = level == 0 ? "    default:\n" : fmt::format("    case {}:\n", level);
+  std::string calls;
+  for (const auto& [level, function] : levels) {
     const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
     const std::string end = level == 0 ? "" : "#endif\n";
-    declarations += guard + prototype + end;
-    cases += guard + label + call + "\n" + end;
+    const std::string test = level == 0 ? "" : fmt::format("if (mote_level() >= {}) ", level);
+    declarations += guard + emit::signature(p, names, function) + ";\n" + end;
+    calls += guard +
+             emit::wrap(fmt::format("  {}return {}({});", test, function,
+                                    emit::argument_names(p, names))) +
+             "\n" + end;
   }
-  return declarations + emit::signature(p, names, function) + " {\n  switch (mote_level()) {\n" +
-         cases + "  }\n}\n";
+  return declarations + emit::signature(p, names, emit::function_name(p, options)) + " {\n" +
+         calls + "}\n";
 }
 
 std::string emit_c(const Schedule& s, const EmitOptions& options) {

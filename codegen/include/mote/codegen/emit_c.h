@@ -13,7 +13,7 @@ namespace mote {
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
   bool standalone = false;    ///< one file that compiles alone: includes and the helpers it uses
-  bool thunk = false;         ///< add the thunk; the typed function is static then
+  bool thunk = false;         ///< add the thunk; without `fast` the typed function is static then
   /// For the thunk: the inputs and parameters that a call may hold, in order. An input that the
   /// program lacks must be NULL in the call, a parameter that it lacks is ignored. Empty: those of
   /// the program.
@@ -45,8 +45,8 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options);
 /// #ifdef _OPENMP; loops are shared among threads above MOTE_PARALLEL_ABOVE rounds. No thunk: the
 /// oracle variant's calls it, see EmitOptions::fast.
 std::string emit_c(const Schedule& s, const EmitOptions& options);
-/// A function that calls, by what mote_level() returns, the function of that level, whose name has
-/// the suffix; level 0 is the default, others stand under #ifdef MOTE_X86_LEVELS.
+/// A function that calls the first of these functions whose level mote_level() reaches: the highest
+/// level first, 0 last; all but 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
                             const std::vector<std::pair<int, std::string>>& levels);
 /// What fast kernels include and call, the helpers of the oracle variant among it.
