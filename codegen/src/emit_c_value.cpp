@@ -230,6 +230,7 @@ Text Printer::parameter(const value::Param& p, DType dtype) const {
   const auto k = find_param(*p_.source, p.name);
   if (!k) throw InternalError("emit_c: unknown parameter " + p.name);
   const bool integer = p_.source->params[static_cast<std::size_t>(*k)].is_integer;
+  if (dtype == DType::boolean) return {"(" + name + " != 0)", kTight, CType::i64};
   if (!is_real(dtype)) return {name, kTight, CType::i64};
   return integer ? Text{"(double)" + name, kUnary, CType::f64} : Text{name, kTight, CType::f64};
 }

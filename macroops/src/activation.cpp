@@ -158,7 +158,7 @@ OpRecord prelu() {
           .family = "elementwise",
           .equation = "y = x < 0 ? slope*x : x",
           .inputs = {{"x"}, {"slope"}},
-          .dtypes = dtypes::kNumber,
+          .dtypes = dtypes::kWide,
           .params = {},
           .in_place = {{0, 0}},
           .policy = "slope broadcasts to x; NaN stays; integers wrap",

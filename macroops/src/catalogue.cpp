@@ -21,8 +21,8 @@ std::vector<OpRecord> assemble() {
   std::vector<OpRecord> all;
   for (const auto& family :
        {linear_ops, convolution_ops, attention_ops, elementwise_ops, activation_ops, choice_ops,
-        normalise_ops, batch_norm_ops, reduce_ops, spatial_ops, index_ops, scatter_ops, random_ops,
-        move_ops, loss_ops, optimiser_ops}) {
+        normalise_ops, batch_norm_ops, reduce_ops, spatial_ops, index_ops, move_ops, scatter_ops,
+        random_ops, loss_ops, optimiser_ops}) {
     for (OpRecord& record : family()) all.push_back(std::move(record));
   }
   std::ranges::sort(all, {}, &OpRecord::name);
@@ -113,7 +113,7 @@ ProgramSpec complete(const OpRecord& record, const Instance& instance) {
   for (const Output& output : spec.outputs) roots.push_back(output.value);
   const std::vector<Uop> nodes = topological(roots);
   for (ParamDecl parameter : record.params) {
-    if (is_integer(instance.dtype)) parameter.is_integer = true;
+    if (!is_real(instance.dtype)) parameter.is_integer = true;
     if (uses(spec, nodes, parameter.name)) spec.params.push_back(std::move(parameter));
   }
   return spec;

@@ -22,9 +22,9 @@ std::string onnx(std::string_view op) { return fmt::format("ONNX opset 17 {}", o
 
 std::vector<Row> unary_rows() {
   using enum MapOp;
-  using dtypes::kBool, dtypes::kInteger, dtypes::kNumber, dtypes::kReal;
+  using dtypes::kBool, dtypes::kInteger, dtypes::kNumber, dtypes::kReal, dtypes::kSigned;
   return {
-      {"neg", neg, kNumber, "-{}", "integers wrap", onnx("Neg")},
+      {"neg", neg, kSigned, "-{}", "integers wrap", onnx("Neg")},
       {"abs", abs, kNumber, "|{}|", "integers wrap: abs of the least value is itself", onnx("Abs")},
       {"sign", sign, kNumber, "sign({})", "-1, 0 or 1; NaN stays NaN", onnx("Sign")},
       {"recip", recip, kReal, "1/{}", "0 gives the infinity of its sign", onnx("Reciprocal")},
@@ -58,7 +58,7 @@ std::vector<Row> unary_rows() {
 
 std::vector<Row> binary_rows() {
   using enum MapOp;
-  using dtypes::kAll, dtypes::kBool, dtypes::kInteger, dtypes::kNumber;
+  using dtypes::kAll, dtypes::kBool, dtypes::kInteger, dtypes::kNumber, dtypes::kWide;
   return {
       {"add", add, kNumber, "{} + {}", "integers wrap", onnx("Add")},
       {"sub", sub, kNumber, "{} - {}", "integers wrap", onnx("Sub")},
@@ -66,7 +66,7 @@ std::vector<Row> binary_rows() {
       {"div", div, kNumber, "{} / {}",
        "integers truncate towards zero; an integer divided by 0 is 0 (ours; ONNX leaves it open)",
        onnx("Div")},
-      {"pow", pow, kNumber, "pow({}, {})",
+      {"pow", pow, kWide, "pow({}, {})",
        "integers wrap; a negative integer exponent truncates: 0, or 1 or -1 where the base is",
        onnx("Pow")},
       {"mod", mod, kNumber, "{} mod {}",
@@ -88,9 +88,11 @@ std::vector<Row> binary_rows() {
       {"bitwise_or", bitwise_or, kInteger, "{} | {}", "", "ONNX opset 18 BitwiseOr"},
       {"bitwise_xor", bitwise_xor, kInteger, "{} ^ {}", "", "ONNX opset 18 BitwiseXor"},
       {"shift_left", shift_left, kInteger, "{} << {}",
-       "by less than 0 or more than 63: 0; what leaves the dtype is lost", onnx("BitShift")},
+       "bits beyond T are lost; a shift by less than 0 or more than 63 gives 0",
+       onnx("BitShift") + ", direction = LEFT"},
       {"shift_right", shift_right, kInteger, "{} >> {}",
-       "keeps the sign; by less than 0 or more than 63: 0", onnx("BitShift")},
+       "keeps the sign; a shift by less than 0 or more than 63 gives 0",
+       onnx("BitShift") + ", direction = RIGHT"},
   };
 }
 

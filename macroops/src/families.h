@@ -23,21 +23,22 @@ std::vector<OpRecord> batch_norm_ops();
 std::vector<OpRecord> reduce_ops();
 std::vector<OpRecord> spatial_ops();
 std::vector<OpRecord> index_ops();
+std::vector<OpRecord> move_ops();
 std::vector<OpRecord> scatter_ops();
 std::vector<OpRecord> random_ops();
-std::vector<OpRecord> move_ops();
 std::vector<OpRecord> loss_ops();
 std::vector<OpRecord> optimiser_ops();
 
 namespace dtypes {
-inline const std::vector<DType> kReal = {DType::f32, DType::f64, DType::f16, DType::bf16};
-inline const std::vector<DType> kInteger = {DType::i32, DType::i64, DType::i8, DType::u8};
-inline const std::vector<DType> kNumber = {DType::f32, DType::f64, DType::f16, DType::bf16,
-                                           DType::i32, DType::i64, DType::i8,  DType::u8};
-inline const std::vector<DType> kBool = {DType::boolean};
-inline const std::vector<DType> kAll = {DType::f32,  DType::f64, DType::f16,
-                                        DType::bf16, DType::i32, DType::i64,
-                                        DType::i8,   DType::u8,  DType::boolean};
+using enum DType;
+inline const std::vector<DType> kReal = {f32, f64, f16, bf16};
+inline const std::vector<DType> kInteger = {i32, i64, i8, u8};
+inline const std::vector<DType> kBool = {boolean};
+/// For results that outgrow 8 bits: powers, sums of products.
+inline const std::vector<DType> kWide = {f32, f64, f16, bf16, i32, i64};
+inline const std::vector<DType> kSigned = {f32, f64, f16, bf16, i32, i64, i8};
+inline const std::vector<DType> kNumber = {f32, f64, f16, bf16, i32, i64, i8, u8};
+inline const std::vector<DType> kAll = {f32, f64, f16, bf16, i32, i64, i8, u8, boolean};
 }  // namespace dtypes
 
 /// Optional input k of the record: an empty handle where the instance leaves it out.
@@ -53,11 +54,11 @@ ProgramSpec spec(std::vector<Uop> inputs, std::vector<Output> outputs,
 /// An index expression as a value of dtype, exact in a real one.
 Uop index_as(const IndexText& index, const Shape& shape, DType dtype);
 
-/// A size with a name, its value as index text.
-NamedSize named_size(std::string name, std::string_view value);
-
 /// A negative index counts from the end of an axis of that extent.
 Uop from_end(const Uop& index, const IndexText& extent);
+
+/// A size with a name, its value as index text.
+NamedSize named_size(std::string name, std::string_view value);
 
 /// An integer >= least; required when it has no default.
 ParamDecl integer_param(std::string name, std::int64_t least, std::optional<double> default_value,

@@ -33,23 +33,23 @@ std::vector<OpRecord> linear_ops() {
        .family = "linear",
        .equation = "y[m, n] = alpha * sum_k a[m, k] * b[k, n] (+ beta * c[m, n] if there is c)",
        .inputs = {{"a"}, {"b"}, {"c", true}},
-       .dtypes = dtypes::kNumber,
+       .dtypes = dtypes::kWide,
        .params = {value_param("alpha", 1, "factor of the product"),
                   value_param("beta", 1, "factor of c")},
        .in_place = {{2, 0}},
-       .policy = "beta = 0 never reads c; K = 0 gives beta * c; i32 accumulates in 64 bits and "
-                 "wraps when stored",
+       .policy = "beta = 0 never reads c; K = 0 gives beta * c; integers accumulate in 64 bits and "
+                 "wrap when stored",
        .source = "ONNX opset 17 Gemm; beta = 0 as in BLAS",
        .define = gemm},
       {.name = "matmul",
        .family = "linear",
        .equation = "y[p, q, m, n] = sum_k a[p, q, m, k] * b[p, q, k, n]",
        .inputs = {{"a"}, {"b"}},
-       .dtypes = dtypes::kNumber,
+       .dtypes = dtypes::kWide,
        .params = {},
        .in_place = {},
-       .policy = "P and Q broadcast as in NumPy; K = 0 gives 0; i32 accumulates in 64 bits and "
-                 "wraps when stored",
+       .policy = "P and Q broadcast as in NumPy; K = 0 gives 0; integers accumulate in 64 bits and "
+                 "wrap when stored",
        .source = "ONNX opset 17 MatMul",
        .define = matmul},
   };

@@ -54,7 +54,7 @@ OpRecord pad_record(std::string mode, std::string equation, const char* place, s
           .family = "index",
           .equation = std::move(equation),
           .inputs = {{"x"}},
-          .dtypes = dtypes::kNumber,
+          .dtypes = dtypes::kAll,
           .params = std::move(params),
           .in_place = {},
           .policy = std::move(policy),

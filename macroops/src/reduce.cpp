@@ -63,8 +63,8 @@ OpRecord reduction(std::string name, Builder build, std::vector<DType> dtypes, s
 }  // namespace
 
 std::vector<OpRecord> reduce_ops() {
-  using dtypes::kBool, dtypes::kNumber, dtypes::kReal;
-  const std::string wraps = "i32 accumulates in 64 bits and wraps when stored";
+  using dtypes::kBool, dtypes::kNumber, dtypes::kReal, dtypes::kWide;
+  const std::string wraps = "integers accumulate in 64 bits and wrap when stored";
   const std::string spread = "two passes; NaN where N <= correction, but inf where x varies there";
   const std::string ties =
       "gives i64; the first wins, or the last, and of NaN if there is one; N = 0 is an error";
@@ -73,7 +73,7 @@ std::vector<OpRecord> reduce_ops() {
   return {
       reduction("sum", sum_over, kNumber, "sum_n x[r, n, c]", "the empty sum is 0; " + wraps,
                 "ONNX opset 17 ReduceSum"),
-      reduction("mean", mean_of, kNumber, "sum_n x[r, n, c] / N",
+      reduction("mean", mean_of, kWide, "sum_n x[r, n, c] / N",
                 "the empty mean is NaN, for integers 0; integers truncate towards zero; " + wraps,
                 "ONNX opset 17 ReduceMean"),
       reduction("prod", prod_over, kNumber, "prod_n x[r, n, c]", "the empty product is 1; " + wraps,
@@ -90,11 +90,11 @@ std::vector<OpRecord> reduce_ops() {
                 "ONNX opset 17 ArgMin", {last}),
       reduction("logsum", logsum, kReal, "log(sum_n x[r, n, c])", "the empty one is -inf",
                 "ONNX opset 17 ReduceLogSum"),
-      reduction("norm1", norm1, kNumber, "sum_n |x[r, n, c]|", "the empty norm is 0; " + wraps,
+      reduction("norm1", norm1, kWide, "sum_n |x[r, n, c]|", "the empty norm is 0; " + wraps,
                 "ONNX opset 17 ReduceL1"),
       reduction("norm2", norm2, kReal, "sqrt(sum_n x[r, n, c]^2)",
                 "the empty norm is 0; squares are not scaled", "ONNX opset 17 ReduceL2"),
-      reduction("sumsq", sumsq, kNumber, "sum_n x[r, n, c]^2", "the empty sum is 0; " + wraps,
+      reduction("sumsq", sumsq, kWide, "sum_n x[r, n, c]^2", "the empty sum is 0; " + wraps,
                 "ONNX opset 17 ReduceSumSquare"),
       reduction("any", any, kBool, "or_n x[r, n, c]", "empty: false", "PyTorch any"),
       reduction("all", all, kBool, "and_n x[r, n, c]", "empty: true", "PyTorch all"),
@@ -108,7 +108,7 @@ std::vector<OpRecord> reduce_ops() {
        .equation = "y[r, n, c] = sum x[r, k, c] over k <= n, or k >= n if reverse; k = n not if "
                    "exclusive",
        .inputs = {{"x"}},
-       .dtypes = kNumber,
+       .dtypes = kWide,
        .params = {flag_param("exclusive", 0, "1 leaves out the element itself"),
                   flag_param("reverse", 0, "1 sums from the end")},
        .in_place = {},

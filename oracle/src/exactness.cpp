@@ -94,6 +94,7 @@ class Analysis {
   }
 
   Known visit(const Uop& u, const uop::Reindex& r) const {
+    if (r.x.rank() == 0) return known(r.x);  // never out of range
     return join(known(r.x), constant(r.fill, u));
   }
   Known visit(const Uop& u, const uop::Select& s) const {

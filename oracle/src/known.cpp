@@ -91,8 +91,11 @@ Known integer_map(MapOp op, std::span<const Known> args) {
       return integers(bound(0));
     case MapOp::mod:
       return integers(bound(1));
-    case MapOp::shift_right:
-      return integers(bound(0));
+    case MapOp::shift_right: {
+      const double by = args[1].value.value_or(0);
+      return integers(by >= 0 && by < 64 ? std::ceil(std::ldexp(bound(0), -static_cast<int>(by)))
+                                         : bound(0));
+    }
     case MapOp::philox:
       return integers(0x1p32);
     default:
@@ -213,8 +216,8 @@ Known map_known(MapOp op, std::span<const Known> args, DType from, DType to, con
   if (!is_real(to)) return integer_map(op, args);
   Known result = real_map(op, args, what);
   if (result.exact) format.check(result, what);
-  if (result.lattice) result.value = fold(op, args, to);
-  return result;
+  const std::optional<double> value = result.lattice ? fold(op, args, to) : std::nullopt;
+  return value ? Known::point(*value, to, format) : result;
 }
 
 Known reduce_known(ReduceOp op, const Known& x, double count, DType dtype,

@@ -1,5 +1,8 @@
-// Random ops: which bits they use, determinism, both ends of the ratio.
+// Random ops: known answers from the generator's published vectors, and what seed, offset and shape
+// do to a draw.
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "mote/base/philox.h"
 #include "run.h"
@@ -7,59 +10,138 @@
 namespace mote {
 namespace {
 
-/// The definition in words, from the authors' generator: 24 bits as a fraction.
-double uniform(std::int64_t seed, std::int64_t position) {
-  return static_cast<double>(philox_word(seed, position) >> 8) / 16777216.0;
+// The first block of seed 0, from the test vectors that Random123 publishes for Philox 4x32-10:
+// 6627e8d5 e169c58d bc57ac4c 9b00dbd8. Their upper 24 bits as fractions:
+constexpr double kFirst[] = {0x6627e8p-24, 0xe169c5p-24, 0xbc57acp-24, 0x9b00dbp-24};
+
+Array zeros(DType dtype, const Dims& shape) {
+  return tensor(dtype, shape, std::vector<double>(static_cast<std::size_t>(element_count(shape))));
 }
 
-Array ramp(DType dtype, const Dims& shape) {
+std::vector<double> drawn(const Dims& shape, const Params& params) {
   std::vector<double> values;
-  for (std::int64_t k = 0; k < shape[0] * shape[1] * shape[2] * shape[3]; ++k)
-    values.push_back(static_cast<double>(k % 64 + 1));
-  return tensor(dtype, shape, values);
+  for (const Number& n : run("uniform", {zeros(DType::f64, shape)}, params).values)
+    values.push_back(n.real());
+  return values;
+}
+
+TEST(Uniform, IsTheUpper24BitsOfEachWord) {
+  EXPECT_EQ(run("uniform", {zeros(DType::f64, {1, 1, 2, 2})}),
+            f64({1, 1, 2, 2}, {kFirst[0], kFirst[1], kFirst[2], kFirst[3]}));
+  EXPECT_EQ(run("uniform", {zeros(DType::f64, {1, 1, 1, 2})}, {{"offset", 2}}),
+            f64({1, 1, 1, 2}, {kFirst[2], kFirst[3]}));
+}
+
+TEST(Uniform, ScalesAndRoundsOnce) {
+  const Params params = {{"low", -2.0}, {"high", 6.0}};
+  for (const DType t : {DType::f32, DType::f16, DType::bf16}) {
+    EXPECT_EQ(run("uniform", {zeros(t, {1, 1, 1, 2})}, params),
+              tensor(t, {1, 1, 1, 2}, {-2 + 8 * kFirst[0], -2 + 8 * kFirst[1]}));
+  }
+}
+
+TEST(Uniform, APieceDrawsWhatTheWholeDraws) {
+  const std::vector<double> whole = drawn({2, 3, 4, 5}, {{"seed", 9}, {"offset", 7}});
+  const std::vector<double> piece = drawn({1, 1, 4, 5}, {{"seed", 9}, {"offset", 7 + 3 * 20}});
+  EXPECT_EQ(piece, std::vector<double>(whole.begin() + 60, whole.begin() + 80));
+  EXPECT_EQ(drawn({1, 1, 1, 120}, {{"seed", 9}, {"offset", 7}}), whole);
+}
+
+TEST(Uniform, SeedsAreStreamsOfTheirOwn) {
+  const Dims shape = {1, 1, 1, 16};
+  EXPECT_NE(drawn(shape, {{"seed", 1}}), drawn(shape, {{"seed", 2}}));
+  EXPECT_NE(drawn(shape, {{"seed", 1}}), drawn(shape, {{"seed", (std::int64_t{1} << 32) + 1}}));
+  EXPECT_EQ(drawn(shape, {{"seed", -1}}), drawn(shape, {{"seed", -1}}));
+}
+
+TEST(Normal, IsTheTransformOfTwoWords) {
+  // sqrt(-2 ln((a + 1)/2^32)) cos(2 pi b/2^32) of the words above, computed to 50 digits. The
+  // angle, below 8, is off by two roundings of 2^-51 at most; the radius is below 2; what is left
+  // are roundings of numbers below 2.
+  const double bound = 2 * (2 * 0x1p-51) + 8 * 0x1p-53;
+  const Array y = run("normal", {zeros(DType::f64, {1, 1, 1, 2})});
+  EXPECT_NEAR(at(y, {0, 0, 0, 0}), 0.99113767909666094859363847944302980287972, bound);
+  EXPECT_NEAR(at(y, {0, 0, 0, 1}), -0.61760895965259538729038174251735561529, bound);
+  EXPECT_EQ(at(run("normal", {zeros(DType::f64, {1, 1, 1, 1})}, {{"offset", 2}}), {0, 0, 0, 0}),
+            at(y, {0, 0, 0, 1}));
+}
+
+TEST(Normal, TakesMeanAndScale) {
+  const Array x = zeros(DType::f64, {1, 1, 1, 3});
+  const Array z = run("normal", {x}, {{"seed", 5}});
+  const Array y = run("normal", {x}, {{"seed", 5}, {"mean", 3.0}, {"scale", 0.25}});
+  for (std::int64_t k = 0; k < 3; ++k)
+    EXPECT_EQ(at(y, {0, 0, 0, k}), 3 + 0.25 * at(z, {0, 0, 0, k}));
+}
+
+TEST(Bernoulli, ComparesTheFraction) {
+  const Array x = f64({1, 1, 1, 4}, {kFirst[0], kFirst[1] + 0x1p-24, 0, 1});
+  EXPECT_EQ(run("bernoulli", {x}), f64({1, 1, 1, 4}, {0, 1, 0, 1}));
+  EXPECT_EQ(run("bernoulli", {f64({1, 1, 1, 1}, {kNan})}), f64({1, 1, 1, 1}, {0}));
+}
+
+TEST(Dropout, WithoutTrainingKeepsAll) {
+  const Array x = f64({1, 1, 1, 3}, {1, kNan, kInf});
+  const std::vector<Array> y =
+      run_all("dropout", DType::f64, {x}, {{"ratio", 0.9}, {"training", 0}});
+  EXPECT_EQ(y.at(0), x);
+  EXPECT_EQ(y.at(1), boolean({1, 1, 1, 3}, {1, 1, 1}));
+}
+
+TEST(Dropout, KeepsWhereTheFractionIsNotBelowRatio) {
+  // The fractions are 0.399, 0.881, 0.736, 0.605.
+  const Array x = f64({1, 1, 1, 4}, {1, 2, kNan, 4});
+  const std::vector<Array> half = run_all("dropout", DType::f64, {x}, {{"ratio", 0.5}});
+  EXPECT_EQ(half.at(0), f64({1, 1, 1, 4}, {0, 4, kNan, 8}));
+  EXPECT_EQ(half.at(1), boolean({1, 1, 1, 4}, {0, 1, 1, 1}));
+  const std::vector<Array> most = run_all("dropout", DType::f64, {x}, {{"ratio", 0.75}});
+  EXPECT_EQ(most.at(0), f64({1, 1, 1, 4}, {0, 8, 0, 0}));
+  EXPECT_EQ(most.at(1), boolean({1, 1, 1, 4}, {0, 1, 0, 0}));
+}
+
+TEST(Dropout, ARatioThatIsAFractionItselfKeepsIt) {
+  const Array x = f64({1, 1, 1, 1}, {0});
+  const auto mask = [&](double ratio) {
+    return run_all("dropout", DType::f64, {x}, {{"ratio", ratio}}).at(1);
+  };
+  EXPECT_EQ(mask(kFirst[0]), boolean({1, 1, 1, 1}, {1}));
+  EXPECT_EQ(mask(std::nextafter(kFirst[0], 1)), boolean({1, 1, 1, 1}, {0}));
+}
+
+TEST(Dropout, RatioZeroIsTheIdentity) {
+  const Array x = f32({1, 1, 2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(run("dropout", {x}, {{"ratio", 0.0}}), x);
 }
 
 TEST(Dropout, KeepsWhereTheBitsSay) {
-  const Array x = ramp(DType::f32, {2, 3, 4, 5});
+  std::vector<double> values;
+  for (int k = 1; k <= 120; ++k) values.push_back(k);
+  const Array x = f32({2, 3, 4, 5}, values);
   const std::vector<Array> y =
       run_all("dropout", DType::f32, {x}, {{"ratio", 0.75}, {"seed", 42}, {"offset", 1000}});
-  int kept = 0;
-  for (std::int64_t k = 0; k < 120; ++k) {
-    const bool keep = uniform(42, 1000 + k) >= 0.75;
-    const auto at = static_cast<std::size_t>(k);
-    EXPECT_EQ(y[1].values[at].integer(), keep ? 1 : 0) << k;
-    EXPECT_EQ(y[0].values[at].real(), keep ? x.values[at].real() * 4 : 0) << k;
-    kept += keep ? 1 : 0;
+  std::int64_t kept = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::int64_t bits = philox_word(42, 1000 + static_cast<std::int64_t>(k)) >> 8;
+    const bool keep = static_cast<double>(bits) * 0x1p-24 >= 0.75;
+    EXPECT_EQ(y[1].values[k].integer(), keep ? 1 : 0) << k;
+    EXPECT_EQ(y[0].values[k].real(), keep ? values[k] * 4 : 0) << k;
+    kept += y[1].values[k].integer();
   }
   EXPECT_GT(kept, 0);
   EXPECT_LT(kept, 120);
 }
 
-TEST(Dropout, AnotherSeedOrOffsetDropsOthers) {
-  const Array x = ramp(DType::f64, {1, 1, 8, 8});
-  const auto mask = [&](const Params& params) {
-    return run_all("dropout", DType::f64, {x}, params).at(1);
-  };
-  EXPECT_EQ(mask({{"seed", 7}}), mask({{"seed", 7}}));
-  EXPECT_FALSE(mask({{"seed", 7}}) == mask({{"seed", 8}}));
-  EXPECT_FALSE(mask({{"seed", 7}}) == mask({{"seed", 7}, {"offset", 1}}));
+TEST(Dropout, RatioOneDropsAllNanToo) {
+  const Array x = tensor(DType::f16, {1, 1, 1, 3}, {1.5, kInf, kNan});
+  EXPECT_EQ(run("dropout", {x}, {{"ratio", 1.0}}), tensor(DType::f16, {1, 1, 1, 3}, {0, 0, 0}));
 }
 
-TEST(Dropout, EndsOfTheRatioAndInference) {
-  const Array x = tensor(DType::f16, {1, 1, 1, 3}, {1.5, -2, kNan});
-  EXPECT_EQ(run("dropout", {x}, {{"ratio", 0}}), x);
-  EXPECT_EQ(run("dropout", {x}, {{"ratio", 1}}), tensor(DType::f16, {1, 1, 1, 3}, {0, 0, 0}));
-  const std::vector<Array> off = run_all("dropout", DType::f16, {x}, {{"training", 0}});
-  EXPECT_EQ(off[0], x);
-  EXPECT_EQ(off[1], boolean({1, 1, 1, 3}, {1, 1, 1}));
-}
-
-TEST(Bernoulli, ComparesTheBitsWithTheProbability) {
-  const Array p = tensor(DType::f64, {1, 1, 1, 5}, {0, 1, 0.5, 0.25, kNan});
-  const Array y = run("bernoulli", {p}, {{"seed", -3}});
-  const double expected[] = {0, 1, 0.5, 0.25, 0};
-  for (std::size_t k = 0; k < 5; ++k)
-    EXPECT_EQ(y.values[k].real(), uniform(-3, static_cast<std::int64_t>(k)) < expected[k] ? 1 : 0);
+TEST(Dropout, DrawsTheSameForEveryDtype) {
+  const Params params = {{"ratio", 0.3}, {"seed", 11}};
+  const Dims shape = {1, 2, 3, 50};
+  const Array mask = run_all("dropout", DType::f64, {zeros(DType::f64, shape)}, params).at(1);
+  for (const DType t : {DType::f32, DType::f16, DType::bf16})
+    EXPECT_EQ(run_all("dropout", t, {zeros(t, shape)}, params).at(1), mask);
 }
 
 }  // namespace

@@ -78,8 +78,9 @@ TEST(Case, ErrorsSayWhatIsKnownInstead) {
   expect_error("gemm a=f32[2,3]", "gemm: input b is missing");
   expect_error("gemm a=f8[2,3] b=f8[3,4]",
                "unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, i64, i8, u8, bool)");
-  expect_error("gemm a=bool[2,3] b=bool[3,4]",
-               "known: a=f32 b=f32; a=f64 b=f64; a=i32 b=i32; a=i64 b=i64");
+  expect_error(
+      "gemm a=bool[2,3] b=bool[3,4]",
+      "known: a=f32 b=f32; a=f64 b=f64; a=f16 b=f16; a=bf16 b=bf16; a=i32 b=i32; a=i64 b=i64");
   expect_error("gemm a=f32[2,3] b=f32[3,4] gamma=2",
                "unknown name 'gamma' (known: inputs a b c; outputs y; parameters alpha;");
   expect_error("gemm a=f32[2,3] b=f32[3,4]:row", "layout ':row': unknown (known: :nhwc");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/macroops/catalogue.h"
 #include "temporary_folder.h"
 
 namespace mote {
@@ -98,8 +99,9 @@ TEST(Cli, AMistakeInAFileOfCasesNamesItsLine) {
   expect_one_line("check --cases " + bad, bad + ": line 4: gemm: ");
   expect_one_line("replay " + bad, bad + ": line 4: gemm: ");
   const std::string other = folder.write("other.cases", "add a=f32[1] b=f32[1] backend=nosuch\n");
-  expect_one_line("check --cases " + other,
-                  other + ": line 1: unknown backend 'nosuch' (on this machine: gen, openblas; known, ");
+  expect_one_line(
+      "check --cases " + other,
+      other + ": line 1: unknown backend 'nosuch' (on this machine: gen, openblas; known, ");
 }
 
 TEST(Cli, ACaseThatNothingRunsIsInTheTable) {
@@ -237,7 +239,7 @@ TEST(Cli, JsonIsALineEach) {
     rows += line.at("type") == "row";
     failures += line.at("type") == "failure";
   }
-  EXPECT_EQ(rows, 4);
+  EXPECT_EQ(rows, std::ssize(find_op("gemm").dtypes));
   EXPECT_EQ(failures, 1);
   const auto crash =
       lines_of(mote_run("check gemm --json --count 200 --seed 3 " + plugin("gemm_crash")));

@@ -34,6 +34,14 @@ TEST(Exactness, SumsOfProductsAreExactWhileTheyFitTheMantissa) {
   expect_judged("gemm a=f64[1,16777217] b=f64[16777217,1] fill=integer:1", 9);
 }
 
+TEST(Exactness, AShiftedWordHasTheBitsThatAreLeft) {
+  expect_judged("uniform x=f32[1,1,1,9] fill=integer:1", 9);
+  expect_judged("uniform x=f32[1,1,1,9] low=0 high=2 fill=integer:1", 9);
+  expect_not_judged("uniform x=f32[1,1,1,9] low=-2 high=1 fill=integer:1", "f32 has 24");
+  expect_judged("dropout x=f32[1,1,1,9] training=1 ratio=0.5 fill=integer:1", 9);
+  expect_not_judged("dropout x=f32[1,1,1,9] training=1 ratio=0.25 fill=integer:1", "div");
+}
+
 TEST(Exactness, ParametersCountWithTheBitsThatTheyHave) {
   expect_judged("gemm a=f32[1,7] b=f32[7,1] alpha=0.5 fill=integer:1", 9);
   expect_judged("gemm a=f32[1,7] b=f32[7,1] alpha=-2 fill=integer:1", 9);

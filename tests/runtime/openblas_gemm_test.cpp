@@ -148,6 +148,15 @@ TEST(OpenblasGemm, IgnoresTheStrideOfAnAxisWithOneElement) {
   EXPECT_EQ(mismatches(a, b, nullptr, 1, 1, y), 0);
 }
 
+TEST(OpenblasGemm, DeclinesDtypesThatBlasHasNot) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::i8, DType::u8, DType::i32}) {
+    Tensor a(dtype, {2, 2}), b(dtype, {2, 2}), y(dtype, {2, 2});
+    Call call("gemm", {&a, &b}, {&y});
+    EXPECT_EQ(call.can_run(openblas_kernel("gemm")), MOTE_UNSUPPORTED) << name(dtype);
+    EXPECT_NE(call.message().find("neither f32 nor f64"), std::string::npos) << call.message();
+  }
+}
+
 TEST(OpenblasGemm, DeclinesWhatBlasCannotAddress) {
   Tensor good(DType::f32, {3, 3});
   Tensor spread(DType::f32, {3, 3}, {8, 2});

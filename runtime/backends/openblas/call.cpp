@@ -33,7 +33,7 @@ Check read_tensor(const DLTensor* tensor, const char* name, int min_rank, int ma
                                min_rank == max_rank ? fmt::format("{}", min_rank)
                                                     : fmt::format("{} to {}", min_rank, max_rank)));
   const std::optional<DType> dtype = from_dlpack(tensor->dtype);
-  if (!dtype || !is_real(*dtype))
+  if (dtype != DType::f32 && dtype != DType::f64)
     return unsupported(fmt::format("{} {} is neither f32 nor f64", name, text));
   if (tensor->device.device_type != kDLCPU)
     return unsupported(fmt::format("{} {} is not in CPU memory", name, text));
