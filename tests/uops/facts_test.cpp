@@ -402,7 +402,7 @@ TEST(Simplify, KeepsValuesAndIsAFixedPointOnRandomFacts) {
 
 TEST(Prove, AnswersNastyQuestionsInBoundedSteps) {
   std::size_t most = 0;
-  EXPECT_TRUE(test::holds("fuel", 20, [&](Choices& choices) {
+  EXPECT_TRUE(test::holds("fuel", 100, [&](Choices& choices) {
     World world = draw_world(choices);
     for (int i = 0; i < 6; ++i) {
       if (const auto e = draw_expr(choices, 3)) world.base.nonneg.push_back(*e);
@@ -419,7 +419,7 @@ TEST(Prove, AnswersNastyQuestionsInBoundedSteps) {
     }
     return true;
   }));
-  EXPECT_GT(most, 1000U);
+  EXPECT_GE(most, Prover::kMaxSteps);  // some used up their fuel
 }
 
 }  // namespace
