@@ -72,6 +72,14 @@ TEST(Gradient, ReductionsWithTies) {
             f64({2, 3}, {0, 0, 0, 4, 4, 4}));
 }
 
+TEST(Gradient, ScattersWithTies) {
+  // The last write, of 0, is out of range: it has no share, and no gradient.
+  const std::string head =
+      "input b f64[N]\ninput x f64[M]\noutput y = scatter[max](b, x to i0/2 + 1)";
+  EXPECT_EQ(gradients(head, {f64({2}, {1, 12}), f64({2}, {7, 3}), f64({3}, {3, 3, 0})}),
+            (Arrays{f64({2}, {1, 4}), f64({3}, {4, 4, 0})}));
+}
+
 TEST(Gradient, Mean) {
   EXPECT_EQ(gradients("input x f64[N, M]\noutput y = mean[1](x)",
                       {f64({2}, {8, 4}), f64({2, 4}, std::vector<double>(8))})

@@ -85,7 +85,7 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
       {"input b f64[N]\ninput x f64[K]\noutput y = scatter[add](b, x to i0/2)", {3}, {7}},
       {"input b f64[N]\ninput x f64[K]\noutput y = scatter[add](b, x to (i0 + 1)/3)", {3}, {7}},
       {"input b f64[N]\ninput x f64[3*N]\noutput y = scatter[add](b, x to i0%N)", {3}, {9}},
-      {"input b f64[N]\ninput x f64[K]\noutput y = scatter[add](b, x to i0%4)", {3}, {10}},
+      {"input b f64[N]\ninput x f64[K]\noutput y = scatter[add](b, x to i0%4)", {6}, {10}},
       {"input b f64[N, N]\ninput x f64[N]\noutput y = scatter[add](b, x to i0, i0)", {3, 3}, {3}},
       {"input b f64[N, K]\ninput x f64[N]\noutput y = scatter[add](b, x to i0, 1)", {3, 2}, {3}},
       {"input b f64[N]\ninput x f64[N, M]\noutput y = scatter[add](b, x to i0)", {3}, {3, 2}},
@@ -93,6 +93,10 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
       {"input b f64[N, K]\ninput x f64[M, 2]\noutput y = scatter[add](b, x to i0/K*2 + i1, i0%K)",
        {5, 2},
        {5, 2}},
+      // windows that overlap: i1 is no digit
+      {"input b f64[N]\ninput x f64[M, 3]\noutput y = scatter[add](b, x to i0*2 + i1)",
+       {7},
+       {3, 3}},
       // K may be 0 where b has elements: no rule may divide by it
       {"input b f64[N]\ninput x f64[M, K]\noutput y = scatter[add](b, x to i0*K + i1)",
        {5},
@@ -133,8 +137,7 @@ TEST(Invert, LeavesAlone) {
       "input b f64[N]\ninput x f64[M]\noutput y = scatter[add](b, x to i0*$o)",
       // data says where
       "input b f64[N]\ninput x f64[M]\ninput n i64[M]\noutput y = select_scatter[0, add](b, x, n)",
-      "input b f64[N, 2]\ninput x f64[1, 2]\ninput n i64[1, 2]\n"
-      "output y = select_scatter[0, max](b, x, n)"};
+      "input b f64[N]\ninput x f64[1]\ninput n i64[1]\noutput y = select_scatter[0, max](b, x, n)"};
   for (const char* const body : bodies) {
     const Program p = parse_program(kHead + std::string(body));
     EXPECT_TRUE(equal(invert(p), p)) << to_string(invert(p));

@@ -3,6 +3,7 @@
 // where is put off until a sum needs it.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "mote/uops/uop.h"
@@ -48,7 +49,16 @@ std::vector<Adjoint> map_terms(MapOp op, const Site& site);
 bool passes_gradient(const Uop& node);
 bool passes_gradient(MapOp op);
 
+/// For the two kinds of scatter.
+std::vector<Adjoint> scatter_terms(const uop::Scatter& k, const Site& site);
+std::vector<Adjoint> scatter_terms(const uop::SelectScatter& k, const Site& site);
+
 /// 0 over the shape of x.
 Uop zeros_like(const Uop& x);
+using Indices = std::vector<Expr>;
+std::vector<IndexText> as_text(const Indices& from);
+Indices loops(int rank);  ///< i0, i1, …
+/// i0 becomes from[0], and so on.
+std::map<Symbol, Expr> loops_become(const Indices& from);
 
 }  // namespace mote

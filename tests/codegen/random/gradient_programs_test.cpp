@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "check_program.h"
 #include "gradient_check.h"
 #include "mote/base/error.h"
 #include "mote/uops/invert.h"
@@ -133,6 +134,35 @@ TEST(RandomPrograms, GradientsAgreeWithDualNumbersAndDifferences) {
   EXPECT_GE(tally.judged, tally.programs * 2);
   EXPECT_GE(tally.second, tally.programs);
   EXPECT_GE(tally.inverted * 2, tally.scatters);
+}
+
+// Gradients are programs of shapes that the generator does not draw: the passes must keep them too,
+// with their scatters and inverted.
+TEST(RandomPrograms, GradientsKeepTheirValuesThroughThePasses) {
+  const char* text = std::getenv("MOTE_RANDOM_PROGRAMS");
+  const int count = text ? std::atoi(text) : 60;
+  CheckOptions options;
+  options.run_c = false;
+  int checked = 0;
+  for (int k = 0; k < count; ++k) {
+    const std::uint64_t seed = static_cast<std::uint64_t>(k) + 1;
+    const Program p = random_program(seed);
+    if (!has_gradient(p)) continue;
+    const Program g = gradient(p).program;
+    for (const Program& each : {g, invert(g)}) {
+      const std::vector<Trial> trials = make_trials(each, seed, 2);
+      std::optional<Mismatch> mismatch;
+      try {
+        mismatch = check_program(each, trials, options);
+      } catch (const Error&) {
+        continue;  // sizes that do not fit together
+      }
+      ++checked;
+      ASSERT_FALSE(mismatch) << "seed " << seed << ": " << to_string(*mismatch) << "\n"
+                             << to_string(each);
+    }
+  }
+  EXPECT_GE(checked, count);
 }
 
 }  // namespace
