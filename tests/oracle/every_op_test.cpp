@@ -101,8 +101,8 @@ TEST(EveryOp, GeneratedKernelsAgreeWithEvaluateOnAnyData) {
   }
 }
 
-TEST(EveryOp, SomeCasesOfEveryExactOpAreJudged) {
-  // Division and functions: no case of these need be exact before there is a bound on errors.
+TEST(EveryOp, SomeCasesOfEveryExactOpAreExact) {
+  // Division and functions: nothing of these need be exact.
   const std::set<std::string> inexact = {"acos",
                                          "adam",
                                          "adaptive_avg_pool2d",
