@@ -1,5 +1,6 @@
 // The helpers that emitted kernels call, and which of them a text needs. Each mirrors one rule of
 // the language (uops/src/scalar.cpp) or of index arithmetic; all are static inline.
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -211,6 +212,11 @@ bool calls(std::string_view text, std::string_view function) {
 }
 
 }  // namespace
+
+bool is_helper(const std::string& function) {
+  const auto is_it = [&](const Helper& helper) { return function == helper.name; };
+  return std::ranges::any_of(kHelpers, is_it) || std::ranges::any_of(fast_helpers(), is_it);
+}
 
 std::string helpers_for(const std::string& text) {
   std::vector<Helper> all(kHelpers.begin(), kHelpers.end());

@@ -140,6 +140,16 @@ TEST(EmitC, StandaloneFilesCompileWithoutWarnings) {
 
 TEST(EmitC, EqualsTheInterpreterBitForBit) { expect_right_c(all_loops(), 12); }
 
+TEST(EmitC, NamesThatCollideWithHelpersAreRenamed) {
+  const LoopProgram expf =
+      compile(parsed("op expf\ninput fabsf T[I]\noutput y = exp(abs(fabsf))\n", "f32"));
+  const LoopProgram add = compile(parsed("op add\ninput x T[I]\noutput y = x + x\n", "i64"));
+  EXPECT_EQ(strict_complaints("cc", {emit_c(schedule(expf), {.function = "", .standalone = true}),
+                                     emit_c(expf, {.function = "", .standalone = true}),
+                                     emit_c(add, {.function = "", .standalone = true})}),
+            "");
+}
+
 TEST(EmitC, NamesThatCollideWithCAreRenamed) {
   const std::string text = R"(op collisions
 param signbit int = 1 in 1..2
