@@ -104,6 +104,22 @@ Array Call::tile(const Array& x, const Dims& repeats) const {
   return reshaped(kernels_.run("tile", x.dtype, {&y}, params), shape);
 }
 
+Array Call::pad(const std::string& mode, const Array& x, const Dims& pads, double value) const {
+  const std::size_t rank = x.shape.size();
+  if (rank > 4) throw NotApplicable(fmt::format("pad_{} has 4 axes, the tensor {}", mode, rank));
+  Params params;
+  for (std::size_t k = 0; k < rank; ++k) {
+    params[fmt::format("pads{}", k + 4 - rank)] = pads.at(k);
+    params[fmt::format("pads{}", k + 8 - rank)] = pads.at(k + rank);
+  }
+  if (mode == "constant") params["value"] = value;
+  Dims shape(4 - rank, 1);
+  shape.insert(shape.end(), x.shape.begin(), x.shape.end());
+  const Array flat = reshaped(x, shape);
+  const Array y = kernels_.run("pad_" + mode, x.dtype, {&flat}, params);
+  return reshaped(y, {y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end()});
+}
+
 // Axis by axis to the end: each step swaps the axis with all that stand behind it.
 Array Call::transpose(const Array& x, const std::vector<std::size_t>& order) const {
   Array y = x;

@@ -66,6 +66,9 @@ class Call {
   Array concat(const std::vector<Array>& parts, std::size_t axis) const;
   /// Every axis repeated; 0 times leaves no elements. At most 4 axes.
   Array tile(const Array& x, const Dims& repeats) const;
+  /// By the op pad_`mode`; pads are all begins, then all ends, and negative ones crop. At most 4
+  /// axes.
+  Array pad(const std::string& mode, const Array& x, const Dims& pads, double value = 0) const;
   Array transpose(const Array& x, const std::vector<std::size_t>& order) const;
   /// Over the axes, which keep extent 1 if `keep`.
   Array reduce(const std::string& op, const Array& x, const std::vector<std::size_t>& axes,
@@ -90,7 +93,9 @@ Adapters reduce_adapters();
 Adapters move_adapters();
 Adapters generate_adapters();
 Adapters index_adapters();
+Adapters random_adapters();
 Adapters linear_adapters();
+Adapters conv_transpose_adapters();
 Adapters einsum_adapters();
 Adapters spatial_adapters();
 Adapters normalise_adapters();

@@ -84,6 +84,14 @@ Outputs mod(const Call& c) {
   return {c.binary(c.integer("fmod", 0) == 0 ? "mod" : "fmod", c.in(0), c.in(1))};
 }
 
+Outputs bit_shift(const Call& c) {
+  const std::string direction = c.attribute("direction").s;
+  if (direction != "LEFT" && direction != "RIGHT") {
+    throw Error("BitShift: direction is '" + direction + "', expected LEFT or RIGHT");
+  }
+  return {c.binary(direction == "LEFT" ? "shift_left" : "shift_right", c.in(0), c.in(1))};
+}
+
 Outputs shrink(const Call& c) {
   const Array& x = c.in(0);
   const double lambd = c.real("lambd", 0.5), bias = c.real("bias", 0);
@@ -130,12 +138,12 @@ Outputs where(const Call& c) { return {c.choose(c.in(0), c.in(1), c.in(2))}; }
 }  // namespace
 
 Adapters elementwise_adapters() {
-  Adapters all = {{"Max", chain("max")}, {"Min", chain("min")}, {"Sum", chain("add")},
-                  {"Mean", mean},        {"IsInf", is_inf},     {"Clip", clip},
-                  {"Pow", pow},          {"Mod", mod},          {"Shrink", shrink},
-                  {"Acosh", acosh},      {"Asinh", asinh},      {"Atanh", atanh},
-                  {"Gelu", gelu},        {"Cast", cast},        {"CastLike", cast_like},
-                  {"Where", where}};
+  Adapters all = {{"Max", chain("max")}, {"Min", chain("min")},  {"Sum", chain("add")},
+                  {"Mean", mean},        {"IsInf", is_inf},      {"Clip", clip},
+                  {"Pow", pow},          {"Mod", mod},           {"Shrink", shrink},
+                  {"Acosh", acosh},      {"Asinh", asinh},       {"Atanh", atanh},
+                  {"Gelu", gelu},        {"Cast", cast},         {"CastLike", cast_like},
+                  {"Where", where},      {"BitShift", bit_shift}};
   for (const auto& [onnx, op] :
        std::map<std::string, std::string>{{"Abs", "abs"},
                                           {"Neg", "neg"},
@@ -171,6 +179,10 @@ Adapters elementwise_adapters() {
                                           {"And", "logical_and"},
                                           {"Or", "logical_or"},
                                           {"Xor", "logical_xor"},
+                                          {"BitwiseAnd", "bitwise_and"},
+                                          {"BitwiseNot", "bitwise_not"},
+                                          {"BitwiseOr", "bitwise_or"},
+                                          {"BitwiseXor", "bitwise_xor"},
                                           {"Equal", "equal"},
                                           {"Less", "less"},
                                           {"Greater", "greater"},

@@ -29,17 +29,11 @@ Adapter reduction(const std::string& op) {
   };
 }
 
-/// The last position is the first of the flipped axis.
 Adapter extreme_position(const std::string& op) {
   return [=](const Call& c) -> Outputs {
-    const Array& x = c.in(0);
-    const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
-    const bool keep = c.integer("keepdims", 1) != 0;
-    if (c.integer("select_last_index", 0) == 0) return {c.reduce(op, x, {axis}, keep)};
-    const Array flat = around_axis(x, axis);
-    const Array flipped = reshaped(c.kernels().run("flip", x.dtype, {&flat}), x.shape);
-    const auto last = static_cast<double>(x.shape[axis] - 1);
-    return {c.binary("sub", last, c.reduce(op, flipped, {axis}, keep))};
+    const std::size_t axis = axis_of(c.integer("axis", 0), c.in(0).shape.size());
+    const Params params = {{"last", c.integer("select_last_index", 0)}};
+    return {c.reduce(op, c.in(0), {axis}, c.integer("keepdims", 1) != 0, params)};
   };
 }
 

@@ -15,12 +15,15 @@ namespace {
 
 struct Row {
   int tests = 0, passed = 0, exact = 0, failed = 0, not_applicable = 0;
+  int calls = 0, evaluated = 0;
   std::set<std::string> ops;
   std::map<std::string, int> reasons;  ///< of what is not applicable
 };
 
 void count(const Result& r, Row& row) {
   ++row.tests;
+  row.calls += r.calls;
+  row.evaluated += r.evaluated;
   row.ops.insert(r.ops.begin(), r.ops.end());
   if (r.verdict == Verdict::passed) {
     ++row.passed;
@@ -67,9 +70,12 @@ std::string table(const std::vector<Result>& results) {
   for (const Result& r : results) count(r, total);
   std::string text = fmt::format(
       "{} tests: {} passed ({} of them compared bit for bit), {} failed, {} not applicable. {} of "
-      "mote's ops ran.\n\n| ONNX operator | tests | passed | bit for bit | failed | not applicable "
-      "| mote's ops that ran | why not applicable |\n|---|---|---|---|---|---|---|---|\n",
-      total.tests, total.passed, total.exact, total.failed, total.not_applicable, total.ops.size());
+      "mote's ops ran, in {} calls, of which {} were compared with `evaluate`.\n\n| ONNX operator "
+      "| "
+      "tests | passed | bit for bit | failed | not applicable | mote's ops that ran | why not "
+      "applicable |\n|---|---|---|---|---|---|---|---|\n",
+      total.tests, total.passed, total.exact, total.failed, total.not_applicable, total.ops.size(),
+      total.calls, total.evaluated);
   std::string rest;
   for (const auto& [op, row] : rows_of(results)) {
     if (row.passed + row.failed == 0) {

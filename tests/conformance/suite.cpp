@@ -95,6 +95,8 @@ void run(const fs::path& folder, Result& result) {
   result.verdict = wrong ? Verdict::failed : Verdict::passed;
   result.exact = kernels.exact();
   result.ops = kernels.ops();
+  result.calls = kernels.calls();
+  result.evaluated = kernels.evaluated();
   result.reason = wrong.value_or("");
 }
 
