@@ -160,5 +160,14 @@ TEST(Report, ALossIsWhatPassedBefore) {
   EXPECT_EQ(losses(table(before), now), std::vector<std::string>{"Exp: 1 passed, now 0"});
 }
 
+TEST(Report, ARowIsOutdatedThatDiffersInAWord) {
+  const auto report_of = [](const std::string& reason) {
+    return table({result("Add", Verdict::passed), result("Exp", Verdict::not_applicable, reason)});
+  };
+  const std::string earlier = report_of("no op Exp here"), now = report_of("element type int16");
+  EXPECT_EQ(outdated(earlier, earlier), std::vector<std::string>{});
+  EXPECT_EQ(outdated(earlier, now), std::vector<std::string>{"| Exp | 1 | no op Exp here |"});
+}
+
 }  // namespace
 }  // namespace mote::onnx

@@ -54,13 +54,21 @@ std::string reasons_of(const Row& row) {
 /// Cells of one line of a table, without the bars.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
-  if (!line.starts_with("| ")) return cells;
   std::istringstream text(line.substr(1));
   for (std::string cell; std::getline(text, cell, '|');) {
     const std::size_t first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
     cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
   }
   return cells;
+}
+
+std::vector<std::string> rows_in(const std::string& text) {
+  std::vector<std::string> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| ")) rows.push_back(line);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -105,8 +113,7 @@ std::string unreached(const std::vector<Result>& results) {
 
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results) {
   std::map<std::string, int> before;
-  std::istringstream text(earlier);
-  for (std::string line; std::getline(text, line);) {
+  for (const std::string& line : rows_in(earlier)) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() < 8 || cells[2].find_first_not_of("0123456789") != std::string::npos) continue;
     before[cells[0]] += std::stoi(cells[2]);
@@ -118,6 +125,15 @@ std::vector<std::string> losses(const std::string& earlier, const std::vector<Re
     if (now < passed) lost.push_back(fmt::format("{}: {} passed, now {}", op, passed, now));
   }
   return lost;
+}
+
+std::vector<std::string> outdated(const std::string& earlier, const std::string& now) {
+  std::vector<std::string> kept = rows_in(now), gone;
+  std::ranges::sort(kept);
+  for (const std::string& row : rows_in(earlier)) {
+    if (!std::ranges::binary_search(kept, row)) gone.push_back(row);
+  }
+  return gone;
 }
 
 }  // namespace mote::onnx
