@@ -98,7 +98,9 @@ int run(const Options& options) {
   std::vector<Result> all;
   std::string text;
   for (const Set& set : kSets) {
-    const std::vector<Result> results = run_set(options, options.folder + "/" + set.folder);
+    const std::string folder = options.folder + "/" + set.folder;
+    if (!std::filesystem::is_directory(folder)) continue;
+    const std::vector<Result> results = run_set(options, folder);
     if (results.empty()) continue;
     text += fmt::format("\n## {} (`{}`)\n\n{}", set.title, set.folder, mote::onnx::table(results));
     all.insert(all.end(), results.begin(), results.end());
