@@ -48,6 +48,9 @@ TEST(Accept, ExactMeansEveryBit) {
             "1 of 2 elements differ (must be exact); the first at 1: got 2.000999927520752, "
             "expected 2");
   EXPECT_NE(mismatch(far, a, false), std::nullopt);
+  const auto bf16 = [](double v) { return array_of(DType::bf16, {1}, {v}); };
+  EXPECT_EQ(mismatch(bf16(1.015625), bf16(1), false), std::nullopt);
+  EXPECT_NE(mismatch(bf16(1.0234375), bf16(1), false), std::nullopt);
 }
 
 TEST(Accept, IntegersShapesAndWhatIsNotFinite) {

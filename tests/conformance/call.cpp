@@ -83,24 +83,30 @@ Array Call::concat(const std::vector<Array>& parts, std::size_t axis) const {
 
 Array Call::tile(const Array& x, const Dims& repeats) const {
   const std::size_t rank = x.shape.size();
-  if (rank > 4) throw NotApplicable(fmt::format("tile has 4 axes, the tensor {}", rank));
   Array y = x;
   for (std::size_t k = 0; k < rank; ++k) {
     if (repeats.at(k) == 0) y = slice(y, k, 0, 0);
   }
-  if (element_count(y.shape) == 0) {
-    Dims shape = x.shape;
-    for (std::size_t k = 0; k < rank; ++k) shape[k] *= repeats[k];
-    return reshaped(y, shape);
+  Dims shape = x.shape, extents, times;
+  for (std::size_t k = 0; k < rank; ++k) {
+    shape[k] *= repeats[k];
+    if (repeats[k] == 1 && !extents.empty()) {
+      extents.back() *= x.shape[k];
+    } else {
+      extents.push_back(x.shape[k]);
+      times.push_back(repeats[k]);
+    }
+  }
+  if (element_count(y.shape) == 0) return reshaped(y, shape);
+  if (extents.size() > 4) {
+    throw NotApplicable(fmt::format("tile has 4 axes, this needs {}", extents.size()));
   }
   Params params;
-  Dims flat(4 - rank, 1), shape;
-  for (std::size_t k = 0; k < rank; ++k) {
-    params[fmt::format("repeats{}", k + 4 - rank)] = repeats[k];
-    flat.push_back(x.shape[k]);
-    shape.push_back(x.shape[k] * repeats[k]);
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    params[fmt::format("repeats{}", k + 4 - times.size())] = times[k];
   }
-  y = reshaped(x, flat);
+  extents.insert(extents.begin(), 4 - extents.size(), 1);
+  y = reshaped(x, extents);
   return reshaped(kernels_.run("tile", x.dtype, {&y}, params), shape);
 }
 

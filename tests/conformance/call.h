@@ -64,7 +64,8 @@ class Call {
   Array slice(const Array& x, std::size_t axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1) const;
   Array concat(const std::vector<Array>& parts, std::size_t axis) const;
-  /// Every axis repeated; 0 times leaves no elements. At most 4 axes.
+  /// Every axis repeated; 0 times leaves no elements. Axes that are not go with those before them;
+  /// then at most 4.
   Array tile(const Array& x, const Dims& repeats) const;
   /// By the op pad_`mode`; pads are all begins, then all ends, and negative ones crop. At most 4
   /// axes.
@@ -95,6 +96,7 @@ Adapters generate_adapters();
 Adapters index_adapters();
 Adapters random_adapters();
 Adapters linear_adapters();
+Adapters attention_adapters();
 Adapters conv_transpose_adapters();
 Adapters einsum_adapters();
 Adapters spatial_adapters();

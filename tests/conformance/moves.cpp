@@ -83,6 +83,21 @@ Outputs pad(const Call& c) {
   return {c.pad(c.text("mode", "constant"), c.in(0), pads, value)};
 }
 
+/// The middle of each axis, or zeros around it; what is odd goes to the end.
+Outputs center_crop_pad(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t rank = x.shape.size();
+  const Dims wanted = integers_in(c.in(1)), axes = c.dims("axes");
+  Dims pads(2 * rank, 0);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const std::size_t axis = axes.empty() ? k : axis_of(axes.at(k), rank);
+    const std::int64_t missing = wanted[k] - x.shape.at(axis);
+    pads[axis] = missing / 2;
+    pads[axis + rank] = missing - missing / 2;
+  }
+  return {c.pad("constant", x, pads)};
+}
+
 Outputs tile(const Call& c) { return {c.tile(c.in(0), integers_in(c.in(1)))}; }
 
 /// A copy of what strides of 0 would say.
@@ -108,7 +123,9 @@ Outputs space_to_depth(const Call& c) {
   const Array& x = c.in(0);
   const std::int64_t b = c.integer("blocksize", 1), n = x.shape.at(0), depth = x.shape.at(1),
                      h = x.shape.at(2) / b, w = x.shape.at(3) / b;
-  const Array y = c.transpose(reshaped(x, {n, depth, h, b, w, b}), {0, 3, 5, 1, 2, 4});
+  const bool crd = c.text("mode", "DCR") == "CRD";
+  const std::vector<std::size_t> order = {0, crd ? 1U : 3U, crd ? 3U : 5U, crd ? 5U : 1U, 2, 4};
+  const Array y = c.transpose(reshaped(x, {n, depth, h, b, w, b}), order);
   return {reshaped(y, {n, depth * b * b, h, w})};
 }
 
@@ -135,6 +152,7 @@ Adapters move_adapters() {
           {"Slice", slice},
           {"Split", split},
           {"Pad", pad},
+          {"CenterCropPad", center_crop_pad},
           {"Tile", tile},
           {"Expand", expand},
           {"DepthToSpace", depth_to_space},

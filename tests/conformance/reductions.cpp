@@ -21,11 +21,14 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   return axes;
 }
 
-Adapter reduction(const std::string& op) {
+/// By an op, or by another one over booleans.
+Adapter reduction(const std::string& op, std::string of_flags = "") {
+  if (of_flags.empty()) of_flags = op;
   return [=](const Call& c) -> Outputs {
     const auto axes = reduced_axes(c);
     if (!axes) throw NotApplicable("no axis is reduced: the output is a view of the input");
-    return {c.reduce(op, c.in(0), *axes, c.integer("keepdims", 1) != 0)};
+    const bool keep = c.integer("keepdims", 1) != 0, flags = c.dtype() == DType::boolean;
+    return {c.reduce(flags ? of_flags : op, c.in(0), *axes, keep)};
   };
 }
 
@@ -57,8 +60,8 @@ Adapters reduce_adapters() {
   return {{"ReduceSum", reduction("sum")},
           {"ReduceMean", reduction("mean")},
           {"ReduceProd", reduction("prod")},
-          {"ReduceMax", reduction("reduce_max")},
-          {"ReduceMin", reduction("reduce_min")},
+          {"ReduceMax", reduction("reduce_max", "any")},
+          {"ReduceMin", reduction("reduce_min", "all")},
           {"ReduceL1", reduction("norm1")},
           {"ReduceL2", reduction("norm2")},
           {"ReduceSumSquare", reduction("sumsq")},

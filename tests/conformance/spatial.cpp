@@ -80,6 +80,21 @@ Outputs max_unpool(const Call& c) {
   return {c.pad("constant", y, pads)};
 }
 
+/// (sum |x|^p)^(1/p) over each window, by the mean over all of its taps.
+Outputs lp_pool(const Call& c) {
+  const Dims image = spatial(c.in(0)), kernel = c.dims("kernel_shape");
+  const std::size_t rank = image.size() == 3 ? 3 : 2;
+  Params params = pool_params(c, window_of(c, image, kernel), rank);
+  params["count_include_pad"] = 1;
+  const auto p = static_cast<double>(c.integer("p", 2));
+  const Array powers = c.binary("pow", c.unary("abs", c.in(0)), p);
+  const Array x = with_spatial_axes(powers, rank);
+  const Array mean = c.kernels().run(fmt::format("avg_pool{}d", rank), x.dtype, {&x}, params);
+  const auto taps = static_cast<double>(volume(kernel, 0, kernel.size()));
+  const Array y = c.binary("pow", c.binary("mul", mean, taps), 1 / p);
+  return {without_spatial_axes(y, image.size())};
+}
+
 /// Over all spatial axes, whatever their number, as rows of one column.
 Adapter global_pool(const std::string& op) {
   return [=](const Call& c) -> Outputs {
@@ -110,6 +125,7 @@ Adapters spatial_adapters() {
   return {{"MaxPool", max_pool},
           {"AveragePool", average_pool},
           {"MaxUnpool", max_unpool},
+          {"LpPool", lp_pool},
           {"GlobalAveragePool", global_pool("global_avg_pool")},
           {"GlobalMaxPool", global_pool("global_max_pool")},
           {"LRN", lrn}};
