@@ -9,7 +9,7 @@
 namespace mote::onnx {
 namespace {
 
-// Those of ONNX's own test runner; the wider one is its rule for bfloat16 since 1.23.
+// Those of ONNX's own test runner; the wider one is its later rule for bfloat16.
 constexpr double kRelative = 1e-3, kRelativeBf16 = 1.0 / 64, kAbsolute = 1e-7;
 
 bool accepted(const Number& got, const Number& expected, bool exact, double relative) {

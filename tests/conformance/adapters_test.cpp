@@ -96,7 +96,7 @@ TEST(Kernels, SayWhatIsMissing) {
 
 TEST(Graph, RunsANodeOfAnyRankWithItsAttributes) {
   Kernels kernels;
-  const Model model = model_of("ArgMax", 1, {{"axis", attribute(1)}, {"keepdims", attribute(0)}});
+  const Model model = model_of("ArgMax", 1, {{"axis", whole(1)}, {"keepdims", whole(0)}});
   const auto y = run_model(model, {tensor_data({1, 3, 2}, {1, 9, 5, 2, 5, 9})}, kernels);
   EXPECT_EQ(y.at(0), integers(DType::i64, {1, 2}, {1, 0}));
   EXPECT_EQ(kernels.ops(), std::set<std::string>{"argmax"});

@@ -76,6 +76,7 @@ Array sight_mask(const Call& c, const Sight& sight, const Array& offset, const A
 }
 
 Outputs attention(const Call& c) {
+  if (c.wants(3)) throw NotApplicable("the scores themselves are no output of op attention");
   const Array q = with_heads(c.in(0), c.integer("q_num_heads", 1));
   const std::int64_t kv_heads = c.integer("kv_num_heads", 1);
   const Array k = with_past(c, with_heads(c.in(1), kv_heads), 4);

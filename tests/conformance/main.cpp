@@ -1,6 +1,6 @@
-// mote_conformance: runs the ONNX tests of Debian's libonnx-testdata on mote's ops and prints the
-// tables by operator. Exit: 0 passed; 1 a test failed, or a given table says what is not so;
-// 2 usage; 77 the tests are not installed.
+// mote_conformance: runs ONNX tests, by default those of Debian's libonnx-testdata, on mote's ops
+// and prints the tables by operator. Exit: 0 passed; 1 a test failed, or a given table says what is
+// not so; 2 usage; 77 the tests are not installed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@ constexpr int kSkipped = 77;
 
 struct Options {
   std::string folder = "/usr/share/libonnx-testdata/data";
+  std::string source = "Debian's libonnx-testdata (ONNX 1.12, opset 17)";
   std::string filter, markdown, floor;
   bool list = false;
 };
@@ -36,17 +37,23 @@ constexpr Set kSets[] = {{"node", "One operator each, and the same as graphs of 
 
 constexpr const char* kIntroduction =
     "# Conformance: the ONNX tests\n\n"
-    "Written by `build/release/bin/mote_conformance --markdown docs/conformance.md`; ctest (label "
-    "`conformance`) runs the same and fails\nwhen a test fails, or when a row of this file is "
-    "no longer so. The tests are those of Debian's `libonnx-testdata`\n(ONNX 1.12, opset "
-    "17), their inputs as they are. Every call runs the generated C, which must agree with "
-    "`evaluate` bit for bit (calls of more than\na million multiply-adds go without it); the "
-    "result is compared bit for bit where it must be exact (integers, "
-    "booleans, moved data, sums that are representable, one operation\nthat IEEE 754 rounds), else "
-    "by ONNX's own rule, rtol 1e-3 and atol 1e-7. An operator that is no single op here is "
-    "composed "
-    "of\nseveral; what only views say (reshape, squeeze) runs no kernel and is not counted as "
-    "passed; \"expanded\" is an operator that ONNX itself\nwrites as a graph of others.\n";
+    "Written by `build/release/bin/mote_conformance{}--markdown {}`; ctest (label `conformance`) "
+    "runs the same and fails\nwhen a test fails, or when a row of this file is no longer so. The "
+    "tests are those of {},\ntheir inputs as they are. Every call runs the generated C, which must "
+    "agree with `evaluate` bit for bit (calls of more than\na million multiply-adds go without "
+    "it); the result is compared bit for bit where it must be exact (integers, booleans, moved "
+    "data,\nsums that are representable, one operation that IEEE 754 rounds), else by ONNX's own "
+    "rule, rtol 1e-3 (bfloat16: 2^-6) and atol 1e-7.\nAn operator that is no single op here is "
+    "composed of several; what only views say (reshape, squeeze) runs no kernel and is not\n"
+    "counted as passed; \"expanded\" is an operator that ONNX itself writes as a graph of "
+    "others.\n";
+
+std::string introduction(const Options& options) {
+  const bool standard = options.folder == Options().folder;
+  const std::string choice =
+      standard ? " " : fmt::format(" --folder {} --source \"{}\" ", options.folder, options.source);
+  return fmt::format(kIntroduction, choice, options.markdown, options.source);
+}
 
 void report(const Result& r, bool list) {
   if (r.verdict == Verdict::failed) {
@@ -89,10 +96,8 @@ bool judge(const std::vector<Result>& results, const Options& options, const std
 
 int run(const Options& options) {
   if (!std::filesystem::is_directory(options.folder)) {
-    fmt::print(
-        "skipped: {} is not there (Debian package libonnx-testdata; tools/install_packages.sh "
-        "installs it)\n",
-        options.folder);
+    fmt::print("skipped: {} is not there (tests/README.md says how it gets there)\n",
+               options.folder);
     return kSkipped;
   }
   std::vector<Result> all;
@@ -108,7 +113,7 @@ int run(const Options& options) {
   text += fmt::format("\n## What is not reached\n\n{}", mote::onnx::unreached(all));
   fmt::print("{}", text);
   const bool well = judge(all, options, text);
-  if (!options.markdown.empty()) std::ofstream(options.markdown) << kIntroduction << text;
+  if (!options.markdown.empty()) std::ofstream(options.markdown) << introduction(options) << text;
   return well ? 0 : 1;
 }
 
@@ -117,7 +122,9 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Runs the ONNX node tests on mote's ops.");
-  app.add_option("--folder", options.folder, "the package's data")->capture_default_str();
+  app.add_option("--folder", options.folder, "the tests: folders node, simple, ...")
+      ->capture_default_str();
+  app.add_option("--source", options.source, "what they are, for the table's introduction");
   app.add_option("--filter", options.filter, "only tests with this in their name");
   app.add_option("--markdown", options.markdown, "write the table to this file");
   app.add_option("--floor", options.floor,

@@ -1,6 +1,7 @@
 // Models of one node and tensors to feed them, for tests of adapters.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "kernels.h"
 #include "memory.h"
 #include "model.h"
+#include "shapes.h"
 
 namespace mote::onnx {
 
@@ -26,20 +28,43 @@ inline TensorData index_data(Dims shape, const Dims& values) {
   return t;
 }
 
-inline Attribute attribute(std::int64_t i) {
+inline TensorData flags_data(Dims shape, const std::vector<bool>& values) {
+  TensorData t;
+  t.type = ElementType::boolean;
+  t.shape = std::move(shape);
+  for (const bool v : values) t.bytes.push_back(v ? 1 : 0);
+  return t;
+}
+/// Small whole numbers, so that sums in any order are the same.
+inline TensorData counted(const Dims& shape) {
+  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k * 7 % 11) - 5;
+  return tensor_data(shape, values);
+}
+
+inline Attribute whole(std::int64_t i) {
   Attribute a;
   a.i = i;
   return a;
 }
-inline Attribute attribute(const std::string& s) {
+inline Attribute real(float f) {
+  Attribute a;
+  a.f = f;
+  return a;
+}
+inline Attribute text(const std::string& s) {
   Attribute a;
   a.s = s;
   return a;
 }
-inline Attribute attribute(const Dims& ints) {
+inline Attribute list(const Dims& ints) {
   Attribute a;
   a.ints = ints;
   return a;
+}
+
+inline Array reals(Dims shape, const std::vector<double>& values) {
+  return array_of(DType::f32, std::move(shape), values);
 }
 
 /// A model of one node whose inputs are x0, x1, … and whose output is y.
@@ -57,11 +82,23 @@ inline Model model_of(const std::string& op, std::size_t inputs,
   return model;
 }
 
-/// The output of such a model.
+/// The output of such a model; inputs without an element type are absent.
 inline Array run_node(const std::string& op, const std::vector<TensorData>& inputs,
                       const std::map<std::string, Attribute>& attributes = {}) {
   Kernels kernels;
-  return run_model(model_of(op, inputs.size(), attributes), inputs, kernels).at(0);
+  Model model = model_of(op, inputs.size(), attributes);
+  std::vector<TensorData> given;
+  std::vector<ValueInfo> declared;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k].type == ElementType::undefined) {
+      model.graph.nodes[0].inputs[k].clear();
+      continue;
+    }
+    given.push_back(inputs[k]);
+    declared.push_back(model.graph.inputs[k]);
+  }
+  model.graph.inputs = declared;
+  return run_model(model, given, kernels).at(0);
 }
 
 /// Why it is not applicable.
