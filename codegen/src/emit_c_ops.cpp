@@ -131,7 +131,7 @@ Text binary_integer(MapOp op, const Text& a, const Text& b) {
       return helper("mote_philox");
     case MapOp::bitwise_and:
     case MapOp::bitwise_or:
-    case MapOp::bitwise_xor: {  // && and || have their own parentheses: the same for these
+    case MapOp::bitwise_xor: {  // in parentheses: below comparisons C ranks them oddly
       const char* symbol = op == MapOp::bitwise_and  ? " & "
                            : op == MapOp::bitwise_or ? " | "
                                                      : " ^ ";

@@ -27,7 +27,7 @@ void emit(Kernel& k);
 
 std::string helpers_text();
 std::string fast_helpers_text();
-/// Kernel k is in shard k % shards: the kernels of one op, alike in size, are spread.
+/// The kernels of an op are in one shard, which the op's name determines.
 std::string shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
 std::string fast_shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* One generated kernel: op, variant ("fast", "oracle"), dtype of its instance, mask of the optional inputs
- * that are present (bit k: input k of the record), and the kernel itself. */
+/* One generated kernel: op, variant ("fast", "oracle"), dtype of its instance, mask of the optional
+ * inputs that are present (bit k: input k of the record), and the kernel itself. */
 typedef struct mote_generated_kernel {
   const char* op;
   const char* variant;
