@@ -1,6 +1,5 @@
 // Adapter of attention. What the op says by parameters (causal, windows, grouped heads) it is told;
 // past keys are joined to k, and what depends on each batch's length becomes a mask.
-#include <cmath>
 #include <limits>
 
 #include "call.h"
@@ -36,10 +35,7 @@ std::optional<Array> given_mask(const Call& c, std::int64_t keys) {
   Dims pads(2 * mask.shape.size(), 0);
   pads.back() = keys - mask.shape.back();
   const double inf = std::numeric_limits<double>::infinity();
-  if (pads.back() > 0) mask = c.pad("constant", mask, pads, -inf);
-  Dims shape(4 - mask.shape.size(), 1);
-  shape.insert(shape.end(), mask.shape.begin(), mask.shape.end());
-  return reshaped(mask, shape);
+  return pads.back() > 0 ? c.pad("constant", mask, pads, -inf) : mask;
 }
 
 Array counted(std::int64_t count, Dims shape) {
@@ -48,69 +44,83 @@ Array counted(std::int64_t count, Dims shape) {
   return integers(DType::i64, std::move(shape), values);
 }
 
-/// Which keys a query sees.
-struct Sight {
-  std::int64_t causal, before, after;  ///< before and after its own key; -1: all
+/// Queries, then keys and values with those of the past; and which keys a query sees.
+struct Heads {
+  Array q, k, v;  ///< [B, H, T, D]
+  std::int64_t past, causal;
+  std::int64_t before, after;  ///< keys around its own that a query sees; -1: all
 };
 
-/// That as a mask, where the own key of query i is i + offset[b], and each batch has lengths[b]
-/// keys if there are lengths.
-Array sight_mask(const Call& c, const Sight& sight, const Array& offset, const Array* lengths,
-                 std::int64_t queries, std::int64_t keys) {
+Heads heads_of(const Call& c) {
+  const std::int64_t shared = c.integer("kv_num_heads", 1);
+  return {with_heads(c.in(0), c.integer("q_num_heads", 1)),
+          with_past(c, with_heads(c.in(1), shared), 4),
+          with_past(c, with_heads(c.in(2), shared), 5),
+          c.has(4) ? c.in(4).shape.at(2) : 0,
+          c.integer("is_causal", 0),
+          c.integer("left_window_size", -1),
+          c.integer("right_window_size", -1)};
+}
+
+/// Causal, window and lengths as a mask: the own key of query t is past + t, or where there are
+/// lengths lengths[b] - T + t; none where every key is seen.
+std::optional<Array> sight_mask(const Call& c, const Heads& heads) {
+  const std::int64_t queries = heads.q.shape[2], keys = heads.k.shape[2];
   const Array key = counted(keys, {keys});
-  const Array own = c.binary("add", counted(queries, {queries, 1}), offset);
-  const Array ahead = c.binary("sub", key, own);  // [B, 1, T, S]
-  Array seen = c.binary("less", key, static_cast<double>(keys));
-  const auto demand = [&](const Array& condition) {
-    seen = c.map("logical_and", {&seen, &condition});
+  Array offset = integers(DType::i64, {}, {heads.past});
+  std::optional<Array> seen;
+  const auto demand = [&](const std::string& op, const Array& a, const Array& b) {
+    const Array condition = c.binary(op, a, b);
+    seen = seen ? c.binary("logical_and", *seen, condition) : condition;
   };
-  if (lengths != nullptr) demand(c.binary("less", key, *lengths));
-  if (sight.causal != 0) demand(c.binary("less_or_equal", ahead, 0.0));
-  if (sight.before >= 0) {
-    demand(c.binary("greater_or_equal", ahead, static_cast<double>(-sight.before)));
+  if (c.has(6)) {
+    const Array lengths = reshaped(c.in(6), {heads.q.shape[0], 1, 1, 1});
+    offset = c.binary("sub", lengths, static_cast<double>(queries));
+    demand("less", key, lengths);
   }
-  if (sight.after >= 0) {
-    demand(c.binary("less_or_equal", ahead, static_cast<double>(sight.after)));
+  const Array own = c.binary("add", counted(queries, {queries, 1}), offset);
+  const Array ahead = c.binary("sub", key, own);
+  const auto far = [](std::int64_t keys_away) { return integers(DType::i64, {}, {keys_away}); };
+  if (heads.causal != 0) demand("less_or_equal", ahead, far(0));
+  if (heads.before >= 0) demand("greater_or_equal", ahead, far(-heads.before));
+  if (heads.after >= 0) demand("less_or_equal", ahead, far(heads.after));
+  if (!seen) return std::nullopt;
+  return hiding(c, *seen, c.dtype());
+}
+
+/// What the op is told by parameters, and by a mask where it has none for it.
+struct Told {
+  Params params;
+  std::optional<Array> mask;
+};
+Told told(const Call& c, const Heads& heads) {
+  const std::int64_t queries = heads.q.shape[2], keys = heads.k.shape[2];
+  Told t{{{"scale", c.real("scale", 0)}}, given_mask(c, keys)};
+  if (!c.has(6) && (heads.past == 0 || heads.past == keys - queries)) {
+    t.params["causal"] = heads.causal;
+    t.params["anchor"] = heads.past == 0 ? 0 : 1;
+    t.params["window0"] = heads.before;
+    t.params["window1"] = heads.after;
+  } else if (const std::optional<Array> hidden = sight_mask(c, heads)) {
+    t.mask = t.mask ? c.binary("add", *t.mask, *hidden) : *hidden;
   }
-  return hiding(c, seen, c.dtype());
+  if (t.mask) t.mask->shape.insert(t.mask->shape.begin(), 4 - t.mask->shape.size(), 1);
+  return t;
 }
 
 Outputs attention(const Call& c) {
   if (c.wants(3)) throw NotApplicable("the scores themselves are no output of op attention");
-  const Array q = with_heads(c.in(0), c.integer("q_num_heads", 1));
-  const std::int64_t kv_heads = c.integer("kv_num_heads", 1);
-  const Array k = with_past(c, with_heads(c.in(1), kv_heads), 4);
-  const Array v = with_past(c, with_heads(c.in(2), kv_heads), 5);
-  const std::int64_t queries = q.shape[2], keys = k.shape[2],
-                     past = c.has(4) ? c.in(4).shape[2] : 0;
-  const Sight sight = {c.integer("is_causal", 0), c.integer("left_window_size", -1),
-                       c.integer("right_window_size", -1)};
-  std::optional<Array> mask = given_mask(c, keys);
-  Params params = {{"scale", c.real("scale", 0)}};
-  if (!c.has(6) && (past == 0 || past == keys - queries)) {
-    params["causal"] = sight.causal;
-    params["anchor"] = past == 0 ? 0 : 1;
-    params["window0"] = sight.before;
-    params["window1"] = sight.after;
-  } else {
-    Array lengths, offset = integers(DType::i64, {}, {past});
-    if (c.has(6)) {
-      lengths = reshaped(c.in(6), {q.shape[0], 1, 1, 1});
-      offset = c.binary("sub", lengths, static_cast<double>(queries));
-    }
-    const Array hidden = sight_mask(c, sight, offset, c.has(6) ? &lengths : nullptr, queries, keys);
-    mask = mask ? c.binary("add", *mask, hidden) : hidden;
-  }
+  const Heads heads = heads_of(c);
+  Told t = told(c, heads);
   const double cap = c.real("softcap", 0);
-  if (cap > 0) params["softcap"] = cap;
-  if (mask) mask->shape.insert(mask->shape.begin(), 4 - mask->shape.size(), 1);
-  Array y = c.kernels().run(cap > 0 ? "attention_softcap" : "attention", q.dtype,
-                            {&q, &k, &v, mask ? &*mask : nullptr}, params);
+  if (cap > 0) t.params["softcap"] = cap;
+  Array y = c.kernels().run(cap > 0 ? "attention_softcap" : "attention", c.dtype(),
+                            {&heads.q, &heads.k, &heads.v, t.mask ? &*t.mask : nullptr}, t.params);
   if (c.in(0).shape.size() == 3) {
     y = permuted(y, {0, 2, 1, 3});
     y = reshaped(y, {y.shape[0], y.shape[1], y.shape[2] * y.shape[3]});
   }
-  return {y, k, v};
+  return {y, heads.k, heads.v};
 }
 
 }  // namespace

@@ -70,6 +70,13 @@ Array Call::slice(const Array& x, std::size_t axis, std::int64_t start, std::int
   return reshaped(kernels_.run("slice", x.dtype, {&flat}, params), std::move(shape));
 }
 
+Array Call::gather(const Array& x, std::size_t axis, const Array& position) const {
+  const Array flat = around_axis(x, axis);
+  Dims shape = x.shape;
+  shape.at(axis) = element_count(position.shape);
+  return reshaped(kernels_.run("gather", x.dtype, {&flat, &position}), std::move(shape));
+}
+
 Array Call::concat(const std::vector<Array>& parts, std::size_t axis) const {
   Array all = parts.at(0);
   for (std::size_t k = 1; k < parts.size(); ++k) {

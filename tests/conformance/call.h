@@ -63,6 +63,8 @@ class Call {
   /// x[start], x[start + step], …: `count` of them along the axis.
   Array slice(const Array& x, std::size_t axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1) const;
+  /// x at each position[i] of the axis, which has that many positions then.
+  Array gather(const Array& x, std::size_t axis, const Array& position) const;
   Array concat(const std::vector<Array>& parts, std::size_t axis) const;
   /// Every axis repeated; 0 times leaves no elements. Axes that are not go with those before them;
   /// then at most 4.
@@ -100,6 +102,7 @@ Adapters attention_adapters();
 Adapters conv_transpose_adapters();
 Adapters einsum_adapters();
 Adapters spatial_adapters();
+Adapters resize_adapters();
 Adapters normalise_adapters();
 Adapters loss_adapters();
 Adapters training_adapters();

@@ -18,9 +18,8 @@ Outputs gather(const Call& c) {
   Dims shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), index.shape.begin(), index.shape.end());
   shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
-  const Array flat = around_axis(x, axis);
   index = reshaped(index, {element_count(index.shape)});
-  return {reshaped(c.kernels().run("gather", x.dtype, {&flat, &index}), shape)};
+  return {reshaped(c.gather(x, axis, index), shape)};
 }
 
 /// The index may end earlier than x on the other axes.
