@@ -29,14 +29,14 @@ std::int64_t Call::integer(const std::string& name, std::int64_t otherwise) cons
 double Call::real(const std::string& name, double otherwise) const {
   return has_attribute(name) ? double{attribute(name).f} : otherwise;
 }
-std::string Call::text(const std::string& name, std::string otherwise) const {
-  return has_attribute(name) ? attribute(name).s : std::move(otherwise);
+std::string Call::text(const std::string& name, const std::string& otherwise) const {
+  return has_attribute(name) ? attribute(name).s : otherwise;
 }
-Dims Call::dims(const std::string& name, Dims otherwise) const {
-  return has_attribute(name) ? attribute(name).ints : std::move(otherwise);
+Dims Call::dims(const std::string& name, const Dims& otherwise) const {
+  return has_attribute(name) ? attribute(name).ints : otherwise;
 }
-Dims Call::dims(std::size_t k, const std::string& name, Dims otherwise) const {
-  return has(k) ? integers_in(in(k)) : dims(name, std::move(otherwise));
+Dims Call::dims(std::size_t k, const std::string& name, const Dims& otherwise) const {
+  return has(k) ? integers_in(in(k)) : dims(name, otherwise);
 }
 
 Array Call::map(const std::string& op, const std::vector<const Array*>& args, const Params& params,

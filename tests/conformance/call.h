@@ -34,10 +34,10 @@ class Call {
   bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
   std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
   double real(const std::string& name, double otherwise) const;
-  std::string text(const std::string& name, std::string otherwise) const;
-  Dims dims(const std::string& name, Dims otherwise = {}) const;
+  std::string text(const std::string& name, const std::string& otherwise) const;
+  Dims dims(const std::string& name, const Dims& otherwise = {}) const;
   /// A list of integers that is input k, or in older versions the attribute.
-  Dims dims(std::size_t k, const std::string& name, Dims otherwise = {}) const;
+  Dims dims(std::size_t k, const std::string& name, const Dims& otherwise = {}) const;
   const Attribute& attribute(const std::string& name) const;  ///< Throws mote::Error.
 
   // Ops over the dtype of their first argument; arguments broadcast as in NumPy and constants of

@@ -115,7 +115,7 @@ Array weighted(const Call& c, const Array& x, std::size_t axis, const Rules& rul
     }
     const Array tap = gathered(c, x, axis, places);
     const Array weight = along(x.dtype, x.shape.size(), axis, weights);
-    if (rules.mode == "linear" && t == 1) return c.map("lerp", {&terms[0], &tap, &weight});
+    if (rules.mode == "linear" && t == 1) return c.map("lerp", {&terms.front(), &tap, &weight});
     terms.push_back(rules.mode == "linear" ? tap : c.binary("mul", tap, weight));
   }
   Array sum = terms[0];
