@@ -34,11 +34,11 @@ TEST(Scatter, JoinsAsTheReductionSays) {
 }
 
 TEST(Scatter, AnIndexMayBeSmallerOnEveryAxis) {
-  const TensorData x = tensor_data({2, 3, 2}, std::vector<float>(12, 0));
+  const TensorData x = tensor_data({2, 3, 2}, std::vector<float>(12, 9));
   const TensorData index = index_data({1, 2, 1}, {2, 0});
   const TensorData updates = tensor_data({1, 2, 1}, {5, 6});
   EXPECT_EQ(run_node("ScatterElements", {x, index, updates}, {{"axis", whole(1)}}),
-            reals({2, 3, 2}, {6, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0}));
+            reals({2, 3, 2}, {6, 9, 9, 9, 5, 9, 9, 9, 9, 9, 9, 9}));
 }
 
 TEST(Scatter, MoreIndexedAxesThanTheOpHas) {
