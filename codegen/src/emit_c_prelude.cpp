@@ -111,9 +111,10 @@ static inline int64_t mote_shift_left(int64_t a, int64_t b) {
   return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
 }
 )"},
-    {"mote_shift_right", R"(/* The sign is kept; shifts by less than 0 or more than 63 give 0. */
+    {"mote_shift_right",
+     R"(/* The sign is kept; shifts by less than 0 or more than 63 leave nothing but it. */
 static inline int64_t mote_shift_right(int64_t a, int64_t b) {
-  if (b < 0 || b > 63) return 0;
+  if (b < 0 || b > 63) b = 63;
   return a < 0 ? ~(~a >> b) : a >> b;
 }
 )"},

@@ -210,7 +210,7 @@ Number apply_integer_binary(MapOp op, std::int64_t x, std::int64_t y, DType dtyp
     case MapOp::shift_left:
       return y < 0 || y > 63 ? Number(0) : wrap(static_cast<U64>(x) << y);
     case MapOp::shift_right:
-      return y < 0 || y > 63 ? Number(0) : Number(x >> y);
+      return Number(x >> (y < 0 || y > 63 ? 63 : y));
     case MapOp::philox:
       return Number(philox_word(x, y));
     default:

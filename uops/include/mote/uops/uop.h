@@ -14,7 +14,7 @@
 // - Integer div truncates towards zero; x/0 is 0. mod has the sign of the divisor (floor mod); for
 //   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; integer ->
 //   integer wrap; to bool: x != 0. Shifts by less than 0 or more than 63 give 0; shift_right keeps
-//   the sign.
+//   the sign, so that they give -1 where x < 0.
 // - A scatter's writes happen in row-major order of what is written, and out of range not at all.
 #pragma once
 
