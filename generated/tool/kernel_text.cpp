@@ -10,22 +10,28 @@
 namespace mote {
 namespace {
 
+/// Gradients are compiled for one level, to keep the time to build within bounds.
+bool has_one_level(const Kernel& k) {
+  return gradient_order(*k.record) > 0 ||
+         (k.instance.dtype != DType::f32 && k.instance.dtype != DType::f64);
+}
+
 /// The levels of x86-64 that a kernel is compiled for, and what runs from there on; 0 is what every
 /// machine of the build's architecture has. Vectors of 512 bits are worth their time to build for
 /// f32, and 16-bit reals are worth it where the processor converts them: below, the oracle variant
 /// runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string fast = k.fast_function();
+  if (has_one_level(k)) return {{3, fast + "_v3"}, {0, k.function}};
   if (k.instance.dtype == DType::f32)
     return {{4, fast + "_v4"}, {3, fast + "_v3"}, {0, fast + "_v0"}};
-  if (k.instance.dtype == DType::f64) return {{3, fast + "_v3"}, {0, fast + "_v0"}};
-  return {{3, fast + "_v3"}, {0, k.function}};
+  return {{3, fast + "_v3"}, {0, fast + "_v0"}};
 }
 
 /// Where the kernel is compiled, as a condition of the preprocessor; empty where always.
 std::string where_compiled(const Kernel& k) {
-  if (k.instance.dtype == DType::f32) return "";
-  return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "MOTE_LEVEL_NUMBER == 3";
+  if (has_one_level(k)) return "MOTE_LEVEL_NUMBER == 3";
+  return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
 }
 
 void fill_in(EmitOptions& options, const Kernel& k) {
@@ -60,16 +66,17 @@ std::string row(const Kernel& k, const char* variant) {
   const std::string contract =
       !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
-      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, 0,\n"
-      "     {{sizeof(mote_kernel), \"{0}\", &{4}, {5}_can_run, NULL, {6}_run}}}},\n",
-      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, contract, k.function,
-      fast ? k.fast_function() : k.function);
+      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u,\n"
+      "     {{sizeof(mote_kernel), \"{0}\", &{5}, {6}_can_run, NULL, {7}_run}}}},\n",
+      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask, contract,
+      k.function, fast ? k.fast_function() : k.function);
 }
 
 }  // namespace
 
 void emit(Kernel& k) {
   const LoopProgram loops = compile(instantiate(*k.record, k.instance));
+  k.read_mask = read_mask(*k.record, k.instance);
   EmitOptions options;
   options.function = k.function;
   options.thunk = true;

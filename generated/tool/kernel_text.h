@@ -14,9 +14,10 @@ struct Kernel {
   const OpRecord* record;
   Instance instance;
   std::string function;
-  std::string text;           ///< oracle variant and thunk
-  std::string fast = {};      ///< fast variant; empty: the oracle's is as good
-  std::string dispatch = {};  ///< chooses among the fast one's compilations
+  std::uint32_t read_mask = 0;  ///< inputs of the record whose data it reads
+  std::string text = {};        ///< oracle variant and thunk
+  std::string fast = {};        ///< fast variant; empty: the oracle's is as good
+  std::string dispatch = {};    ///< chooses among the fast one's compilations
   std::exception_ptr failure = {};
 
   std::string fast_function() const { return function + "_fast"; }

@@ -35,21 +35,12 @@ struct Options {
   bool timing = false;
 };
 
-/// mote_conv2d_f32; an instance that leaves inputs out names those it has: mote_conv2d_x_w_f32.
-std::string function_of(const OpRecord& record, const Instance& instance) {
-  std::string out = "mote_" + record.name;
-  if (instance.input_mask != full_mask(record))
-    for (std::size_t k = 0; k < record.inputs.size(); ++k)
-      if ((instance.input_mask >> k & 1U) != 0) out += "_" + record.inputs[k].name;
-  return fmt::format("{}_{}", out, name(instance.dtype));
-}
-
 /// Sorted as the registry is: op, variant, dtype, mask.
 std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
-  for (const OpRecord& record : catalogue())
-    for (const Instance& instance : instances(record))
-      kernels.push_back({&record, instance, function_of(record, instance), ""});
+  for (const OpRecord* record : generated_ops())
+    for (const Instance& instance : instances(*record))
+      kernels.push_back({record, instance, "mote_" + instance_name(*record, instance)});
   std::ranges::sort(kernels, {}, [](const Kernel& k) {
     return std::tuple(k.record->name, name(k.instance.dtype), k.instance.input_mask);
   });
