@@ -33,9 +33,10 @@ if(MOTE_SANITIZE)
   target_link_options(mote_options INTERFACE -fsanitize=${MOTE_SANITIZE})
 endif()
 
-# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, and no
-# function is evaluated by the compiler, whose last bit may differ from the C library's.
-set(MOTE_ORACLE_FLAGS -O2 -ffp-contract=off -fwrapv)
+# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, no
+# function is evaluated by the compiler, whose last bit may differ from the C library's, and a zero
+# keeps its sign, which gcc turns in 0.0 - (c ? -2.0 : 0.0) where it may count on the rounding mode.
+set(MOTE_ORACLE_FLAGS -O2 -ffp-contract=off -frounding-math -fwrapv)
 foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
   list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
 endforeach()

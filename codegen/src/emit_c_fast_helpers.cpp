@@ -26,11 +26,19 @@ MOTE_INLINE float mote_float(uint32_t bits) {
   return bits;
 }
 )"},
-    {"mote_minf", R"(/* The lesser; a NaN in either argument wins. */
-MOTE_INLINE float mote_minf(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
+    {"mote_minf",
+     R"(/* The lesser; a NaN in either argument wins. A reduction's result so far is a: it meets a min and
+ * a choice only, the comparison of b goes on beside. */
+MOTE_INLINE float mote_minf(float a, float b) {
+  const float least = b < a ? b : a;
+  return b != b ? b : least;
+}
 )"},
     {"mote_maxf", R"(/* The greater; a NaN in either argument wins. */
-MOTE_INLINE float mote_maxf(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
+MOTE_INLINE float mote_maxf(float a, float b) {
+  const float greatest = b > a ? b : a;
+  return b != b ? b : greatest;
+}
 )"},
     {"mote_signf", R"(MOTE_INLINE float mote_signf(float a) {
   return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a;
@@ -55,27 +63,27 @@ MOTE_INLINE float mote_expm1_near(float r) {
 )"},
     {"mote_expf",
      R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
+MOTE_BOUND int32_t mote_exp_most = 89, mote_exp_least = -104;
 MOTE_INLINE float mote_expf(float x) {
-  float t = x > 89.0f ? 89.0f : x;
-  t = t < -104.0f ? -104.0f : t;
-  const float shifted = t * 1.44269504f + 12582912.0f; /* n in the lowest bits */
-  const float n = shifted - 12582912.0f;
+  float t = x > (float)mote_exp_most ? (float)mote_exp_most : x;
+  t = t < (float)mote_exp_least ? (float)mote_exp_least : t;
+  const float shifted = t * 1.44269504f + 12583166.0f; /* n + 254 in the lowest bits */
+  const float n = shifted - 12583166.0f;
   const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
-  const uint32_t exponent = mote_bits(shifted) - 0x4b400000u;
-  const uint32_t half = (uint32_t)((int32_t)exponent >> 1);
+  const uint32_t half = mote_bits(shifted) >> 1;
   const float y = mote_expm1_near(r) + 1.0f;
-  return y * mote_float((half + 127u) << 23) * mote_float((exponent - half + 127u) << 23);
+  return y * mote_float(half << 23) * mote_float((mote_bits(shifted) - half) << 23);
 }
 )"},
     {"mote_expm1f", R"(/* exp(x) - 1, as 2^n (exp(r) - 1) + (2^n - 1). */
+MOTE_BOUND int32_t mote_expm1_most = 89, mote_expm1_least = -30;
 MOTE_INLINE float mote_expm1f(float x) {
-  float t = x > 89.0f ? 89.0f : x;
-  t = t < -30.0f ? -30.0f : t;
-  const float shifted = t * 1.44269504f + 12582912.0f;
-  const float n = shifted - 12582912.0f;
+  float t = x > (float)mote_expm1_most ? (float)mote_expm1_most : x;
+  t = t < (float)mote_expm1_least ? (float)mote_expm1_least : t;
+  const float shifted = t * 1.44269504f + 12583038.0f; /* n + 126 in the lowest bits */
+  const float n = shifted - 12583038.0f;
   const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
-  const uint32_t exponent = mote_bits(shifted) - 0x4b400000u;
-  const float half = mote_float((exponent + 126u) << 23); /* 2^(n-1): 2^128 is no float */
+  const float half = mote_float(mote_bits(shifted) << 23); /* 2^(n-1): 2^128 is no float */
   const float p = mote_expm1_near(r);
   const float y = 2.0f * (half * p + (half - 0.5f));
   return copysignf(n == 0.0f ? p : y, x);
@@ -83,10 +91,10 @@ MOTE_INLINE float mote_expm1f(float x) {
 )"},
     {"mote_expm1_bounded", R"(/* The same for |x| <= 80, where 2^n needs no care. */
 MOTE_INLINE float mote_expm1_bounded(float x) {
-  const float shifted = x * 1.44269504f + 12582912.0f;
-  const float n = shifted - 12582912.0f;
+  const float shifted = x * 1.44269504f + 12583039.0f; /* n + 127 in the lowest bits */
+  const float n = shifted - 12583039.0f;
   const float r = x - n * 0.693359375f - n * -2.12194440e-4f;
-  const float power = mote_float((mote_bits(shifted) - 0x4b400000u + 127u) << 23);
+  const float power = mote_float(mote_bits(shifted) << 23);
   return power * mote_expm1_near(r) + (power - 1.0f);
 }
 )"},
@@ -131,16 +139,18 @@ MOTE_INLINE float mote_log1pf(float x) {
 }
 )"},
     {"mote_tanhf", R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
+MOTE_BOUND int32_t mote_tanh_most = 10;
 MOTE_INLINE float mote_tanhf(float x) {
   const float a = fabsf(x);
-  const float e = mote_expm1_bounded(2.0f * (a > 10.0f ? 10.0f : a));
+  const float e = mote_expm1_bounded(2.0f * (a > (float)mote_tanh_most ? (float)mote_tanh_most : a));
   return copysignf(e / (e + 2.0f), x);
 }
 )"},
     {"mote_erff", R"(/* erf(x) = 1 - exp(x q(x)), x q(x) = log(erfc(x)). */
+MOTE_BOUND int32_t mote_erf_most = 4;
 MOTE_INLINE float mote_erff(float x) {
   float a = fabsf(x);
-  a = a > 4.0f ? 4.0f : a;
+  a = a > (float)mote_erf_most ? (float)mote_erf_most : a;
   float q = -1.1932727e-6f;
   q = q * a + 2.135433e-5f;
   q = q * a - 0.00016747986f;
@@ -250,8 +260,12 @@ std::string emit_c_fast_includes() {
 
 #ifdef __GNUC__
 #define MOTE_INLINE static inline __attribute__((always_inline))
+/* What an argument is limited by. Of a constant gcc makes comparisons and a path of its own, of a
+ * variable whose value it can't count on a min or max. */
+#define MOTE_BOUND __attribute__((weak, visibility("hidden")))
 #else
 #define MOTE_INLINE static inline
+#define MOTE_BOUND static
 #endif
 #ifndef MOTE_PARALLEL_ABOVE
 #define MOTE_PARALLEL_ABOVE 65536

@@ -144,16 +144,16 @@ class Fuser {
     std::map<std::pair<Limits, std::string>, bool> alike = {};
   };
 
-  /// Worth it: a temporary that both touch and that every toucher here runs over with these limits,
-  /// so that it can shrink; or a shared tensor and parallel loops that match entirely.
+  /// Worth it: loops that match entirely, which then share their values and their loading of the
+  /// cache; or a temporary that both touch and that every toucher here runs over with these limits,
+  /// so that it can shrink.
   bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b, State& state) const {
-    bool share = false;
-    for (const auto& [t, touches] : of_a.touches) {
-      if (!of_b.touches.count(t)) continue;
-      share = true;
-      if (temporaries_.count(t) && every_toucher_has(limits_of(a), t, state)) return true;
-    }
-    return share && of_a.chain == of_b.chain;
+    if (of_a.chain == of_b.chain) return true;
+    for (const auto& [t, touches] : of_a.touches)
+      if (of_b.touches.count(t) && temporaries_.count(t) &&
+          every_toucher_has(limits_of(a), t, state))
+        return true;
+    return false;
   }
 
   static bool every_toucher_has(const Limits& limits, const std::string& tensor, State& state) {

@@ -8,16 +8,13 @@
 
 #include "bind_shared.h"
 #include "conditions.h"
+#include "index_uops.h"
 #include "materialise.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
 
 namespace mote {
 namespace {
-
-Symbol axis_symbol(std::size_t axis) {
-  return Symbol(SymbolKind::loop, "i" + std::to_string(axis));
-}
 
 /// A body under construction: what is known there, the conditions that enclose the value being
 /// computed, and the values that it already has.
@@ -205,12 +202,6 @@ class Lowering {
     throw InternalError("lower: unexpected " + describe(u));
   }
 
-  static Expr at(const Expr& e, const std::vector<Expr>& index) {
-    std::map<Symbol, Expr> env;
-    for (std::size_t k = 0; k < index.size(); ++k) env.emplace(axis_symbol(k), index[k]);
-    return e.substitute(env);
-  }
-
   /// The value computed where the conditions hold; otherwise a constant.
   template <typename F>
   Value under(const Conditions& conditions, const Number& otherwise, DType dtype, Scope& scope,
@@ -251,46 +242,6 @@ class Lowering {
     std::vector<Value> args;
     for (const Uop& a : m.args) args.push_back(value_of(a, index, scope));
     return mapped(m.op, std::move(args), m.args.back().dtype(), u.dtype());
-  }
-
-  /// An integer uop that is an index expression.
-  std::optional<Expr> as_index(const Uop& u, const std::vector<Expr>& index) const {
-    if (!is_integer(u.dtype())) return std::nullopt;
-    if (const auto* i = std::get_if<uop::Iota>(&u.node().kind)) return at(i->value, index);
-    if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind); s && !s->value.is_real())
-      return Expr(s->value.integer());
-    if (const auto* q = std::get_if<uop::Param>(&u.node().kind)) return Expr::param(q->name);
-    return std::nullopt;
-  }
-
-  /// A comparison of index expressions, or a conjunction of such, as conditions.
-  std::optional<Conditions> as_conditions(const Uop& u, const std::vector<Expr>& index) const {
-    const auto* m = std::get_if<uop::Map>(&u.node().kind);
-    if (!m || m->args.size() != 2) return std::nullopt;
-    if (m->op == MapOp::logical_and) {
-      auto a = as_conditions(m->args[0], index);
-      const auto b = as_conditions(m->args[1], index);
-      if (!a || !b) return std::nullopt;
-      a->insert(a->end(), b->begin(), b->end());
-      return a;
-    }
-    const auto a = as_index(m->args[0], index);
-    const auto b = as_index(m->args[1], index);
-    if (!a || !b) return std::nullopt;
-    switch (m->op) {
-      case MapOp::eq:
-        return Conditions{{Condition::Kind::zero, *a - *b}};
-      case MapOp::le:
-        return Conditions{{Condition::Kind::nonneg, *b - *a}};
-      case MapOp::lt:
-        return Conditions{{Condition::Kind::nonneg, *b - *a - 1}};
-      case MapOp::ge:
-        return Conditions{{Condition::Kind::nonneg, *a - *b}};
-      case MapOp::gt:
-        return Conditions{{Condition::Kind::nonneg, *a - *b - 1}};
-      default:
-        return std::nullopt;
-    }
   }
 
   /// A statement that the value being computed needs before it, under the enclosing conditions.

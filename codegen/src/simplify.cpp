@@ -26,7 +26,8 @@ Value simplified_guard(const value::Guard& g, DType dtype, const Facts& facts) {
 }
 
 Value simplified(const Value& v, const Facts& facts) {
-  if (const auto* i = std::get_if<value::Index>(&v->kind)) return index_value(facts.simplify(i->e), v->dtype);
+  if (const auto* i = std::get_if<value::Index>(&v->kind))
+    return index_value(facts.simplify(i->e), v->dtype);
   if (const auto* l = std::get_if<value::Load>(&v->kind))
     return load_value(l->tensor, simplified(l->index, facts), v->dtype);
   if (const auto* g = std::get_if<value::Guard>(&v->kind))

@@ -1,11 +1,12 @@
 // The traversals that passes are made of: for_each over statements, values and index expressions,
 // summaries of what a body touches, and rewriting. In: a body; out: a summary or a new body.
 // Order is always that of execution, so that results are stable.
-#include "mote/base/overloaded.h"
 #include "mote/codegen/walk.h"
 
 #include <unordered_map>
 #include <utility>
+
+#include "mote/base/overloaded.h"
 
 namespace mote {
 namespace {

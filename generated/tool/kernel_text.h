@@ -28,9 +28,11 @@ void emit(Kernel& k);
 
 std::string helpers_text();
 std::string fast_helpers_text();
-/// Kernel k is in shard k % shards: the kernels of one op, alike in size, are spread.
-std::string shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
-std::string fast_shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
+/// Gradients have shards of their own: their fast variant is compiled for fewer levels.
+enum class Part : std::uint8_t { ops, gradients };
+/// The kernels of an op are in one shard of the part, which the op's name determines.
+std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
+std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
 /// The kernels are sorted by op, dtype, mask.
 std::string registry_text(const std::vector<Kernel>& kernels);

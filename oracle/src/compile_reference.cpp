@@ -56,8 +56,8 @@ bool write_text(const fs::path& path, const std::string& text) {
 /// Compiles in the folder; the messages are thrown away: the interpreter takes over when it fails.
 bool compile_c(const fs::path& folder) {
   std::vector<std::string> words = c_compiler();
-  for (const char* word :
-       {"-std=c11", "-O2", "-ffp-contract=off", "-fwrapv", "-fno-builtin", "-fPIC", "-shared"}) {
+  for (const char* word : {"-std=c11", "-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv",
+                           "-fno-builtin", "-fPIC", "-shared"}) {
     words.emplace_back(word);
   }
   words.push_back("-I" + folder.string());

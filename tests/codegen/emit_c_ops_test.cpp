@@ -139,6 +139,23 @@ TEST(EmitCOps, MapsGiveTheBitsOfApply) {
   }
 }
 
+/// gcc 12 turns 0.0 - (c ? -2.0 : 0.0) into c ? 2.0 : -0.0, unless the rounding mode may be any.
+TEST(EmitCOps, ZeroMinusAChoiceKeepsTheSignOfZero) {
+  const auto p = std::make_shared<const Program>(
+      parse_program("op sign\n"
+                    "input x f64[N]\n"
+                    "input k bool[N]\n"
+                    "output y = where(x > x, x, 0) - where(k, -2, f64(0))\n"));
+  const std::vector<Array> inputs = {{DType::f64, {2}, {Number(1.0), Number(1.0)}},
+                                     {DType::boolean, {2}, {Number(0), Number(1)}}};
+  CBatch batch;
+  batch.add(compile(p));
+  batch.compile();
+  const Array got = batch.run(0, *p, inputs, {})[0];
+  EXPECT_TRUE(identical(got.values[0], Number(0.0)));
+  EXPECT_TRUE(identical(got.values[1], Number(2.0)));
+}
+
 /// Reductions over the edge values, in both directions of order, and over nothing.
 TEST(EmitCOps, ReductionsGiveTheBitsOfEvaluate) {
   std::vector<std::shared_ptr<const Program>> programs;

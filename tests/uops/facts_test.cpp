@@ -419,7 +419,7 @@ TEST(Prove, AnswersNastyQuestionsInBoundedSteps) {
     }
     return true;
   }));
-  EXPECT_GE(most, Prover::kMaxSteps);  // some used up their fuel
+  EXPECT_GT(most, 1000U);
 }
 
 }  // namespace

@@ -98,9 +98,7 @@ class Parser {
     std::vector<IndexText> from;
     if (text_.peek_word() != "over") {
       do {
-        ParsedExpr parsed = text_.index(",");
-        IndexText index(parsed.expr);
-        index.constraints = std::move(parsed.constraints);
+        IndexText index = index_text(",");
         from.push_back(std::move(index));
       } while (text_.accept(","));
     }
@@ -213,11 +211,16 @@ class Parser {
     return v;
   }
 
-  Uop iota_call(std::size_t at) {
-    text_.open("(");
-    ParsedExpr parsed = text_.index("");
+  IndexText index_text(std::string_view stops) {
+    ParsedExpr parsed = text_.index(stops);
     IndexText index(parsed.expr);
     index.constraints = std::move(parsed.constraints);
+    return index;
+  }
+
+  Uop iota_call(std::size_t at) {
+    text_.open("(");
+    const IndexText index = index_text("");
     if (!text_.accept_word("over")) text_.expected("'over'");
     const Shape shape = text_.axes();
     text_.close(")");
@@ -238,26 +241,27 @@ class Parser {
     return typing_.build(at, [&] { return select(x, axis, index, fill); });
   }
 
+  std::pair<Uop, Uop> base_and_x(std::size_t at) {
+    const Uop base = typing_.typed(at, infix(1));
+    text_.expect(",");
+    return {base, typing_.typed(at, infix(1), base.dtype())};
+  }
+
   // scatter[add](base, x to 2*i0, i1)
   Uop scatter_call(std::size_t at) {
     text_.open("[");
     const ScatterOp op = scatter_op();
     text_.close("]");
     text_.open("(");
-    const Uop base = typing_.typed(at, infix(1));
-    text_.expect(",");
-    const Uop x = typing_.typed(at, infix(1), base.dtype());
+    const std::pair<Uop, Uop> operands = base_and_x(at);
     if (!text_.accept_word("to")) text_.expected("'to'");
     std::vector<IndexText> to;
     while (!text_.peek(")")) {
       if (!to.empty()) text_.expect(",");
-      ParsedExpr parsed = text_.index(",");
-      IndexText index(parsed.expr);
-      index.constraints = std::move(parsed.constraints);
-      to.push_back(std::move(index));
+      to.push_back(index_text(","));
     }
     text_.close(")");
-    return typing_.build(at, [&] { return scatter(op, base, x, to); });
+    return typing_.build(at, [&] { return scatter(op, operands.first, operands.second, to); });
   }
 
   // select_scatter[1, add](base, x, index)
@@ -268,13 +272,12 @@ class Parser {
     const ScatterOp op = scatter_op();
     text_.close("]");
     text_.open("(");
-    const Uop base = typing_.typed(at, infix(1));
-    text_.expect(",");
-    const Uop x = typing_.typed(at, infix(1), base.dtype());
+    const std::pair<Uop, Uop> operands = base_and_x(at);
     text_.expect(",");
     const Uop index = typing_.typed(at, infix(1));
     text_.close(")");
-    return typing_.build(at, [&] { return select_scatter(op, base, x, axis, index); });
+    return typing_.build(
+        at, [&] { return select_scatter(op, operands.first, operands.second, axis, index); });
   }
 
   ScatterOp scatter_op() {

@@ -151,8 +151,7 @@ void expect_share(const std::string& what, const std::map<std::string, int>& cou
   EXPECT_GE(times, least) << "the generator hardly makes a " << what;
 }
 
-TEST(RandomPrograms, AgreeAtEveryStage) {
-  if (!environment("MOTE_REPLAY").empty()) GTEST_SKIP() << "MOTE_REPLAY is set";
+void check_random_programs() {
   const std::string wanted = environment("MOTE_SEED");
   const std::string how_many = environment("MOTE_RANDOM_PROGRAMS");
   const int count = how_many.empty() ? 1000 : std::stoi(how_many);
@@ -162,7 +161,7 @@ TEST(RandomPrograms, AgreeAtEveryStage) {
   for (const int number : {SIGSEGV, SIGFPE, SIGBUS, SIGABRT}) std::signal(number, say_seed_and_die);
   Session session(first);
   session.check(count);
-  if (HasFailure()) return;
+  if (testing::Test::HasFailure()) return;
   for (const std::string& feature : all_features())
     expect_share("program with: " + feature, session.features(), feature, count,
                  count < 500 ? 0 : count / 20);
@@ -171,9 +170,8 @@ TEST(RandomPrograms, AgreeAtEveryStage) {
                  count, count < 2000 ? 0 : 1);
 }
 
-TEST(RandomPrograms, Replay) {
-  const std::string file = environment("MOTE_REPLAY");
-  if (file.empty()) GTEST_SKIP() << "MOTE_REPLAY is not set";
+/// Prints the stages of the program in the file, then checks it.
+void check_replay(const std::string& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   const Replay replay = parse_replay(text.str());
@@ -184,6 +182,14 @@ TEST(RandomPrograms, Replay) {
   std::cout << "---- c\n" << emit_c(final, {});
   const auto m = check_program(replay.program, replay.trials);
   EXPECT_FALSE(m) << to_string(*m);
+}
+
+TEST(RandomPrograms, AgreeAtEveryStage) {
+  const std::string file = environment("MOTE_REPLAY");
+  if (file.empty())
+    check_random_programs();
+  else
+    check_replay(file);
 }
 
 }  // namespace

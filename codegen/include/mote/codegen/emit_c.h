@@ -34,7 +34,8 @@ std::span<const FunctionAccuracy> fast_accuracy();
 
 /// The kernel as a readable typed function: pointers with strides in elements, sizes, parameters;
 /// its header comment gives the equation, shapes and parameters. Variant `oracle`: reals in double,
-/// integers in wrapping 64-bit, never reordered (compile with -ffp-contract=off). A bool is a
+/// integers in wrapping 64-bit, never reordered (compile with -ffp-contract=off, and with
+/// -frounding-math, without which gcc may turn the sign of a zero). A bool is a
 /// uint8_t, 0 or 1; other values read as true. Temporaries of rank 1 or more come from malloc; the
 /// function returns 0, or -1 when memory ran out.
 /// With a thunk, `mote_status <function>_can_run(const mote_call *)` and `mote_status

@@ -1,6 +1,7 @@
-// The backends that there are: gen, which is linked in, libraries in <executable>/../lib/mote and in the folders of
-// $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line. Each library is
-// loaded in a child process first, so that one that crashes does not take the tool along.
+// The backends that there are: gen, which is linked in, libraries in <executable>/../lib/mote and
+// in the folders of $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line.
+// Each library is loaded in a child process first, so that one that crashes does not take the tool
+// along.
 #pragma once
 
 #include <span>

@@ -33,7 +33,7 @@ class Symbol {
   Symbol(SymbolKind kind, std::string_view name);
   SymbolKind kind() const;
   const std::string& name() const;
-  std::string to_string() const;  ///< as written: i0, KH, $stride
+  std::string to_string() const;            ///< as written: i0, KH, $stride
   std::uint32_t id() const { return id_; }  ///< for hashing; differs from run to run
   friend bool operator==(Symbol a, Symbol b) { return a.id_ == b.id_; }
   friend std::strong_ordering operator<=>(Symbol a, Symbol b);
@@ -92,8 +92,8 @@ class Expr {
   friend struct ExprBuilder;
 };
 
-/// The atom's operation applied to its operands, with all folding: what `transform` callbacks return
-/// for atoms that they leave alone.
+/// The atom's operation applied to its operands, with all folding: what `transform` callbacks
+/// return for atoms that they leave alone.
 Expr rebuild(const Atom& atom);
 
 Expr min(const Expr& a, const Expr& b);
