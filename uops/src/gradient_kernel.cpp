@@ -9,12 +9,15 @@
 namespace mote {
 namespace {
 
-/// What a gradient costs, compared in this order: sums and functions, then tensors that are read.
+/// What a gradient costs, compared in this order: sums, scatters and functions; tensors that it
+/// reads.
 using Work = std::tuple<std::ptrdiff_t, std::ptrdiff_t>;
 
 bool is_costly(const Uop& u) {
-  const auto* map = std::get_if<uop::Map>(&u.node().kind);
-  return std::holds_alternative<uop::Reduce>(u.node().kind) ||
+  const uop::Kind& kind = u.node().kind;
+  const auto* map = std::get_if<uop::Map>(&kind);
+  return std::holds_alternative<uop::Reduce>(kind) || std::holds_alternative<uop::Scatter>(kind) ||
+         std::holds_alternative<uop::SelectScatter>(kind) ||
          (map != nullptr && is_transcendental(map->op));
 }
 
