@@ -92,7 +92,8 @@ std::string wrap(const std::string& line) {
 
 std::string function_name(const LoopProgram& p, const EmitOptions& options) {
   if (!options.function.empty()) return options.function;
-  const std::string name = "mote_" + p.name;
+  std::string name = "mote_" + p.name;
+  std::ranges::replace(name, '.', '_');
   return is_helper(name) ? name + "_op" : name;
 }
 

@@ -11,6 +11,7 @@
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/oracle/resolve.h"
+#include "ops_text.h"
 
 namespace mote::tool {
 namespace {
@@ -21,6 +22,7 @@ struct Options {
   std::string stage;
   std::vector<std::string> without;
   bool passes = false;
+  int order = 0;  ///< of differentiation
 };
 
 constexpr std::array<std::string_view, 5> kStages = {"uops", "loops", "fused", "c", "schedule"};
@@ -49,7 +51,7 @@ class Printer {
 Resolved resolve(const Options& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
-  return resolve_without(options.op, dtype, options.without);
+  return resolve_without(options.op, dtype, options.without, options.order);
 }
 
 int explain_passes(const Options& options) {
@@ -67,6 +69,7 @@ int explain_stages(const Options& options) {
     return options.stage.empty() || options.stage == stage;
   };
   Printer show(options.stage.empty());
+  if (options.order > 0 && options.stage.empty()) show("needs", needs_text(*resolved.program));
   if (wanted("uops")) show("uops", to_string(*resolved.program));
   if (options.stage == "uops") return 0;
   bool lowered = false;
@@ -97,6 +100,7 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
+  add_grad(*command, options->order);
   command->add_flag("--passes", options->passes, "the loops after each pass that changed them")
       ->excludes(stage);
   command->callback([options, &action] {

@@ -11,6 +11,7 @@
 #include "compiled_c.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
+#include "mote/codegen/schedule.h"
 #include "trial.h"
 
 namespace mote {

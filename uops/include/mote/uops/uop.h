@@ -117,6 +117,8 @@ std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "lo
 std::string_view name(ReduceOp op);
 std::string_view name(ScatterOp op);
 int arity(MapOp op);
+/// exp, sin, pow and the like, and square roots: what costs far more than a multiplication.
+bool is_transcendental(MapOp op);
 /// The dtype of op on arguments of these dtypes; throws Error naming op and dtypes. For cast: `to`.
 DType result_dtype(MapOp op, std::span<const DType> args, DType to);
 /// What one element of Map(op) is: the scalar semantics of the language, in one place. `args` are
