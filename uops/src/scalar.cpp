@@ -23,6 +23,15 @@ Number wrap(U64 x) { return Number(static_cast<std::int64_t>(x)); }
   throw InternalError(fmt::format("apply: Map {} is not defined for {}", name(op), name(dtype)));
 }
 
+// The greatest power of two of which x is a multiple: every one of 0, none of what is not finite.
+double lowest_bit_of(double x) {
+  if (x == 0) return HUGE_VAL;
+  if (!std::isfinite(x)) return 0;
+  int exponent = 0;
+  const auto digits = static_cast<U64>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  return std::ldexp(1.0, std::countr_zero(digits) + exponent - 53);
+}
+
 // The remainder with the sign of the divisor: fmod(x, y), plus y where the signs differ.
 double floor_mod(double x, double y) {
   const double r = std::fmod(x, y);
@@ -123,6 +132,12 @@ Number apply_real_unary(MapOp op, double x, DType dtype) {
       return std::nearbyint(x);  // half to even in the default rounding mode
     case MapOp::trunc:
       return std::trunc(x);
+    case MapOp::next_up:
+      return std::nextafter(x, HUGE_VAL);
+    case MapOp::next_down:
+      return std::nextafter(x, -HUGE_VAL);
+    case MapOp::lowest_bit:
+      return lowest_bit_of(x);
     case MapOp::isnan:
       return boolean(std::isnan(x));
     case MapOp::isinf:
