@@ -13,6 +13,7 @@
 #include <shared_mutex>
 
 #include "mote/base/near_names.h"
+#include "mote/runtime/catalogue.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -117,7 +118,11 @@ Registry::Registry() : state_(std::make_unique<State>()) {}
 Registry::~Registry() = default;
 
 Registry& Registry::global() {
-  static Registry registry;
+  static Registry& registry = []() -> Registry& {
+    static Registry filled;
+    register_catalogue(filled);
+    return filled;
+  }();
   return registry;
 }
 

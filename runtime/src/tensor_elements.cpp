@@ -7,6 +7,7 @@
 #include "mote/runtime/joint_axes.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
+#include "view.h"
 
 namespace mote {
 namespace {
@@ -107,28 +108,6 @@ void copy_lines(const Tensor& x, const Tensor& y) {
   order_axes(axes, views);
   if (merge_axes(axes, views, 0, axes.rank) == 0) axes = {.rank = 1, .extents = {1}};
   each_line(axes, views, x, y, line_of(x.dtype(), y.dtype()));
-}
-
-/// The bytes that a tensor's elements lie in.
-struct Bytes {
-  std::uintptr_t begin, end;
-};
-Bytes bytes_of(const Tensor& x) {
-  std::int64_t lowest = 0;
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (x.stride(axis) < 0) lowest += (x.extent(axis) - 1) * x.stride(axis);
-  const auto size = static_cast<std::int64_t>(size_of(x.dtype()));
-  const auto begin =
-      reinterpret_cast<std::uintptr_t>(x.data()) + static_cast<std::uintptr_t>(lowest * size);
-  return {begin,
-          begin + static_cast<std::uintptr_t>(checked_span(x.dtype(), x.shape(), x.strides()))};
-}
-
-bool overlap(const Tensor& x, const Tensor& y) {
-  if (x.element_count() == 0 || y.element_count() == 0) return false;
-  const Bytes a = bytes_of(x);
-  const Bytes b = bytes_of(y);
-  return a.begin < b.end && b.begin < a.end;
 }
 
 template <DType D, typename Value>

@@ -1,4 +1,4 @@
-// Views: other extents and strides for the same memory.
+// Views: other extents and strides for the same memory, and whether two of them meet.
 #include <string>
 
 #include "mote/runtime/status.h"
@@ -12,7 +12,29 @@ namespace {
   throw StatusError(MOTE_INVALID, "tensor: " + op + " of " + describe(x) + ": " + what);
 }
 
+/// The bytes that a tensor's elements lie in.
+struct Bytes {
+  std::uintptr_t begin, end;
+};
+Bytes bytes_of(const Tensor& x) {
+  std::int64_t lowest = 0;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (x.stride(axis) < 0) lowest += (x.extent(axis) - 1) * x.stride(axis);
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype()));
+  const auto begin =
+      reinterpret_cast<std::uintptr_t>(x.data()) + static_cast<std::uintptr_t>(lowest * size);
+  return {begin,
+          begin + static_cast<std::uintptr_t>(checked_span(x.dtype(), x.shape(), x.strides()))};
+}
+
 }  // namespace
+
+bool overlap(const Tensor& x, const Tensor& y) {
+  if (x.element_count() == 0 || y.element_count() == 0) return false;
+  const Bytes a = bytes_of(x);
+  const Bytes b = bytes_of(y);
+  return a.begin < b.end && b.begin < a.end;
+}
 
 Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& strides,
                      std::int64_t offset) {

@@ -9,4 +9,7 @@ namespace mote {
 Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& strides,
                      std::int64_t offset);
 
+/// Whether the bytes from the first to the last element of x meet those of y.
+bool overlap(const Tensor& x, const Tensor& y);
+
 }  // namespace mote

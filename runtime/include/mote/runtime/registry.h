@@ -84,7 +84,7 @@ class Registry {
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
-  /// The one that everybody shares; made when first asked for.
+  /// The one that everybody shares; made, with the catalogue's ops in it, when first asked for.
   static Registry& global();
 
   /// The op with that name, registered if it is new. StatusError for an empty name or one that is
