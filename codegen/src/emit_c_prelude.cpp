@@ -1,5 +1,6 @@
 // The helpers that emitted kernels call, and which of them a text needs. Each mirrors one rule of
 // the language (uops/src/scalar.cpp) or of index arithmetic; all are static inline.
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -110,9 +111,10 @@ static inline int64_t mote_shift_left(int64_t a, int64_t b) {
   return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
 }
 )"},
-    {"mote_shift_right", R"(/* The sign is kept; shifts by less than 0 or more than 63 give 0. */
+    {"mote_shift_right",
+     R"(/* The sign is kept; shifts by less than 0 or more than 63 leave nothing but it. */
 static inline int64_t mote_shift_right(int64_t a, int64_t b) {
-  if (b < 0 || b > 63) return 0;
+  if (b < 0 || b > 63) b = 63;
   return a < 0 ? ~(~a >> b) : a >> b;
 }
 )"},
@@ -211,6 +213,12 @@ bool calls(std::string_view text, std::string_view function) {
 }
 
 }  // namespace
+
+bool is_helper(const std::string& function) {
+  const auto is_it = [&](const Helper& helper) { return function == helper.name; };
+  return std::ranges::any_of(kHelpers, is_it) || std::ranges::any_of(fast_helpers(), is_it) ||
+         std::ranges::any_of(bound_helpers(), is_it);
+}
 
 std::string helpers_for(const std::string& text) {
   std::vector<Helper> all(kHelpers.begin(), kHelpers.end());

@@ -107,9 +107,11 @@ void Prepared::prepare() {
   const std::size_t bytes = state_->reference->bytes(case_);
   const std::string refusal = memory_.refusal("the reference", bytes);
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
+  const std::vector<bool> read = read_inputs(*case_.program);
   for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
     state_->inputs.push_back(filled(case_, k, judgement_.radius));
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
+    if (!read[k]) state_->input_buffers.back().tensor()->data = nullptr;
   }
   for (const CaseTensor& t : case_.outputs) state_->output_buffers.emplace_back(t, Role::output);
 }

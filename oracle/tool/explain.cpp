@@ -13,6 +13,7 @@
 #include "mote/codegen/schedule.h"
 #include "mote/oracle/resolve.h"
 #include "mote/uops/bound.h"
+#include "ops_text.h"
 
 namespace mote::tool {
 namespace {
@@ -23,6 +24,7 @@ struct Options {
   std::string stage;
   std::vector<std::string> without;
   bool passes = false;
+  int order = 0;  ///< of differentiation
 };
 
 constexpr std::array<std::string_view, 8> kStages = {"uops",     "loops", "fused",       "c",
@@ -52,7 +54,7 @@ class Printer {
 Resolved resolve(const Options& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
-  return resolve_without(options.op, dtype, options.without);
+  return resolve_without(options.op, dtype, options.without, options.order);
 }
 
 int explain_passes(const Options& options) {
@@ -80,6 +82,7 @@ int explain_stages(const Options& options) {
     return options.stage.empty() || options.stage == stage;
   };
   Printer show(options.stage.empty());
+  if (options.order > 0 && options.stage.empty()) show("needs", needs_text(*resolved.program));
   if (wanted("uops")) show("uops", to_string(*resolved.program));
   if (options.stage == "uops") return 0;
   if (options.stage.starts_with("bound")) {
@@ -115,6 +118,7 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
+  add_grad(*command, options->order);
   command->add_flag("--passes", options->passes, "the loops after each pass that changed them")
       ->excludes(stage);
   command->callback([options, &action] {

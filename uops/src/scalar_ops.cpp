@@ -114,6 +114,31 @@ std::string_view name(ReduceOp op) { return kReduceNames.at(static_cast<std::siz
 std::string_view name(ScatterOp op) { return kScatterNames.at(static_cast<std::size_t>(op)); }
 int arity(MapOp op) { return info(op).arity; }
 
+bool is_transcendental(MapOp op) {
+  switch (op) {
+    case MapOp::sqrt:
+    case MapOp::rsqrt:
+    case MapOp::exp:
+    case MapOp::expm1:
+    case MapOp::log:
+    case MapOp::log1p:
+    case MapOp::sin:
+    case MapOp::cos:
+    case MapOp::tan:
+    case MapOp::asin:
+    case MapOp::acos:
+    case MapOp::atan:
+    case MapOp::sinh:
+    case MapOp::cosh:
+    case MapOp::tanh:
+    case MapOp::erf:
+    case MapOp::pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
 DType result_dtype(MapOp op, std::span<const DType> args, DType to) {
   const OpInfo& o = info(op);
   if (args.size() != static_cast<std::size_t>(o.arity))
