@@ -94,7 +94,7 @@ std::string function_name(const LoopProgram& p, const EmitOptions& options) {
   if (!options.function.empty()) return options.function;
   std::string name = "mote_" + p.name;
   std::ranges::replace(name, '.', '_');
-  return name;
+  return is_helper(name) ? name + "_op" : name;
 }
 
 std::vector<Argument> arguments(const LoopProgram& p) {

@@ -131,7 +131,7 @@ Text binary_integer(MapOp op, const Text& a, const Text& b) {
       return helper("mote_philox");
     case MapOp::bitwise_and:
     case MapOp::bitwise_or:
-    case MapOp::bitwise_xor: {  // && and || have their own parentheses: the same for these
+    case MapOp::bitwise_xor: {  // in parentheses: below comparisons C ranks them oddly
       const char* symbol = op == MapOp::bitwise_and  ? " & "
                            : op == MapOp::bitwise_or ? " | "
                                                      : " ^ ";
@@ -179,6 +179,10 @@ Text unary_real(MapOp op, const Text& x) {
       return {"1.0 / " + call("sqrt", x), kProduct, CType::f64};
     case MapOp::round:
       return {call("nearbyint", x), kTight, CType::f64};
+    case MapOp::next_up:
+    case MapOp::next_down:
+    case MapOp::lowest_bit:
+      return {call(fmt::format("mote_{}", name(op)), x), kTight, CType::f64};
     case MapOp::isnan:
     case MapOp::isinf:
       return {call(name(op), x), kTight, CType::truth};

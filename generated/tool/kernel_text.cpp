@@ -1,8 +1,12 @@
 // C of the catalogue's kernels. A real kernel comes in two variants behind one thunk: oracle, and
-// fast, which is compiled once for each level of instruction sets; a kernel of integers has one.
+// fast, which is compiled once for each level of instruction sets; a kernel of integers has one,
+// and so has one that returns random numbers.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
 
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
@@ -46,6 +50,22 @@ int shard_of(const OpRecord& record, int shards) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : record.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return static_cast<int>(hash % static_cast<std::uint32_t>(shards));
+}
+
+/// An output depends on random words otherwise than by comparisons: in other arithmetic it would be
+/// another number, and every backend draws the same.
+bool returns_what_it_draws(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  std::set<const UopNode*> drawn;
+  for (const Uop& u : topological(outputs)) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    const bool draws = m != nullptr && m->op == MapOp::philox;
+    const auto from = [&](const Uop& x) { return drawn.contains(x.id()); };
+    if (draws || (u.dtype() != DType::boolean && std::ranges::any_of(operands(u), from)))
+      drawn.insert(u.id());
+  }
+  return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
 }
 
 void fill_in(EmitOptions& options, const Kernel& k) {
@@ -95,7 +115,7 @@ void emit(Kernel& k) {
   options.function = k.function;
   options.thunk = true;
   fill_in(options, k);
-  if (is_real(k.instance.dtype)) {
+  if (is_real(k.instance.dtype) && !returns_what_it_draws(*loops.source)) {
     options.fast = k.fast_function();
     EmitOptions fast;
     fast.function = options.fast;

@@ -1,7 +1,7 @@
 // mote-gen: the catalogue's kernels as C. In: the catalogue; out: a folder with helpers, K shards
-// of kernels, shards of their fast variants, the same for gradients, and the registry that
-// mote/base/registry.h declares. A file is written only if its text changed, so that a build
-// compiles nothing it has compiled before.
+// of kernels, shards of their fast variants, the same for gradients, and the tables that
+// mote/base/registry.h and ops.h declare. A file is written only if its text changed, so that a
+// build compiles nothing it has compiled before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 #include "kernel_text.h"
 #include "mote/base/error.h"
+#include "ops_text.h"
 
 namespace mote {
 namespace {
@@ -121,6 +122,7 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   }
   put("dispatch.c", dispatch_text(kernels));
   put("registry.c", registry_text(kernels));
+  put("ops.c", ops_text());
   return written;
 }
 

@@ -14,6 +14,7 @@
 #include "families.h"
 #include "gradient_ops.h"
 #include "mote/base/error.h"
+#include "mote/base/near_names.h"
 
 namespace mote {
 namespace {
@@ -28,46 +29,6 @@ std::vector<OpRecord> assemble() {
   }
   std::ranges::sort(all, {}, &OpRecord::name);
   return all;
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      const std::size_t replaced = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
-/// Ops whose name is a few slips from `name`, nearest first; where there are none, those that hold
-/// it or are held by it. Three at most.
-std::vector<std::string> near_matches(std::string_view name) {
-  std::vector<std::pair<std::size_t, std::string>> slips, parts;
-  for (const OpRecord& record : catalogue()) {
-    const std::string& known = record.name;
-    const std::size_t distance = edit_distance(name, known);
-    if (distance <= 1 + name.size() / 4) slips.emplace_back(distance, known);
-    const bool holds = name.size() >= 3 && known.find(name) != std::string::npos;
-    const bool held = known.size() >= 3 && name.find(known) != std::string_view::npos;
-    if (holds || held) parts.emplace_back(distance, known);
-  }
-  std::vector<std::pair<std::size_t, std::string>>& found = slips.empty() ? parts : slips;
-  std::ranges::sort(found);
-  std::vector<std::string> names;
-  for (const auto& [distance, match] : found) {
-    if (names.size() < 3) names.push_back(match);
-  }
-  return names;
 }
 
 std::uint32_t required_mask(const OpRecord& record) {
@@ -175,7 +136,9 @@ const OpRecord& find_op(std::string_view name) {
     throw Error(fmt::format("op {} has no gradient: nothing flows from its outputs to its inputs",
                             of.name));
   }
-  const std::vector<std::string> near = near_matches(name);
+  std::vector<std::string> known;
+  for (const OpRecord& record : all) known.push_back(record.name);
+  const std::vector<std::string> near = near_names(name, known);
   const std::string hint =
       near.empty() ? "" : fmt::format("did you mean {}? ", fmt::join(near, ", "));
   throw Error(fmt::format("unknown op '{}': {}`mote ops` lists the {} that there are", name, hint,

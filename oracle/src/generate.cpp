@@ -185,8 +185,9 @@ void draw_layouts(Case& c, Random& random) {
 
 Fill draw_fill(Random& random) {
   using enum FillKind;
-  const FillKind kind = random.pick(
-      {integer, integer, integer, integer, integer, index, index, onehot, onehot, uniform});
+  const FillKind kind =
+      random.pick({integer, integer, integer, integer, integer, integer, index, index, index,
+                   onehot, onehot, onehot, uniform, mean, tiny, extreme});
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 

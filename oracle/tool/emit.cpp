@@ -56,7 +56,7 @@ int emit(const Options& options) {
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
   EmitOptions how;
-  how.function = "mote_" + name;
+  if (resolved.record != nullptr) how.function = "mote_" + name;
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
   const bool fast = options.variant == "fast";

@@ -126,8 +126,8 @@ TEST(EveryOp, AnInputOfWhichOnlyTheShapeIsNeededHasNoData) {
   EXPECT_EQ(kernel->read_mask, 1U);
 }
 
-TEST(EveryOp, SomeCasesOfEveryExactOpAreJudged) {
-  // Division and functions: no case of these need be exact before there is a bound on errors.
+TEST(EveryOp, SomeCasesOfEveryExactOpAreExact) {
+  // Division and functions: nothing of these need be exact.
   const std::set<std::string> inexact = {"acos",
                                          "adam",
                                          "adaptive_avg_pool2d",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mote/base/cast.h"
 #include "mote/base/error.h"
 #include "mote/base/float16.h"
 #include "mote/base/philox.h"
@@ -21,6 +22,15 @@ Number wrap(U64 x) { return Number(static_cast<std::int64_t>(x)); }
 
 [[noreturn]] void not_defined(MapOp op, DType dtype) {
   throw InternalError(fmt::format("apply: Map {} is not defined for {}", name(op), name(dtype)));
+}
+
+// The greatest power of two of which x is a multiple: every one of 0, none of what is not finite.
+double lowest_bit_of(double x) {
+  if (x == 0) return HUGE_VAL;
+  if (!std::isfinite(x)) return 0;
+  int exponent = 0;
+  const auto digits = static_cast<U64>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  return std::ldexp(1.0, std::countr_zero(digits) + exponent - 53);
 }
 
 // The remainder with the sign of the divisor: fmod(x, y), plus y where the signs differ.
@@ -123,6 +133,12 @@ Number apply_real_unary(MapOp op, double x, DType dtype) {
       return std::nearbyint(x);  // half to even in the default rounding mode
     case MapOp::trunc:
       return std::trunc(x);
+    case MapOp::next_up:
+      return std::nextafter(x, HUGE_VAL);
+    case MapOp::next_down:
+      return std::nextafter(x, -HUGE_VAL);
+    case MapOp::lowest_bit:
+      return lowest_bit_of(x);
     case MapOp::isnan:
       return boolean(std::isnan(x));
     case MapOp::isinf:
@@ -210,33 +226,11 @@ Number apply_integer_binary(MapOp op, std::int64_t x, std::int64_t y, DType dtyp
     case MapOp::shift_left:
       return y < 0 || y > 63 ? Number(0) : wrap(static_cast<U64>(x) << y);
     case MapOp::shift_right:
-      return y < 0 || y > 63 ? Number(0) : Number(x >> y);
+      return Number(x >> (y < 0 || y > 63 ? 63 : y));
     case MapOp::philox:
       return Number(philox_word(x, y));
     default:
       not_defined(op, dtype);
-  }
-}
-
-// Truncates and saturates; NaN gives 0.
-std::int64_t to_integer(double x, std::int64_t least, std::int64_t greatest) {
-  if (std::isnan(x)) return 0;
-  const double t = std::trunc(x);
-  if (t <= static_cast<double>(least)) return least;
-  if (t >= static_cast<double>(greatest)) return greatest;
-  return static_cast<std::int64_t>(t);
-}
-
-std::int64_t wrapped(std::int64_t x, DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return static_cast<std::int32_t>(x);
-    case DType::i8:
-      return static_cast<std::int8_t>(x);
-    case DType::u8:
-      return static_cast<std::uint8_t>(x);
-    default:
-      return x;
   }
 }
 
@@ -259,9 +253,8 @@ bool identical(const Number& a, const Number& b) {
 Number store_as(const Number& n, DType dtype) {
   if (dtype == DType::boolean) return boolean(n.is_real() ? n.real() != 0 : n.integer() != 0);
   if (is_integer(dtype)) {
-    const IntegerRange range = integer_range(dtype);
-    if (n.is_real()) return Number(to_integer(n.real(), range.least, range.greatest));
-    return Number(wrapped(n.integer(), dtype));
+    if (n.is_real()) return Number(real_to_integer(n.real(), integer_range(dtype)));
+    return Number(wrap_integer(n.integer(), dtype));
   }
   const double x = n.is_real() ? n.real() : static_cast<double>(n.integer());
   switch (dtype) {  // an integer has become a double first

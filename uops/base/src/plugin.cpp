@@ -120,6 +120,10 @@ Plugin load_plugin(const std::string& path) {
   return plugin;
 }
 
+const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index) {
+  return *element(backend.kernels, index);
+}
+
 KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call) {
   std::array<char, 512> message{};
   mote_call asked = call;
@@ -129,7 +133,7 @@ KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call) {
   const std::string op = call.op;
   KernelChoice choice;
   for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
-    const mote_kernel* kernel = element(backend.kernels, k);
+    const mote_kernel* kernel = &kernel_at(backend, k);
     if (op != kernel->op) continue;
     message.front() = '\0';
     const mote_status status = kernel->can_run(&asked);

@@ -19,6 +19,9 @@ struct Plugin {
 };
 Plugin load_plugin(const std::string& path);
 
+/// Kernel `index` of the backend: a plug-in's own structs may be larger than ours.
+const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index);
+
 /// The first kernel of the backend for that op whose can_run accepts the call; otherwise the
 /// reasons, one per kernel that declined, or "no kernel for OP".
 struct KernelChoice {

@@ -1,0 +1,149 @@
+// From the records of the catalogue to mote_ops[].
+#include "ops_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "batch_axes.h"
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+/// The dtype as text; "T" where it follows the instance's, which the second program has otherwise.
+std::string dtype_text(DType dtype, DType instance, DType other, DType other_instance) {
+  return dtype == instance && other == other_instance ? "T" : std::string(name(dtype));
+}
+
+/// The programs that an op's table is made from: every choice of optional inputs for its first
+/// dtype, and one for its last.
+struct Programs {
+  std::vector<std::shared_ptr<const Program>> masks;
+  std::shared_ptr<const Program> full, other;
+  DType dtype, other_dtype;
+};
+
+Programs programs_of(const OpRecord& record) {
+  Programs all{.masks = {},
+               .full = nullptr,
+               .other = nullptr,
+               .dtype = record.dtypes.front(),
+               .other_dtype = record.dtypes.back()};
+  for (const Instance& instance : instances(record))
+    if (instance.dtype == all.dtype) all.masks.push_back(instantiate(record, instance));
+  all.full = instantiate(record, {all.dtype, full_mask(record)});
+  all.other = instantiate(record, {all.other_dtype, full_mask(record)});
+  return all;
+}
+
+bool is_batch(const Programs& all, const Expr& extent) {
+  const std::optional<Symbol> size = extent.as_symbol();
+  if (!size || size->kind() != SymbolKind::size) return false;
+  for (const auto& program : all.masks)
+    if (!is_batch(*program, *size)) return false;
+  return true;
+}
+
+struct TensorText {
+  std::string axes;  ///< the array of texts
+  std::string row;
+};
+
+TensorText tensor_text(const Programs& all, const std::string& array, const std::string& tensor,
+                       const Uop& value, const Uop& other, bool optional) {
+  std::string axes;
+  std::uint32_t broadcast = 0;
+  std::uint32_t batch = 0;
+  const auto* input = std::get_if<uop::Input>(&value.node().kind);
+  for (std::size_t k = 0; k < value.shape().size(); ++k) {
+    axes += (k > 0 ? ", " : "") + quoted(value.shape()[k].to_string());
+    if (input != nullptr && k < input->broadcast.size() && input->broadcast[k])
+      broadcast |= 1U << k;
+    if (is_batch(all, value.shape()[k])) batch |= 1U << k;
+  }
+  const std::string dtype = dtype_text(value.dtype(), all.dtype, other.dtype(), all.other_dtype);
+  TensorText text;
+  if (!axes.empty())
+    text.axes = fmt::format("static const char *const {}[] = {{{}}};\n", array, axes);
+  text.row =
+      fmt::format("    {{{}, \"{}\", {}, {}, {}, {:#x}u, {:#x}u}},\n", quoted(tensor), dtype,
+                  optional ? 1 : 0, value.rank(), axes.empty() ? "NULL" : array, broadcast, batch);
+  return text;
+}
+
+std::string param_row(const ParamDecl& p) {
+  const std::int64_t lower = p.lower.value_or(std::numeric_limits<std::int64_t>::min() + 1);
+  const std::int64_t upper = p.upper.value_or(std::numeric_limits<std::int64_t>::max());
+  return fmt::format("    {{{}, {}, {}, {}, {}, INT64_C({}), INT64_C({})}},\n", quoted(p.name),
+                     quoted(p.meaning), p.is_integer ? 1 : 0, p.default_value ? 1 : 0,
+                     p.default_value.value_or(0), lower, upper);
+}
+
+std::string array_text(const char* type, const std::string& array, const std::string& rows) {
+  if (rows.empty()) return "";
+  return fmt::format("static const {} {}[] = {{\n{}}};\n", type, array, rows);
+}
+
+/// The arrays of one op, appended to `text`; returns its row.
+std::string op_row(const OpRecord& record, std::string& text) {
+  const Programs all = programs_of(record);
+  std::string inputs, outputs, params, pairs;
+  const auto add = [&](std::string& rows, const TensorText& tensor) {
+    text += tensor.axes;
+    rows += tensor.row;
+  };
+  for (std::size_t k = 0; k < all.full->inputs.size(); ++k)
+    add(inputs, tensor_text(all, fmt::format("{}_in{}", record.name, k), record.inputs[k].name,
+                            all.full->inputs[k], all.other->inputs[k], record.inputs[k].optional));
+  for (std::size_t k = 0; k < all.full->outputs.size(); ++k)
+    add(outputs,
+        tensor_text(all, fmt::format("{}_out{}", record.name, k), all.full->outputs[k].name,
+                    all.full->outputs[k].value, all.other->outputs[k].value, false));
+  for (const ParamDecl& p : record.params) params += param_row(p);
+  for (const auto& [input, output] : record.in_place)
+    pairs += fmt::format("    {{{}, {}}},\n", input, output);
+  text += array_text("mote_op_tensor", record.name + "_inputs", inputs) +
+          array_text("mote_op_tensor", record.name + "_outputs", outputs) +
+          array_text("mote_op_param", record.name + "_params", params) +
+          array_text("mote_op_pair", record.name + "_pairs", pairs);
+  const auto pointer = [&](const std::string& rows, const char* array) {
+    return rows.empty() ? std::string("NULL") : record.name + array;
+  };
+  return fmt::format(
+      "    {{{}, {},\n     {},\n     {},\n     {},\n     {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+      quoted(record.name), quoted(record.family), quoted(record.equation), quoted(record.policy),
+      quoted(record.source), all.full->inputs.size(), all.full->outputs.size(),
+      record.params.size(), record.in_place.size(), pointer(inputs, "_inputs"),
+      pointer(outputs, "_outputs"), pointer(params, "_params"), pointer(pairs, "_pairs"));
+}
+
+}  // namespace
+
+std::string ops_text() {
+  std::string text =
+      "/* The ops of the catalogue; generated by mote. */\n"
+      "#include <stddef.h>\n\n#include \"mote/base/ops.h\"\n\n";
+  std::string rows;
+  std::size_t count = 0;
+  for (const OpRecord& record : catalogue()) {
+    rows += op_row(record, text);
+    ++count;
+  }
+  return text + fmt::format(
+                    "\nconst mote_op_definition mote_ops[] = {{\n{}}};\n"
+                    "const int32_t mote_op_count = {};\n",
+                    rows, count);
+}
+
+}  // namespace mote

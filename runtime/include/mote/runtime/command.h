@@ -1,0 +1,92 @@
+// A command: an op, its parameters, and the axis that it works along. A value: it compares, hashes
+// and prints; what equals a default is not part of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "mote/base/kernel.h"
+#include "mote/base/ops.h"
+#include "mote/runtime/registry.h"
+#include "mote/runtime/tensor.h"
+
+namespace mote {
+
+/// A parameter's value by name.
+struct Setting {
+  Setting(std::string_view parameter, std::int64_t integer) : name(parameter), value(integer) {}
+  Setting(std::string_view parameter, int integer)
+      : name(parameter), value(std::int64_t{integer}) {}
+  Setting(std::string_view parameter, double real) : name(parameter), value(real) {}
+
+  std::string_view name;
+  std::variant<std::int64_t, double> value;
+};
+
+class Command {
+ public:
+  /// StatusError for an unknown op or parameter (with near matches), a value of the wrong kind or
+  /// out of range, a parameter given twice, and one missing that has no default.
+  explicit Command(std::string_view op, std::span<const Setting> settings = {},
+                   std::optional<int> axis = std::nullopt,
+                   const Registry& registry = Registry::global());
+  Command(std::string_view op, std::initializer_list<Setting> settings,
+          std::optional<int> axis = std::nullopt)
+      : Command(op, std::span(settings.begin(), settings.size()), axis) {}
+
+  OpId op() const { return op_; }
+  const mote_op_definition& definition() const { return *definition_; }
+  std::optional<int> axis() const { return axis_; }
+  /// The op computes each element from those at its index only, all tensors having the same axes.
+  bool is_pointwise() const { return pointwise_; }
+  /// In the order of the op's definition.
+  std::span<const mote_param> params() const { return params_; }
+
+  friend bool operator==(const Command& a, const Command& b);
+
+ private:
+  OpId op_;
+  const mote_op_definition* definition_;
+  std::optional<int> axis_;
+  bool pointwise_;
+  std::vector<mote_param> params_;
+};
+
+std::string to_string(const Command& command);  ///< "conv2d stride0=2 pads1=1", "softmax axis=1"
+std::size_t hash(const Command& command);
+
+struct RunOptions {
+  /// Asked first, in this order; the generated kernels come after them.
+  std::span<const mote_backend* const> backends = {};
+  /// Handed to the kernel; null: the result is complete when run returns.
+  void* stream = nullptr;
+};
+
+/// Runs the command. An input that is left out is null; inputs behind the last may be missing.
+/// Everything is checked before data is touched: counts, dtypes, ranks, extents, memory that
+/// outputs share with inputs (an in-place pair of the op may, if both are the same view), elements
+/// of an output that share memory.
+/// Axes: a pointwise op takes up to 12, with NumPy's broadcasting. Other ops take their canonical
+/// ranks, or more: what is too many in front is a batch, if the op is one along its first axis.
+/// With an axis, an op over [R, N, C] takes those before it as R, those behind it as C (an op over
+/// [R, N]: from it on as N). Axes are merged where strides allow it, else the kernel runs once for
+/// each index. Throws StatusError "softmax: …" with the reason of whoever declined. Up to 64 inputs
+/// and outputs, a call without workspace allocates nothing.
+void run(const Command& command, std::span<const Tensor* const> inputs,
+         std::span<Tensor* const> outputs, const RunOptions& options = {});
+void run(const Command& command, std::initializer_list<const Tensor*> inputs,
+         std::initializer_list<Tensor*> outputs, const RunOptions& options = {});
+
+}  // namespace mote
+
+template <>
+struct std::hash<mote::Command> {
+  std::size_t operator()(const mote::Command& command) const { return mote::hash(command); }
+};

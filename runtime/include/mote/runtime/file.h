@@ -1,0 +1,15 @@
+// Whole files as bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mote {
+
+/// StatusError MOTE_FAILED that names the file and the system's reason.
+std::vector<std::byte> read_file(const std::string& path);
+void write_file(const std::string& path, std::span<const std::byte> bytes);
+
+}  // namespace mote

@@ -1,0 +1,20 @@
+// The runtime's errors carry the status that they have at the C ABI.
+#pragma once
+
+#include <string>
+
+#include "mote/base/error.h"
+#include "mote/base/kernel.h"
+
+namespace mote {
+
+class StatusError : public Error {
+ public:
+  StatusError(mote_status status, const std::string& what) : Error(what), status_(status) {}
+  mote_status status() const { return status_; }
+
+ private:
+  mote_status status_;
+};
+
+}  // namespace mote

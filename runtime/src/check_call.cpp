@@ -1,0 +1,128 @@
+// Counts, dtypes, memory.
+#include "check_call.h"
+
+#include <cstring>
+
+#include "mote/base/dlpack.h"
+#include "mote/runtime/status.h"
+#include "view.h"
+
+namespace mote {
+namespace {
+
+[[noreturn]] void fail(const Command& command, const std::string& what) {
+  throw StatusError(MOTE_INVALID, std::string(command.definition().name) + ": " + what);
+}
+
+void check_counts(const Command& command, std::size_t inputs, std::size_t outputs) {
+  const mote_op_definition& d = command.definition();
+  if (inputs > static_cast<std::size_t>(d.input_count))
+    fail(command, "takes at most " + std::to_string(d.input_count) + " inputs, got " +
+                      std::to_string(inputs));
+  if (outputs != static_cast<std::size_t>(d.output_count))
+    fail(command,
+         "has " + std::to_string(d.output_count) + " outputs, got " + std::to_string(outputs));
+}
+
+/// Appends the tensors that are there.
+void collect(const Command& command, CallTensors& call, std::span<Operand> operands,
+             std::span<int> slots) {
+  const mote_op_definition& d = command.definition();
+  std::size_t count = 0;
+  const auto add = [&](const mote_op_tensor& meaning, const Tensor* tensor, bool is_output, int k) {
+    operands[count] = {&meaning, tensor, is_output};
+    slots[count++] = k;
+  };
+  for (int k = 0; k < d.input_count; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Tensor* tensor = at < call.inputs.size() ? call.inputs[at] : nullptr;
+    if (tensor == nullptr && d.inputs[k].optional == 0)
+      fail(command, std::string("input ") + d.inputs[k].name + " is missing");
+    if (tensor == nullptr) continue;
+    if (k < 32) call.input_mask |= 1U << k;
+    add(d.inputs[k], tensor, false, k);
+  }
+  for (int k = 0; k < d.output_count; ++k) {
+    const Tensor* tensor = call.outputs[static_cast<std::size_t>(k)];
+    if (tensor == nullptr)
+      fail(command, std::string("output ") + d.outputs[k].name + " is missing");
+    add(d.outputs[k], tensor, true, k);
+  }
+  call.operands = operands.first(count);
+  call.slots = slots.first(count);
+}
+
+/// T is the dtype of the first tensor that has it.
+void check_dtypes(const Command& command, CallTensors& call) {
+  const Operand* first = nullptr;
+  for (const Operand& o : call.operands) {
+    if (std::strcmp(o.meaning->dtype, "T") != 0) {
+      if (name(o.tensor->dtype()) != o.meaning->dtype)
+        fail(command, std::string(o.meaning->name) + " must be " + o.meaning->dtype + ", got " +
+                          describe(*o.tensor) + describe_call(command, call));
+      continue;
+    }
+    if (first == nullptr) first = &o;
+    if (o.tensor->dtype() != first->tensor->dtype())
+      fail(command, "dtypes of " + std::string(first->meaning->name) + " and " + o.meaning->name +
+                        " differ" + describe_call(command, call));
+  }
+  if (first != nullptr) call.instance = first->tensor->dtype();
+}
+
+bool is_pair(const mote_op_definition& d, int input, int output) {
+  for (int k = 0; k < d.pair_count; ++k)
+    if (d.in_place[k].input == input && d.in_place[k].output == output) return true;
+  return false;
+}
+
+bool same_view(const Tensor& x, const Tensor& y) {
+  return x.data() == y.data() && x.dtype() == y.dtype() && x.shape() == y.shape() &&
+         x.strides() == y.strides();
+}
+
+void check_memory(const Command& command, CallTensors& call) {
+  for (std::size_t n = 0; n < call.operands.size(); ++n) {
+    const Operand& y = call.operands[n];
+    if (y.tensor->data() == nullptr && y.tensor->element_count() > 0)
+      fail(command, std::string(y.meaning->name) + " has no data" + describe_call(command, call));
+    if (!y.is_output) continue;
+    if (!y.tensor->is_distinct())
+      fail(command, "elements of output " + std::string(y.meaning->name) +
+                        " share memory: strides " + to_string(y.tensor->strides()) +
+                        describe_call(command, call));
+    for (std::size_t m = 0; m < n; ++m) {
+      const Operand& x = call.operands[m];
+      if (!overlap(*x.tensor, *y.tensor)) continue;
+      const bool pair = !x.is_output && same_view(*x.tensor, *y.tensor) &&
+                        is_pair(command.definition(), call.slots[m], call.slots[n]);
+      if (!pair)
+        fail(command, std::string(x.meaning->name) + " and output " + y.meaning->name +
+                          " overlap in memory, which only the same view in an in-place pair may" +
+                          describe_call(command, call));
+      call.in_place = true;
+    }
+  }
+}
+
+}  // namespace
+
+CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
+                       std::span<Tensor* const> outputs, std::span<Operand> operands,
+                       std::span<int> slots) {
+  CallTensors call{.inputs = inputs, .outputs = outputs, .operands = {}, .slots = {}};
+  check_counts(command, inputs.size(), outputs.size());
+  collect(command, call, operands, slots);
+  check_dtypes(command, call);
+  check_memory(command, call);
+  return call;
+}
+
+std::string describe_call(const Command& command, const CallTensors& tensors) {
+  std::string text;
+  for (const Operand& o : tensors.operands)
+    text += (text.empty() ? " (" : ", ") + std::string(o.meaning->name) + " " + describe(*o.tensor);
+  return text.empty() ? " (" + to_string(command) + ")" : text + ")";
+}
+
+}  // namespace mote

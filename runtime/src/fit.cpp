@@ -1,0 +1,307 @@
+// Each canonical axis of a tensor gets a run of the tensor's own axes; runs of one size in several
+// tensors are merged together. What is left over becomes the batch.
+#include "fit.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "mote/runtime/status.h"
+#include "small_array.h"
+
+namespace mote {
+namespace {
+
+constexpr int kUnused = -1;
+
+std::size_t at(int k) { return static_cast<std::size_t>(k); }
+
+[[noreturn]] void fail(const mote_op_definition& op, const std::string& what,
+                       mote_status status = MOTE_INVALID) {
+  throw StatusError(status, std::string(op.name) + ": " + what);
+}
+
+std::string text_of(const Operand& o) {
+  return std::string(o.meaning->name) + " " + describe(*o.tensor);
+}
+
+bool flag(std::uint32_t bits, int axis) { return (bits >> axis & 1U) != 0; }
+bool same_axis(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
+
+/// How many of the tensor's axes each canonical one gets; bit k of `done`: axis k is fitted.
+struct Runs {
+  std::array<int, kMaxAxes> count{};
+  std::uint32_t done = 0;
+};
+
+/// Without an axis: too many go to the first canonical axis; too few leave the first ones without,
+/// if they are a batch or repeat.
+Runs leading_runs(const mote_op_definition& op, const Operand& o, const char* first_batch) {
+  const mote_op_tensor& m = *o.meaning;
+  const int extra = o.tensor->rank() - m.rank;
+  const bool takes = m.rank > 0 && first_batch != nullptr && same_axis(m.axes[0], first_batch);
+  if (extra > 0 && !takes)
+    fail(op, std::string(m.name) + " must have at most " + std::to_string(m.rank) + " axes, got " +
+                 text_of(o));
+  for (int k = 0; k < -extra; ++k)
+    if (!flag(m.batch | m.broadcast, k))
+      fail(op, std::string(m.name) + " must have at least " + std::to_string(m.rank - k) +
+                   " axes, got " + text_of(o));
+  Runs runs{};
+  for (int k = 0; k < m.rank; ++k) runs.count[at(k)] = k + extra >= 0 ? 1 : 0;
+  if (extra > 0) runs.count[0] += extra;
+  return runs;
+}
+
+/// What an axis of the command means to the op.
+struct AxisForm {
+  const char* before = nullptr;  ///< the size that the axes before it are
+  const char* along = nullptr;
+  const char* behind = nullptr;  ///< null: the axes from it on are `along`
+  int axis = 0;
+  int rank = 0;  ///< of the first input
+};
+
+AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const Operand> operands) {
+  const mote_op_tensor& m = *operands.front().meaning;
+  const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U);
+  if (!ok)
+    fail(op, "it works along no axis that could be chosen, got axis " + std::to_string(axis));
+  const int rank = operands.front().tensor->rank();
+  if (axis < -rank || axis >= rank)
+    fail(op, "axis must be in " + std::to_string(-rank) + ".." + std::to_string(rank - 1) +
+                 ", got " + std::to_string(axis) + " (" + text_of(operands.front()) + ")");
+  return {.before = m.axes[0],
+          .along = m.axes[1],
+          .behind = m.rank == 3 ? m.axes[2] : nullptr,
+          .axis = axis < 0 ? axis + rank : axis,
+          .rank = rank};
+}
+
+/// A tensor holds some of before, along, behind, in this order. One without `along` may keep it as
+/// an axis of extent 1, which then counts as one of those behind it (or before it).
+Runs axis_runs(const mote_op_definition& op, const Operand& o, const AxisForm& form) {
+  const mote_op_tensor& m = *o.meaning;
+  Runs runs{};
+  int left = o.tensor->rank();
+  for (int k = 0; k < m.rank; ++k) {
+    const bool last = k == m.rank - 1;
+    const bool before = same_axis(m.axes[k], form.before);
+    const bool single = form.behind != nullptr && !before && !same_axis(m.axes[k], form.behind);
+    const int wanted = last ? left : before ? form.axis : 1;
+    runs.count[at(k)] = std::min(wanted, left);
+    if (last && single && wanted != 1)
+      fail(op, "the rank of " + text_of(o) + " does not fit axis " + std::to_string(form.axis));
+    left -= runs.count[at(k)];
+  }
+  return runs;
+}
+
+/// The axes of one size, over all operands that hold it.
+struct Group {
+  const char* size;
+  JointAxes axes;
+  bool batch = false;
+};
+
+/// Where the run of canonical axis k begins among the tensor's axes.
+int begin_of(const Runs& runs, int k) {
+  int begin = 0;
+  for (int before = 0; before < k; ++before) begin += runs.count[at(before)];
+  return begin;
+}
+
+int find_axis(const mote_op_tensor& m, const char* size) {
+  for (int k = 0; k < m.rank; ++k)
+    if (same_axis(m.axes[k], size)) return k;
+  return kUnused;
+}
+
+/// The joint extents: those of the longest run, an output's before an input's.
+Group joint_extents(const char* size, std::span<const Operand> operands,
+                    std::span<const Runs> runs) {
+  Group group{.size = size, .axes = {}};
+  for (std::size_t n = operands.size(); n-- > 0;) {
+    const int k = find_axis(*operands[n].meaning, size);
+    if (k == kUnused || runs[n].count[at(k)] <= group.axes.rank) continue;
+    group.axes.rank = runs[n].count[at(k)];
+    group.batch = flag(operands[n].meaning->batch, k);
+    const int begin = begin_of(runs[n], k);
+    for (int a = 0; a < group.axes.rank; ++a)
+      group.axes.extents[at(a)] = operands[n].tensor->extent(begin + a);
+  }
+  return group;
+}
+
+/// The operand's strides along the group: aligned at its end; what is missing or 1 repeats, if the
+/// op says that it may.
+void align(const mote_op_definition& op, const Operand& o, const Runs& runs, int k,
+           const Group& group, AxisStrides& strides) {
+  const int run = runs.count[at(k)];
+  const int missing = group.axes.rank - run;
+  const int begin = begin_of(runs, k);
+  const bool repeats = flag(o.meaning->broadcast, k);
+  for (int a = 0; a < group.axes.rank; ++a) {
+    const std::int64_t wanted = group.axes.extents[at(a)];
+    const std::int64_t extent = a < missing ? 1 : o.tensor->extent(begin + a - missing);
+    const bool equal = extent == wanted;
+    if (!equal && !(repeats && extent == 1))
+      fail(op, "axes of " + text_of(o) + " do not fit: " + std::string(group.size) + " is " +
+                   to_string(AxisList(std::span(group.axes.extents.data(), at(group.axes.rank)))));
+    strides[at(a)] = equal && a >= missing ? o.tensor->stride(begin + a - missing) : 0;
+  }
+}
+
+/// Merges the group's axes; the last one left is the kernel's, the others go to the batch.
+class Fitter {
+ public:
+  Fitter(const mote_op_definition& op, std::span<const Operand> operands,
+         std::span<KernelView> views, std::span<AxisStrides> scratch)
+      : op_(op), operands_(operands), views_(views), scratch_(scratch) {}
+
+  Batch batch;
+
+  /// scratch holds the strides of those operands that hold the group, and 0 elsewhere.
+  void merge(Group& group) {
+    const int left = merge_axes(group.axes, scratch_, 0, group.axes.rank);
+    for (int a = 0; a + 1 < left; ++a) {
+      if (!group.batch)
+        fail(op_,
+             std::string("the axes of ") + group.size +
+                 " must be one, and their strides do not allow to merge them",
+             MOTE_UNSUPPORTED);
+      move_to_batch(group.axes.extents[at(a)], a);
+    }
+    last_ = left - 1;
+  }
+  std::int64_t extent(const Group& group) const {
+    return last_ >= 0 ? group.axes.extents[at(last_)] : 1;
+  }
+  std::int64_t stride(std::size_t operand) const {
+    return last_ >= 0 ? scratch_[operand][at(last_)] : 0;
+  }
+
+  void move_to_batch(std::int64_t extent, int axis) {
+    if (batch.rank == kMaxAxes) fail(op_, "more than 12 axes are left to batch", MOTE_UNSUPPORTED);
+    batch.extents[at(batch.rank)] = extent;
+    for (std::size_t n = 0; n < operands_.size(); ++n)
+      views_[n].batch_strides[at(batch.rank)] = scratch_[n][at(axis)];
+    ++batch.rank;
+  }
+
+ private:
+  const mote_op_definition& op_;
+  std::span<const Operand> operands_;
+  std::span<KernelView> views_;
+  std::span<AxisStrides> scratch_;
+  int last_ = -1;
+};
+
+/// One axis of the kernel for the run of one tensor, as it is: the kernel checks it.
+void keep_axis(const Operand& o, const Runs& runs, int k, KernelView& view) {
+  const int begin = begin_of(runs, k);
+  const bool there = runs.count[at(k)] == 1;
+  view.extents[at(k)] = there ? o.tensor->extent(begin) : 1;
+  view.strides[at(k)] = there ? o.tensor->stride(begin) : 0;
+}
+
+}  // namespace
+
+bool is_pointwise(const mote_op_definition& op) {
+  if (op.output_count == 0) return false;
+  const mote_op_tensor& y = op.outputs[0];
+  const std::uint32_t all = y.rank > 0 ? (1U << y.rank) - 1 : 0;
+  const auto like_y = [&](const mote_op_tensor& t) {
+    if (t.rank != y.rank || t.batch != all || y.rank == 0) return false;
+    for (int k = 0; k < t.rank; ++k)
+      if (!same_axis(t.axes[k], y.axes[k])) return false;
+    return true;
+  };
+  return std::all_of(op.inputs, op.inputs + op.input_count, like_y) &&
+         std::all_of(op.outputs, op.outputs + op.output_count, like_y);
+}
+
+namespace {
+
+/// All axes are one pool: put in the order of memory, merged, the innermost given to the kernel.
+Batch fit_pointwise(const mote_op_definition& op, std::span<const Operand> operands,
+                    std::span<KernelView> views, std::span<AxisStrides> scratch) {
+  const int kernel_rank = op.outputs[0].rank;
+  const Tensor& y = *operands.back().tensor;
+  Group group{.size = "the shape", .axes = {.rank = y.rank(), .extents = {}}, .batch = true};
+  for (int a = 0; a < y.rank(); ++a) group.axes.extents[at(a)] = y.extent(a);
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    const Operand& o = operands[n];
+    const bool repeats = o.meaning->broadcast != 0;
+    const bool fits = o.tensor->rank() == y.rank() || (repeats && o.tensor->rank() < y.rank());
+    if (!fits)
+      fail(op, text_of(o) + " has " + std::to_string(o.tensor->rank()) + " axes, expected " +
+                   (repeats ? "at most " : "") + std::to_string(y.rank()) + " (" +
+                   text_of(operands.back()) + ")");
+    Runs runs{};
+    runs.count[0] = o.tensor->rank();
+    align(op, o, runs, 0, group, scratch[n]);
+  }
+  // Outputs decide the order, so they come first.
+  std::ranges::reverse(scratch);
+  order_axes(group.axes, scratch);
+  std::ranges::reverse(scratch);
+  const int left = merge_axes(group.axes, scratch, 0, group.axes.rank);
+  Fitter fitter(op, operands, views, scratch);
+  const int batched = std::max(left - kernel_rank, 0);
+  for (int a = 0; a < batched; ++a) fitter.move_to_batch(group.axes.extents[at(a)], a);
+  const int missing = std::max(kernel_rank - left, 0);
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    views[n].rank = kernel_rank;
+    for (int k = 0; k < kernel_rank; ++k) {
+      const int from = batched + k - missing;
+      views[n].extents[at(k)] = k < missing ? 1 : group.axes.extents[at(from)];
+      views[n].strides[at(k)] = k < missing ? 0 : scratch[n][at(from)];
+    }
+  }
+  return fitter.batch;
+}
+
+}  // namespace
+
+Batch fit(const mote_op_definition& op, bool pointwise, std::optional<int> axis,
+          std::span<const Operand> operands, std::span<KernelView> views,
+          std::span<AxisStrides> scratch) {
+  if (!axis && pointwise) return fit_pointwise(op, operands, views, scratch);
+  const mote_op_tensor& y = op.outputs[0];
+  const char* first_batch = y.rank > 0 && flag(y.batch, 0) ? y.axes[0] : nullptr;
+  const AxisForm form = axis ? axis_form(op, *axis, operands) : AxisForm{};
+
+  SmallArray<Runs, kFewOperands> room(operands.size());
+  const std::span<Runs> runs = room.get();
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    runs[n] = axis ? axis_runs(op, operands[n], form) : leading_runs(op, operands[n], first_batch);
+    views[n].rank = operands[n].meaning->rank;
+    for (int k = 0; k < views[n].rank; ++k)
+      if (runs[n].count[at(k)] <= 1) keep_axis(operands[n], runs[n], k, views[n]);
+  }
+
+  Fitter fitter(op, operands, views, scratch);
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    for (int k = 0; k < views[n].rank; ++k) {
+      if (runs[n].count[at(k)] <= 1 || flag(runs[n].done, k)) continue;
+      Group group = joint_extents(operands[n].meaning->axes[k], operands, runs);
+      for (std::size_t m = 0; m < operands.size(); ++m) {
+        scratch[m] = {};
+        const int own = find_axis(*operands[m].meaning, group.size);
+        if (own != kUnused) align(op, operands[m], runs[m], own, group, scratch[m]);
+      }
+      fitter.merge(group);
+      for (std::size_t m = 0; m < operands.size(); ++m) {
+        const int own = find_axis(*operands[m].meaning, group.size);
+        if (own == kUnused) continue;
+        views[m].extents[at(own)] = fitter.extent(group);
+        views[m].strides[at(own)] = fitter.stride(m);
+        runs[m].done |= 1U << own;
+      }
+    }
+  }
+  return fitter.batch;
+}
+
+}  // namespace mote

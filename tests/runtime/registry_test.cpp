@@ -1,0 +1,156 @@
+// The registry: names, levels, groups, columns, errors, and registration while others read.
+#include "mote/runtime/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "mote/runtime/status.h"
+#include "runtime/expect_error.h"
+
+namespace mote {
+namespace {
+
+using test::expect_error;
+using InPlace = std::vector<std::pair<int, int>>;
+
+/// Registered before main, from this translation unit.
+[[maybe_unused]] const OpId kEarly =
+    register_op("early.op").alias("EarlyOp").set<int>("early.arity", 2).id();
+
+TEST(Registry, AStaticRegistrationIsThere) {
+  Registry& global = Registry::global();
+  EXPECT_EQ(global.get("EarlyOp"), kEarly);
+  EXPECT_EQ(*global.column<int>("early.arity").find(kEarly), 2);
+}
+
+TEST(Registry, AttributesOfAnyTypeFromAnyPlace) {
+  Registry registry;
+  register_op("exp", registry).set<InPlace>("in_place", {{0, 0}}).set<std::string>("doc", "e^x");
+  const OpId add = register_op("add", registry).set<InPlace>("in_place", {{0, 0}, {1, 0}}).id();
+  register_op("add", registry).set<int>("arity", 2);  // elsewhere, later
+  const Column<InPlace> in_place = registry.column<InPlace>("in_place");
+  EXPECT_EQ(in_place.at(add).size(), 2U);
+  EXPECT_EQ(in_place.at(registry.get("exp")), InPlace({{0, 0}}));
+  EXPECT_EQ(registry.column<int>("arity").at(add), 2);
+  EXPECT_EQ(registry.column<int>("arity").find(registry.get("exp")), nullptr);
+  EXPECT_EQ(registry.size(), 2U);
+  EXPECT_EQ(registry.names(), std::vector<std::string>({"exp", "add"}));
+  EXPECT_EQ(registry.attributes(), std::vector<std::string>({"arity", "doc", "in_place"}));
+}
+
+TEST(Registry, TheHighestLevelHolds) {
+  Registry registry;
+  const OpId op = registry.add("matmul");
+  const Column<int> cost = registry.column<int>("cost");
+  registry.set(op, "cost", 1, 10);
+  const int* first = cost.find(op);
+  registry.set(op, "cost", 3, 20);
+  registry.set(op, "cost", 2, 15);  // later, but lower
+  EXPECT_EQ(cost.at(op), 3);
+  EXPECT_EQ(*first, 1);  // what was read before is still there
+  expect_error(MOTE_INVALID, "attribute cost of op matmul is set twice at level 10",
+               [&] { registry.set(op, "cost", 7); });
+  expect_error(MOTE_INVALID, "set twice at level 15", [&] { registry.set(op, "cost", 7, 15); });
+  EXPECT_EQ(cost.at(op), 3);
+}
+
+TEST(Registry, AGroupsAttributesReachItsMembersOldAndNew) {
+  Registry registry;
+  const OpId exp = register_op("exp", registry).include("elementwise").id();
+  registry.set_group<bool>("elementwise", "pointwise", true);
+  const OpId log = register_op("log", registry).include("elementwise").include("elementwise").id();
+  const OpId sum = registry.add("sum");
+  const Column<bool> pointwise = registry.column<bool>("pointwise");
+  EXPECT_TRUE(pointwise.at(exp));
+  EXPECT_TRUE(pointwise.at(log));
+  EXPECT_EQ(pointwise.find(sum), nullptr);
+  EXPECT_EQ(registry.members("elementwise"), std::vector<OpId>({exp, log}));
+  EXPECT_TRUE(registry.members("none").empty());
+  registry.set(log, "pointwise", false, kDefaultLevel + 1);
+  EXPECT_FALSE(pointwise.at(log));
+}
+
+TEST(Registry, NamesAndAliasesAreOneSet) {
+  Registry registry;
+  const OpId softmax = register_op("softmax", registry).alias("Softmax").alias("Softmax").id();
+  EXPECT_EQ(registry.get("Softmax"), softmax);
+  EXPECT_EQ(registry.add("softmax"), softmax);
+  EXPECT_EQ(registry.aliases(softmax), std::vector<std::string>({"Softmax"}));
+  const OpId relu = registry.add("relu");
+  expect_error(MOTE_INVALID, "'Softmax' cannot be an alias of op relu: it names op softmax",
+               [&] { registry.alias(relu, "Softmax"); });
+  expect_error(MOTE_INVALID, "'Softmax' is an alias of op softmax",
+               [&] { registry.add("Softmax"); });
+  expect_error(MOTE_INVALID, "an op needs a name", [&] { registry.add(""); });
+  expect_error(MOTE_INVALID, "is empty", [&] { registry.alias(relu, ""); });
+}
+
+TEST(Registry, LookupErrorsNameWhatIsNear) {
+  Registry registry;
+  register_op("softmax", registry).alias("SoftMax");
+  expect_error(MOTE_INVALID, "unknown op 'sotfmax': did you mean softmax",
+               [&] { (void)registry.get("sotfmax"); });
+  expect_error(MOTE_INVALID, "unknown op 'conv2d': 1 are registered",
+               [&] { (void)registry.get("conv2d"); });
+  EXPECT_FALSE(registry.find("conv2d"));
+  expect_error(MOTE_INVALID, "op softmax has no attribute cost",
+               [&] { (void)registry.column<int>("cost").at(0); });
+  expect_error(MOTE_INVALID, "op id 5, there are 1 ops", [&] { (void)registry.name(5); });
+  expect_error(MOTE_INVALID, "op id 5, there are 1 ops", [&] { registry.set(5, "cost", 1); });
+  EXPECT_EQ(registry.column<int>("cost").find(UINT32_MAX), nullptr);
+}
+
+TEST(Registry, AnAttributeHasOneType) {
+  Registry registry;
+  const OpId op = register_op("exp", registry).set<int>("cost", 1).id();
+  expect_error(MOTE_INVALID, "attribute cost is of type int, asked for as double",
+               [&] { (void)registry.column<double>("cost"); });
+  expect_error(MOTE_INVALID, "attribute cost is of type int, asked for as double",
+               [&] { registry.set(op, "cost", 1.0, 99); });
+  expect_error(MOTE_INVALID, "an attribute needs a name", [&] { registry.set(op, "", 1); });
+}
+
+TEST(Registry, ManyOpsMayComeLateWhileOthersRead) {
+  Registry registry;
+  constexpr int kOps = 2000;
+  const Column<int> value = registry.column<int>("value");
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 2; ++r)
+    readers.emplace_back([&] {
+      while (!done.load())
+        for (OpId op = 0; op < kOps; ++op) {
+          const int* found = value.find(op);
+          if (found != nullptr && *found / 2 != static_cast<int>(op)) ++wrong;
+        }
+    });
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 2; ++w)
+    writers.emplace_back([&, w] {
+      for (int k = w; k < kOps; k += 2) {
+        const OpId op = registry.add("op" + std::to_string(k));
+        registry.set(op, "value", 2 * static_cast<int>(op));
+        registry.set(op, "value", 2 * static_cast<int>(op) + 1, kDefaultLevel + 1);
+      }
+    });
+  for (std::thread& t : writers) t.join();
+  done = true;
+  for (std::thread& t : readers) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(registry.size(), static_cast<std::size_t>(kOps));
+  for (OpId op = 0; op < kOps; ++op) EXPECT_EQ(value.at(op), 2 * static_cast<int>(op) + 1);
+}
+
+TEST(Registry, OpsEndAt65536) {
+  Registry registry;
+  for (std::size_t k = 0; k < kMaxOps; ++k) registry.add("op" + std::to_string(k));
+  registry.set(static_cast<OpId>(kMaxOps - 1), "last", 1);
+  EXPECT_EQ(registry.column<int>("last").at(static_cast<OpId>(kMaxOps - 1)), 1);
+  expect_error(MOTE_INVALID, "there are 65536 ops already", [&] { registry.add("one more"); });
+}
+
+}  // namespace
+}  // namespace mote

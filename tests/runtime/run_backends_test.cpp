@@ -1,0 +1,230 @@
+// Backends of someone else's behind run(): who is asked, workspace, in-place pairs, 64 inputs and
+// outputs, and that a call takes nothing from the heap.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "mote/runtime/catalogue.h"
+#include "mote/runtime/command.h"
+#include "runtime/expect_error.h"
+#include "runtime/failing_allocator.h"
+
+namespace {
+std::atomic<int> heap_allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++heap_allocations;
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+}  // namespace
+
+// Every form of new in this program ends in these two.
+void* operator new(std::size_t bytes) {
+  if (void* memory = counted(bytes, alignof(std::max_align_t))) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (void* memory = counted(bytes, static_cast<std::size_t>(alignment))) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace mote {
+namespace {
+
+using test::expect_error;
+
+/// What the fake kernels were asked and told.
+struct Log {
+  int asked = 0;
+  int runs = 0;
+  std::size_t workspace = 0;
+  mote_status answer = MOTE_OK;
+  mote_status result = MOTE_OK;
+  std::size_t wants = 0;
+  void* stream = nullptr;
+};
+Log log;
+
+mote_status can_run(const mote_call* call) {
+  ++log.asked;
+  if (log.answer != MOTE_OK) std::strncpy(call->message, "not today", call->message_bytes);
+  return log.answer;
+}
+std::size_t workspace_bytes(const mote_call*) { return log.wants; }
+mote_status run_kernel(const mote_call* call, void* stream) {
+  ++log.runs;
+  log.workspace = call->workspace_bytes;
+  log.stream = stream;
+  if (log.wants > 0) std::memset(call->workspace, 1, call->workspace_bytes);
+  if (log.result != MOTE_OK) std::strncpy(call->message, "it broke", call->message_bytes);
+  return log.result;
+}
+
+mote_contract contract = {.size = sizeof(mote_contract),
+                          .accumulator = MOTE_ACC_NATIVE,
+                          .multiply_rounding = 0,
+                          .flushes_denormals = 0,
+                          .deterministic = 1,
+                          .form = "direct",
+                          .function_count = 0,
+                          .reserved = 0,
+                          .functions = nullptr};
+
+mote_kernel kernel_for(const char* op) {
+  return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel};
+}
+
+struct Fake {
+  explicit Fake(const char* op) : kernel(kernel_for(op)) { log = {}; }
+  RunOptions options() { return {.backends = list, .stream = nullptr}; }
+
+  mote_kernel kernel;
+  mote_backend backend = {.size = sizeof(mote_backend),
+                          .name = "fake",
+                          .version = "1",
+                          .kernel_count = 1,
+                          .reserved = 0,
+                          .kernels = &kernel};
+  const mote_backend* list[1] = {&backend};
+};
+
+TEST(Backends, TheFirstThatAcceptsRuns) {
+  Fake fake("relu");
+  const Tensor x(DType::f32, {3});
+  fill(x, -1.0);
+  Tensor y(DType::f32, {3});
+  fill(y, 5.0);
+  run(Command("relu"), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.runs, 1);
+  EXPECT_EQ(y.real_at({0}), 5);  // the fake writes nothing
+  log.answer = MOTE_UNSUPPORTED;
+  run(Command("relu"), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.asked, 2);
+  EXPECT_EQ(log.runs, 1);
+  EXPECT_EQ(y.real_at({0}), 0);  // a generated kernel did it
+  run(Command("neg"), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.asked, 2);  // it has no kernel for neg
+}
+
+TEST(Backends, AnInPlaceCallGoesToWhoPromisesIt) {
+  Fake fake("relu");
+  Tensor x(DType::f32, {3});
+  fill(x, -1.0);
+  run(Command("relu"), {&x}, {&x}, fake.options());
+  EXPECT_EQ(log.asked, 0);
+  EXPECT_EQ(x.real_at({2}), 0);
+}
+
+TEST(Backends, WorkspaceAndStreamReachTheKernel) {
+  Fake fake("relu");
+  log.wants = 1000;
+  const Tensor x(DType::f32, {3});
+  Tensor y(DType::f32, {3});
+  int stream = 0;
+  RunOptions options = fake.options();
+  options.stream = &stream;
+  run(Command("relu"), {&x}, {&y}, options);
+  EXPECT_EQ(log.workspace, 1000U);
+  EXPECT_EQ(log.stream, &stream);
+  log.wants = SIZE_MAX;
+  expect_error(MOTE_FAILED, "relu: a kernel asks for more workspace than there can be",
+               [&] { run(Command("relu"), {&x}, {&y}, options); });
+  log.wants = 1000;
+  test::FailingAllocator failing{.fails_from = 0};
+  set_default_allocator(failing.hook());
+  expect_error(MOTE_OUT_OF_MEMORY, "the allocator has no",
+               [&] { run(Command("relu"), {&x}, {&y}, options); });
+  set_default_allocator(system_allocator());
+}
+
+TEST(Backends, AFailureStopsTheBatchAndIsTold) {
+  Fake fake("softmax");
+  log.result = MOTE_FAILED;
+  const Tensor x = Tensor(DType::f32, {4, 3, 4, 5}).slice(2, 0, 2);
+  Tensor y(DType::f32, {4, 3, 2, 5});
+  expect_error(MOTE_FAILED, "softmax: it broke",
+               [&] { run(Command("softmax", {}, 3), {&x}, {&y}, fake.options()); });
+  EXPECT_EQ(log.runs, 1);
+  log.result = MOTE_OK;
+  run(Command("softmax", {}, 3), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.runs, 1 + 12);  // [4, 3] merges to 12 rounds of 2 rows
+}
+
+/// An op of 64 inputs and 64 outputs that nobody generated.
+struct Wide {
+  Wide() {
+    const mote_op_tensor tensor = {.name = "t",
+                                   .dtype = "T",
+                                   .optional = 0,
+                                   .rank = 2,
+                                   .axes = axes,
+                                   .broadcast = 0,
+                                   .batch = 0b11};
+    tensors.assign(64, tensor);
+    definition = {.name = "wide",
+                  .family = "test",
+                  .equation = "",
+                  .policy = "",
+                  .source = "",
+                  .input_count = 64,
+                  .output_count = 64,
+                  .param_count = 0,
+                  .pair_count = 0,
+                  .inputs = tensors.data(),
+                  .outputs = tensors.data(),
+                  .params = nullptr,
+                  .in_place = nullptr};
+    register_op("wide", registry).set<Definition>(kDefinition, &definition);
+  }
+
+  const char* axes[2] = {"I", "J"};
+  std::vector<mote_op_tensor> tensors;
+  mote_op_definition definition;
+  Registry registry;
+};
+
+TEST(Backends, ACallOf64InputsAndOutputsTakesNothingFromTheHeap) {
+  Wide wide;
+  Fake fake("wide");
+  const Command command("wide", {}, std::nullopt, wide.registry);
+  std::vector<Tensor> memory;
+  for (int k = 0; k < 128; ++k) memory.emplace_back(DType::f32, AxisList({3, 4, 2, 2}));
+  std::vector<const Tensor*> inputs;
+  std::vector<Tensor*> outputs;
+  for (std::size_t k = 0; k < 64; ++k) {
+    inputs.push_back(&memory[k]);
+    outputs.push_back(&memory[64 + k]);
+  }
+  const RunOptions options = fake.options();
+  const int before = heap_allocations;
+  run(command, inputs, outputs, options);
+  EXPECT_EQ(heap_allocations, before);
+  EXPECT_EQ(log.runs, 1);
+}
+
+TEST(Backends, GeneratedKernelsTakeNothingFromTheHeapEither) {
+  const Command softmax("softmax", {}, 1);
+  const Command add("add");
+  const Tensor x = Tensor(DType::f32, {4, 3, 4, 5}).permute({1, 2, 0, 3});
+  Tensor y(DType::f32, x.shape());
+  fill(x, 0.5);
+  const Tensor row(DType::f32, {5});
+  fill(row, 1.0);
+  run(softmax, {&x}, {&y});  // OpenMP may start threads
+  const int before = heap_allocations;
+  run(softmax, {&x}, {&y});
+  run(add, {&x, &row}, {&y});
+  EXPECT_EQ(heap_allocations, before);
+  EXPECT_EQ(y.real_at({2, 3, 3, 4}), 1.5);
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,34 @@
+// The casts between numbers that every part of mote agrees on: a real becomes an integer by
+// truncation and saturates, NaN is 0; an integer that does not fit wraps; bool is "not zero".
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "mote/base/dtype.h"
+
+namespace mote {
+
+inline std::int64_t real_to_integer(double x, IntegerRange range) {
+  if (std::isnan(x)) return 0;
+  const double t = std::trunc(x);
+  if (t <= static_cast<double>(range.least)) return range.least;
+  if (t >= static_cast<double>(range.greatest)) return range.greatest;
+  return static_cast<std::int64_t>(t);
+}
+
+/// x modulo 2^bits in the range of an integer dtype.
+inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return static_cast<std::int32_t>(x);
+    case DType::i8:
+      return static_cast<std::int8_t>(x);
+    case DType::u8:
+      return static_cast<std::uint8_t>(x);
+    default:
+      return x;
+  }
+}
+
+}  // namespace mote

@@ -1,0 +1,15 @@
+// "did you mean …?": known names that a misspelt one may stand for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mote {
+
+/// Names a few slips (insertions, deletions, replacements, swaps of neighbours) from `name`, nearest
+/// first; where there are none, those that hold it or are held by it. Three at most.
+std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
+
+}  // namespace mote

@@ -1,0 +1,62 @@
+/* What the catalogue says about its ops, for programs that link no compiler. mote-gen writes it.
+ * C99. */
+#ifndef MOTE_BASE_OPS_H
+#define MOTE_BASE_OPS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An input or output at its canonical rank. */
+typedef struct mote_op_tensor {
+  const char* name;
+  const char* dtype; /* "i64", …; "T": that of the instance */
+  int32_t optional;
+  int32_t rank;
+  const char* const* axes; /* the extents as text: "N", "$groups*CG" */
+  uint32_t broadcast;      /* bit k: axis k may have extent 1 and then repeats */
+  uint32_t batch;          /* bit k: the op is computed for each index of axis k by itself */
+} mote_op_tensor;
+
+typedef struct mote_op_param {
+  const char* name;
+  const char* meaning;
+  int32_t is_integer;
+  int32_t has_default;
+  double default_value;
+  int64_t lower; /* integers: the legal range */
+  int64_t upper;
+} mote_op_param;
+
+/* Output `output` may be stored where input `input` is. */
+typedef struct mote_op_pair {
+  int32_t input;
+  int32_t output;
+} mote_op_pair;
+
+typedef struct mote_op_definition {
+  const char* name;
+  const char* family;
+  const char* equation;
+  const char* policy;
+  const char* source;
+  int32_t input_count;
+  int32_t output_count;
+  int32_t param_count;
+  int32_t pair_count;
+  const mote_op_tensor* inputs;
+  const mote_op_tensor* outputs;
+  const mote_op_param* params;
+  const mote_op_pair* in_place;
+} mote_op_definition;
+
+/* Sorted by name. */
+extern const mote_op_definition mote_ops[];
+extern const int32_t mote_op_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
