@@ -199,8 +199,9 @@ struct Helper {
   std::string_view name;
   std::string_view text;
 };
-bool is_helper(const std::string& function);  ///< a name that the prelude's text defines
-std::span<const Helper> fast_helpers();  ///< those of fast kernels alone
+bool is_helper(const std::string& function);  ///< a name that the preludes' text defines
+std::span<const Helper> fast_helpers();       ///< those of fast kernels alone
+std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
 /// The helpers among the preludes' that `text` calls, and those that they call.
 std::string helpers_for(const std::string& text);
 

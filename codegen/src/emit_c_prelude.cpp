@@ -43,40 +43,6 @@ static inline double mote_real_mod(double a, double b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 )"},
-    {"mote_bits_of", R"(/* The bits of a double, and the double of such bits. */
-static inline uint64_t mote_bits_of(double a) {
-  const union { double real; uint64_t bits; } both = {.real = a};
-  return both.bits;
-}
-)"},
-    {"mote_double_of", R"(static inline double mote_double_of(uint64_t bits) {
-  const union { uint64_t bits; double real; } both = {.bits = bits};
-  return both.real;
-}
-)"},
-    {"mote_next_up", R"(/* The next double above. */
-static inline double mote_next_up(double a) {
-  if (isnan(a) || a == (double)INFINITY) return a;
-  if (a == 0) return mote_double_of(1);
-  return mote_double_of(a > 0 ? mote_bits_of(a) + 1 : mote_bits_of(a) - 1);
-}
-)"},
-    {"mote_next_down",
-     R"(static inline double mote_next_down(double a) { return -mote_next_up(-a); }
-)"},
-    {"mote_lowest_bit",
-     R"(/* The greatest power of two of which a is a multiple; 0 gives infinity, infinity and NaN 0. */
-static inline double mote_lowest_bit(double a) {
-  const uint64_t bits = mote_bits_of(a);
-  const uint64_t exponent = bits >> 52 & 0x7ff;
-  const uint64_t fraction = bits & UINT64_C(0xfffffffffffff);
-  if (a == 0) return (double)INFINITY;
-  if (exponent == 0x7ff) return 0;
-  if (exponent == 0) return mote_double_of(fraction & (0 - fraction));
-  const double whole = mote_double_of(exponent << 52);
-  return fraction == 0 ? whole : mote_double_of(exponent << 52 | (fraction & (0 - fraction))) - whole;
-}
-)"},
     {"mote_to_i64", R"(/* Truncates and saturates; NaN gives 0. */
 static inline int64_t mote_to_i64(double a) {
   if (isnan(a)) return 0;
@@ -255,6 +221,7 @@ bool is_helper(const std::string& function) {
 
 std::string helpers_for(const std::string& text) {
   std::vector<Helper> all(kHelpers.begin(), kHelpers.end());
+  for (const Helper& helper : bound_helpers()) all.push_back(helper);
   for (const Helper& helper : fast_helpers()) all.push_back(helper);
   std::vector<char> needed(all.size(), 0);
   for (std::size_t k = all.size(); k-- > 0;) {

@@ -56,6 +56,8 @@ std::string emit_c_fast_prelude();
 /// The static helper functions that kernels use (floor division, NaN-propagating max, …), once a
 /// file; they need what emit_c_includes() includes.
 std::string emit_c_prelude();
+/// Those of next_up, next_down and lowest_bit, which no op of the catalogue uses: error bounds do.
+std::string emit_c_bound_prelude();
 std::string emit_c_includes();
 /// The prototype, as a declaration with a semicolon.
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options);
