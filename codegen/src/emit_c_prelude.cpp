@@ -216,7 +216,8 @@ bool calls(std::string_view text, std::string_view function) {
 
 bool is_helper(const std::string& function) {
   const auto is_it = [&](const Helper& helper) { return function == helper.name; };
-  return std::ranges::any_of(kHelpers, is_it) || std::ranges::any_of(fast_helpers(), is_it);
+  return std::ranges::any_of(kHelpers, is_it) || std::ranges::any_of(fast_helpers(), is_it) ||
+         std::ranges::any_of(bound_helpers(), is_it);
 }
 
 std::string helpers_for(const std::string& text) {
