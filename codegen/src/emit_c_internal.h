@@ -199,7 +199,7 @@ struct Helper {
   std::string_view name;
   std::string_view text;
 };
-bool is_helper(const std::string& function);  ///< a name that the preludes' texts define
+bool is_helper(const std::string& function);  ///< a name that the preludes' text defines
 std::span<const Helper> fast_helpers();       ///< those of fast kernels alone
 std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
 /// The helpers among the preludes' that `text` calls, and those that they call.

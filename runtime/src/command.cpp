@@ -9,7 +9,6 @@
 
 #include "fit.h"
 #include "mote/base/near_names.h"
-#include "mote/runtime/catalogue.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -93,6 +92,8 @@ Command::Command(std::string_view op, std::span<const Setting> settings, std::op
       definition_(registry.column<Definition>(kDefinition).at(op_)),
       axis_(axis),
       pointwise_(mote::is_pointwise(*definition_)) {
+  if (const auto* kernels = registry.column<GeneratedKernels>(kGenerated).find(op_))
+    generated_ = *kernels;
   check_known(*definition_, settings);
   for (const mote_op_param& p : params_of(*definition_))
     if (const auto param = param_of(*definition_, p, settings)) params_.push_back(*param);

@@ -11,7 +11,6 @@
 #include "fit.h"
 #include "mote/base/dlpack.h"
 #include "mote/base/plugin.h"
-#include "mote/generated/kernels.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/status.h"
 #include "small_array.h"
@@ -146,10 +145,10 @@ void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
   if (!tensors.in_place)
     for (const mote_backend* backend : options.backends)
       for (std::int32_t k = 0; k < backend->kernel_count; ++k) choice.ask(kernel_at(*backend, k));
-  for (const char* variant : {"fast", "oracle"}) {
-    const mote_generated_kernel* generated =
-        find_generated(command.definition().name, variant, tensors.instance, tensors.input_mask);
-    if (generated != nullptr) choice.ask(generated->kernel);
+  for (const GeneratedKernel& k : command.generated()) {
+    if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
+    if (k.fast != nullptr) choice.ask(*k.fast);
+    choice.ask(*k.oracle);
   }
 }
 

@@ -110,7 +110,9 @@ Tensor& as_tensor(mote_image& image) {
 const Tensor& as_tensor(const mote_image& image) {
   check_image(image.axes == 3, image.extents == &image.rows && image.strides == &image.step,
               std::to_string(image.axes));
-  return reinterpret_cast<const Tensor&>(image);
+  const auto& tensor = reinterpret_cast<const Tensor&>(image);
+  checked_span(tensor.dtype(), tensor.shape(), tensor.strides());
+  return tensor;
 }
 
 void set_image(mote_image& image, void* data, DType dtype, std::int64_t rows, std::int64_t cols,

@@ -17,14 +17,17 @@ struct Bytes {
   std::uintptr_t begin, end;
 };
 Bytes bytes_of(const Tensor& x) {
-  std::int64_t lowest = 0;
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (x.stride(axis) < 0) lowest += (x.extent(axis) - 1) * x.stride(axis);
-  const auto size = static_cast<std::int64_t>(size_of(x.dtype()));
-  const auto begin =
-      reinterpret_cast<std::uintptr_t>(x.data()) + static_cast<std::uintptr_t>(lowest * size);
-  return {begin,
-          begin + static_cast<std::uintptr_t>(checked_span(x.dtype(), x.shape(), x.strides()))};
+  const DLTensor& t = x.dl();
+  std::int64_t lowest = 0;  // in elements from the first; sizes were checked when x was made
+  std::int64_t highest = 0;
+  for (int axis = 0; axis < t.ndim; ++axis) {
+    const std::int64_t reach = (t.shape[axis] - 1) * t.strides[axis];
+    (reach < 0 ? lowest : highest) += reach;
+  }
+  const std::int64_t size = t.dtype.bits / 8;
+  const auto first = reinterpret_cast<std::uintptr_t>(x.data());
+  return {first + static_cast<std::uintptr_t>(lowest * size),
+          first + static_cast<std::uintptr_t>((highest + 1) * size)};
 }
 
 }  // namespace

@@ -2,44 +2,20 @@
 // outputs, and that a call takes nothing from the heap.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <vector>
 
 #include "mote/runtime/catalogue.h"
 #include "mote/runtime/command.h"
 #include "runtime/expect_error.h"
 #include "runtime/failing_allocator.h"
-
-namespace {
-std::atomic<int> heap_allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++heap_allocations;
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-}  // namespace
-
-// Every form of new in this program ends in these two.
-void* operator new(std::size_t bytes) {
-  if (void* memory = counted(bytes, alignof(std::max_align_t))) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (void* memory = counted(bytes, static_cast<std::size_t>(alignment))) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "runtime/heap_count.h"
 
 namespace mote {
 namespace {
 
 using test::expect_error;
+using test::heap_allocations;
 
 /// What the fake kernels were asked and told.
 struct Log {
@@ -204,9 +180,9 @@ TEST(Backends, ACallOf64InputsAndOutputsTakesNothingFromTheHeap) {
     outputs.push_back(&memory[64 + k]);
   }
   const RunOptions options = fake.options();
-  const int before = heap_allocations;
+  const int before = heap_allocations();
   run(command, inputs, outputs, options);
-  EXPECT_EQ(heap_allocations, before);
+  EXPECT_EQ(heap_allocations(), before);
   EXPECT_EQ(log.runs, 1);
 }
 
@@ -219,10 +195,10 @@ TEST(Backends, GeneratedKernelsTakeNothingFromTheHeapEither) {
   const Tensor row(DType::f32, {5});
   fill(row, 1.0);
   run(softmax, {&x}, {&y});  // OpenMP may start threads
-  const int before = heap_allocations;
+  const int before = heap_allocations();
   run(softmax, {&x}, {&y});
   run(add, {&x, &row}, {&y});
-  EXPECT_EQ(heap_allocations, before);
+  EXPECT_EQ(heap_allocations(), before);
   EXPECT_EQ(y.real_at({2, 3, 3, 4}), 1.5);
 }
 

@@ -61,6 +61,15 @@ TEST(Bridge, OnlyThreeAxesAreAnImage) {
                [&] { as_tensor(image); });
   image.axes = 3;
   expect_error(MOTE_INVALID, "extents must point to rows", [&] { as_tensor(image); });
+  image.extents = &image.rows;
+  image.strides = &image.step;
+  expect_error(MOTE_INVALID, "unknown element type", [&] { as_tensor(image); });
+  image.dtype = to_dlpack(DType::u8);
+  image.rows = -1;
+  expect_error(MOTE_INVALID, "must be at least 0, got -1", [&] { as_tensor(image); });
+  image.rows = INT64_MAX;
+  image.cols = image.channels = image.step = 2;
+  expect_error(MOTE_INVALID, "64-bit overflow", [&] { as_tensor(image); });
   expect_error(MOTE_INVALID, "must be at least 0, got -2",
                [&] { set_image(image, nullptr, DType::u8, -2, 2, 3, 6); });
 }

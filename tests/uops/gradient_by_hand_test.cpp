@@ -1,4 +1,5 @@
-// Gradients of matmul, conv2d, softmax and layer_norm against loops written by hand, bit for bit.
+// Gradients of matmul, conv2d, softmax and layer_norm against loops written by hand, bit for bit;
+// and their text.
 #include <gtest/gtest.h>
 
 #include "caught.h"
@@ -159,6 +160,16 @@ TEST(Gradient, LayerNormByHand) {
                            2, 1, &judged),
             "");
   EXPECT_EQ(judged, 4);
+}
+
+TEST(Gradient, PrintsAndParsesBack) {
+  for (const char* const text : {kConvBody, kSoftmax, kLayerNorm}) {
+    Program p = with_body(text);
+    for (int order = 0; order < 2; ++order) {
+      p = gradient(p).program;
+      EXPECT_TRUE(equal(p, parse_program(to_string(p)))) << to_string(p);
+    }
+  }
 }
 
 }  // namespace

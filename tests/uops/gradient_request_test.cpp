@@ -101,16 +101,6 @@ TEST(Gradient, NamesThatAreTaken) {
             "output ge_ = gy_ + gy1_*gy\noutput ggy = gy1_*e\n");
 }
 
-TEST(Gradient, PrintsAndParsesBack) {
-  for (const char* const text : {kConv, kSoftmax, kLayerNorm}) {
-    Program p = with_body(text);
-    for (int order = 0; order < 2; ++order) {
-      p = gradient(p).program;
-      EXPECT_TRUE(equal(p, parse_program(to_string(p)))) << to_string(p);
-    }
-  }
-}
-
 TEST(Gradient, SaysWhatDoesNotFit) {
   const Program p = with_body("input x f32[N]\ninput n i64[N]\noutput y = x*x\noutput m = n");
   const auto refused = [&](const GradientRequest& r) { return error_of([&] { gradient(p, r); }); };

@@ -14,7 +14,7 @@ constexpr std::uint32_t kDate = 0x00210000;  // 1 January 1980, 0:00
 class Writer {
  public:
   void number(std::uint64_t value, int count) {
-    for (int k = 0; k < count; ++k) out.push_back(static_cast<std::byte>(value >> (8 * k) & 0xFF));
+    for (int k = 0; k < count; ++k, value >>= 8) out.push_back(static_cast<std::byte>(value & 0xFF));
   }
   void text(const std::string& text) {
     for (const char c : text) out.push_back(static_cast<std::byte>(c));

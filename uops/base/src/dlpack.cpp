@@ -16,11 +16,29 @@ DLDataType to_dlpack(DType dtype) {
 }
 
 std::optional<DType> from_dlpack(DLDataType dtype) {
-  for (const DType known : all_dtypes()) {
-    const DLDataType d = to_dlpack(known);
-    if (d.code == dtype.code && d.bits == dtype.bits && d.lanes == dtype.lanes) return known;
+  if (dtype.lanes != 1) return std::nullopt;
+  switch (dtype.code << 8 | dtype.bits) {
+    case kDLFloat << 8 | 32:
+      return DType::f32;
+    case kDLFloat << 8 | 64:
+      return DType::f64;
+    case kDLFloat << 8 | 16:
+      return DType::f16;
+    case kDLBfloat << 8 | 16:
+      return DType::bf16;
+    case kDLInt << 8 | 64:
+      return DType::i64;
+    case kDLInt << 8 | 32:
+      return DType::i32;
+    case kDLInt << 8 | 8:
+      return DType::i8;
+    case kDLUInt << 8 | 8:
+      return DType::u8;
+    case MOTE_DL_BOOL << 8 | 8:
+      return DType::boolean;
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
 }
 
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {

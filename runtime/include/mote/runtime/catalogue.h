@@ -1,9 +1,12 @@
 // The ops that were generated at build time, as attributes in a registry.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "mote/base/dtype.h"
+#include "mote/base/kernel.h"
 #include "mote/base/ops.h"
 #include "mote/runtime/registry.h"
 
@@ -16,7 +19,18 @@ inline constexpr const char* kDefinition = "definition";
 using InPlacePairs = std::vector<std::pair<int, int>>;
 inline constexpr const char* kInPlace = "in_place";
 
-/// Every op of the catalogue, with its family as its group, "definition" and "in_place".
+/// "generated": the kernels made at build time, one for each dtype of the instance and mask of
+/// inputs (bit k: input k is there).
+struct GeneratedKernel {
+  DType dtype;
+  std::uint32_t input_mask;
+  const mote_kernel* fast;
+  const mote_kernel* oracle;
+};
+using GeneratedKernels = std::vector<GeneratedKernel>;
+inline constexpr const char* kGenerated = "generated";
+
+/// Every op of the catalogue, with its family as its group, "definition", "in_place", "generated".
 void register_catalogue(Registry& registry);
 
 }  // namespace mote

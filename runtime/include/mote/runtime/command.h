@@ -14,6 +14,7 @@
 
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
+#include "mote/runtime/catalogue.h"
 #include "mote/runtime/registry.h"
 #include "mote/runtime/tensor.h"
 
@@ -46,6 +47,8 @@ class Command {
   std::optional<int> axis() const { return axis_; }
   /// The op computes each element from those at its index only, all tensors having the same axes.
   bool is_pointwise() const { return pointwise_; }
+  /// The kernels made at build time; empty for an op of someone else's.
+  std::span<const GeneratedKernel> generated() const { return generated_; }
   /// In the order of the op's definition.
   std::span<const mote_param> params() const { return params_; }
 
@@ -56,6 +59,7 @@ class Command {
   const mote_op_definition* definition_;
   std::optional<int> axis_;
   bool pointwise_;
+  std::span<const GeneratedKernel> generated_;
   std::vector<mote_param> params_;
 };
 
