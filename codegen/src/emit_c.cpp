@@ -91,7 +91,10 @@ std::string wrap(const std::string& line) {
 }
 
 std::string function_name(const LoopProgram& p, const EmitOptions& options) {
-  return options.function.empty() ? "mote_" + p.name : options.function;
+  if (!options.function.empty()) return options.function;
+  std::string name = "mote_" + p.name;
+  std::ranges::replace(name, '.', '_');
+  return is_helper(name) ? name + "_op" : name;
 }
 
 std::vector<Argument> arguments(const LoopProgram& p) {

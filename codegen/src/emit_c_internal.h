@@ -199,6 +199,7 @@ struct Helper {
   std::string_view name;
   std::string_view text;
 };
+bool is_helper(const std::string& function);  ///< a name that the prelude's text defines
 std::span<const Helper> fast_helpers();  ///< those of fast kernels alone
 /// The helpers among the preludes' that `text` calls, and those that they call.
 std::string helpers_for(const std::string& text);

@@ -103,11 +103,16 @@ bool has_reserved_prefix(const std::string& name) {
   return false;
 }
 
-bool is_reserved(const std::string& name) {
+/// Functions of <math.h> have twins for float and long double: sinf, sinl.
+bool is_reserved(std::string_view name) {
   const bool header_type =
       (name.starts_with("int") || name.starts_with("uint")) && name.ends_with("_t");
-  return header_type || name.ends_with("_MAX") || name.ends_with("_MIN") ||
-         std::ranges::find(kReserved, name) != kReserved.end();
+  const auto is_listed = [](std::string_view word) {
+    return std::ranges::find(kReserved, word) != kReserved.end();
+  };
+  return header_type || name.ends_with("_MAX") || name.ends_with("_MIN") || is_listed(name) ||
+         ((name.ends_with('f') || name.ends_with('l')) &&
+          is_listed(name.substr(0, name.size() - 1)));
 }
 
 std::string identifier(const std::string& hint) {

@@ -72,6 +72,9 @@ Text float_unary(MapOp op, const Text& x) {
     case MapOp::tanh:
     case MapOp::erf:
       return function(fmt::format("mote_{}f", name(op)));
+    case MapOp::next_up:  // these are about doubles
+    case MapOp::next_down:
+    case MapOp::lowest_bit:
     case MapOp::isnan:
     case MapOp::isinf:
     case MapOp::logical_not:

@@ -179,6 +179,10 @@ Text unary_real(MapOp op, const Text& x) {
       return {"1.0 / " + call("sqrt", x), kProduct, CType::f64};
     case MapOp::round:
       return {call("nearbyint", x), kTight, CType::f64};
+    case MapOp::next_up:
+    case MapOp::next_down:
+    case MapOp::lowest_bit:
+      return {call(fmt::format("mote_{}", name(op)), x), kTight, CType::f64};
     case MapOp::isnan:
     case MapOp::isinf:
       return {call(name(op), x), kTight, CType::truth};

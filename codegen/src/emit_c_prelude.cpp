@@ -1,5 +1,6 @@
 // The helpers that emitted kernels call, and which of them a text needs. Each mirrors one rule of
 // the language (uops/src/scalar.cpp) or of index arithmetic; all are static inline.
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,40 @@ static inline double mote_max(double a, double b) { return a > b || isnan(a) ? a
 static inline double mote_real_mod(double a, double b) {
   const double r = fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+)"},
+    {"mote_bits_of", R"(/* The bits of a double, and the double of such bits. */
+static inline uint64_t mote_bits_of(double a) {
+  const union { double real; uint64_t bits; } both = {.real = a};
+  return both.bits;
+}
+)"},
+    {"mote_double_of", R"(static inline double mote_double_of(uint64_t bits) {
+  const union { uint64_t bits; double real; } both = {.bits = bits};
+  return both.real;
+}
+)"},
+    {"mote_next_up", R"(/* The next double above. */
+static inline double mote_next_up(double a) {
+  if (isnan(a) || a == (double)INFINITY) return a;
+  if (a == 0) return mote_double_of(1);
+  return mote_double_of(a > 0 ? mote_bits_of(a) + 1 : mote_bits_of(a) - 1);
+}
+)"},
+    {"mote_next_down",
+     R"(static inline double mote_next_down(double a) { return -mote_next_up(-a); }
+)"},
+    {"mote_lowest_bit",
+     R"(/* The greatest power of two of which a is a multiple; 0 gives infinity, infinity and NaN 0. */
+static inline double mote_lowest_bit(double a) {
+  const uint64_t bits = mote_bits_of(a);
+  const uint64_t exponent = bits >> 52 & 0x7ff;
+  const uint64_t fraction = bits & UINT64_C(0xfffffffffffff);
+  if (a == 0) return (double)INFINITY;
+  if (exponent == 0x7ff) return 0;
+  if (exponent == 0) return mote_double_of(fraction & (0 - fraction));
+  const double whole = mote_double_of(exponent << 52);
+  return fraction == 0 ? whole : mote_double_of(exponent << 52 | (fraction & (0 - fraction))) - whole;
 }
 )"},
     {"mote_to_i64", R"(/* Truncates and saturates; NaN gives 0. */
@@ -110,9 +145,10 @@ static inline int64_t mote_shift_left(int64_t a, int64_t b) {
   return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
 }
 )"},
-    {"mote_shift_right", R"(/* The sign is kept; shifts by less than 0 or more than 63 give 0. */
+    {"mote_shift_right",
+     R"(/* The sign is kept; shifts by less than 0 or more than 63 leave nothing but it. */
 static inline int64_t mote_shift_right(int64_t a, int64_t b) {
-  if (b < 0 || b > 63) return 0;
+  if (b < 0 || b > 63) b = 63;
   return a < 0 ? ~(~a >> b) : a >> b;
 }
 )"},
@@ -211,6 +247,11 @@ bool calls(std::string_view text, std::string_view function) {
 }
 
 }  // namespace
+
+bool is_helper(const std::string& function) {
+  const auto is_it = [&](const Helper& helper) { return function == helper.name; };
+  return std::ranges::any_of(kHelpers, is_it) || std::ranges::any_of(fast_helpers(), is_it);
+}
 
 std::string helpers_for(const std::string& text) {
   std::vector<Helper> all(kHelpers.begin(), kHelpers.end());

@@ -123,9 +123,10 @@ void Thunk::inputs() {
     std::uint32_t broadcast = 0;
     for (std::size_t axis = 0; axis < as_input(u).broadcast.size(); ++axis)
       if (as_input(u).broadcast[axis]) broadcast |= std::uint32_t{1} << axis;
-    line(fmt::format("const mote_view {} = mote_thunk_input(&thunk, {}, \"{}\", {}, {});",
-                     names_.tensor(call_inputs_[k]), k, name(u.dtype()), u.rank(),
-                     broadcast == 0 ? "0" : fmt::format("{:#x}", broadcast)));
+    const bool read = std::ranges::find(nodes_, u.id(), &Uop::id) != nodes_.end();
+    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {}, {});",
+                     names_.tensor(call_inputs_[k]), read ? "input" : "shape", k, name(u.dtype()),
+                     u.rank(), broadcast == 0 ? "0" : fmt::format("{:#x}", broadcast)));
   }
 }
 

@@ -28,16 +28,29 @@ std::string text(const Reference& r) {
   return out + "]";
 }
 
-/// Different rounds of the loops touch different elements: each loop runs over an axis of both.
-bool rounds_are_apart(const Reference& read, const Reference& write) {
+/// The index is the loop's variable, or that of a loop over a chunk of it.
+bool stays_in_round(const Reference& r, const Expr& index, const Loop& loop, const Facts& facts) {
+  if (index == Expr(loop.variable)) return true;
+  return std::ranges::any_of(r.path, [&](const Stmt* s) {
+    const Loop* inner = as_loop(*s);
+    return inner != nullptr && index == Expr(inner->variable) &&
+           runs_over_chunk(*inner, loop, facts);
+  });
+}
+
+/// Different rounds of the loops that hold both touch different elements: on some axis, each of
+/// both stays in its round.
+bool rounds_are_apart(const Reference& read, const Reference& write, const Facts& facts) {
   const std::size_t depth = shared_depth(read.path, write.path);
-  for (const Symbol v : variables_of(std::span(read.path).first(depth))) {
-    bool apart = false;
+  return std::ranges::all_of(std::span(read.path).first(depth), [&](const Stmt* s) {
+    const Loop* loop = as_loop(*s);
+    if (loop == nullptr) return true;
     for (std::size_t k = 0; k < read.index.size(); ++k)
-      apart = apart || (read.index[k] == Expr(v) && write.index[k] == Expr(v));
-    if (!apart) return false;
-  }
-  return true;
+      if (stays_in_round(read, read.index[k], *loop, facts) &&
+          stays_in_round(write, write.index[k], *loop, facts))
+        return true;
+    return false;
+  });
 }
 
 std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair) {
@@ -45,11 +58,12 @@ std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair
   const TensorDecl& output = tensor_at(p, TensorRole::output, pair.second);
   if (input.dtype != output.dtype || input.shape != output.shape)
     return fmt::format("{} and {} differ in dtype or shape", input.name, output.name);
+  const Facts facts = base_facts(*p.source);
   const std::vector<Reference> reads = references(p.body, input.name);
   for (const Reference& write : references(p.body, output.name)) {
     if (!write.is_write()) continue;
     for (const Reference& read : reads)
-      if (!precedes(read, write) || !rounds_are_apart(read, write))
+      if (!precedes(read, write) || !rounds_are_apart(read, write, facts))
         return fmt::format("{} may be read after {} is written", text(read), text(write));
   }
   return std::nullopt;

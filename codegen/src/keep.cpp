@@ -1,5 +1,6 @@
 // Finds a loop with one fold and, behind it in the same body, a loop with one store to an output
-// that compute the same costly value for the same elements.
+// that compute the same costly value for the same elements. Which calls in place are right stays as
+// it is.
 #include "keep.h"
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "dependence.h"
+#include "mote/codegen/in_place.h"
 #include "references.h"
 
 namespace mote {
@@ -94,7 +96,33 @@ class Keeper {
       reads_more = reads_more || std::holds_alternative<value::Load>(v->kind);
     });
     if (reads_more) return;
+    const std::vector<InPlacePair> pairs = pairs_in_place(y.name);
+    const Stmt first_before = first;
+    const Stmt second_before = second;
     take(*folds, *fold, *stores, *store, index, *part, stored);
+    if (why_not_in_place(p_, pairs)) {
+      first = first_before;
+      second = second_before;
+      kept.pop_back();
+    }
+  }
+
+  /// Inputs that may share memory with the output.
+  std::vector<InPlacePair> pairs_in_place(const std::string& output) const {
+    InPlacePair pair{0, 0};
+    int outputs = 0;
+    for (const TensorDecl& t : p_.tensors) {
+      if (t.role != TensorRole::output) continue;
+      if (t.name == output) pair.second = outputs;
+      ++outputs;
+    }
+    std::vector<InPlacePair> pairs;
+    for (const TensorDecl& t : p_.tensors) {
+      if (t.role != TensorRole::input) continue;
+      if (!why_not_in_place(p_, {&pair, 1})) pairs.push_back(pair);
+      ++pair.first;
+    }
+    return pairs;
   }
 
   void take(Loop& folds, Fold& fold, const Loop& stores, Store& store,
@@ -122,10 +150,8 @@ class Keeper {
 }  // namespace
 
 std::vector<std::string> keep_in_outputs(LoopProgram& p) {
-  Body body = p.body;
   Keeper keeper(p);
-  keeper.run(body);
-  p.body = std::move(body);
+  keeper.run(p.body);
   return keeper.kept;
 }
 

@@ -17,31 +17,6 @@ using Uses = std::map<const UopNode*, std::vector<Use>>;
 /// Places that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
 
-bool is_transcendental(MapOp op) {
-  switch (op) {
-    case MapOp::sqrt:
-    case MapOp::rsqrt:
-    case MapOp::exp:
-    case MapOp::expm1:
-    case MapOp::log:
-    case MapOp::log1p:
-    case MapOp::sin:
-    case MapOp::cos:
-    case MapOp::tan:
-    case MapOp::asin:
-    case MapOp::acos:
-    case MapOp::atan:
-    case MapOp::sinh:
-    case MapOp::cosh:
-    case MapOp::tanh:
-    case MapOp::erf:
-    case MapOp::pow:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_transcendental(const Uop& u) {
   const auto* m = std::get_if<uop::Map>(&u.node().kind);
   return m && is_transcendental(m->op);

@@ -119,6 +119,11 @@ std::set<Symbol> variables_of(std::span<const Stmt* const> path) {
   return variables;
 }
 
+bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts) {
+  const Expr start(outer.variable);
+  return inner.begin == start && facts.prove_nonneg(start + outer.step - inner.end);
+}
+
 Facts facts_at(const Reference& r, Facts facts) {
   for (const Stmt* s : r.path) {
     if (const Loop* l = as_loop(*s)) {

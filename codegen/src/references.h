@@ -37,6 +37,10 @@ std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& inde
 std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<const Stmt*>& b);
 std::set<Symbol> variables_of(std::span<const Stmt* const> path);
 
+/// The inner loop runs over the chunk that begins at the outer one's variable, and not beyond where
+/// the outer one's next round begins.
+bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts);
+
 /// What holds where the reference stands.
 Facts facts_at(const Reference& r, Facts facts);
 

@@ -51,7 +51,7 @@ bool is_in(const Reference& r, const Stmt& s) {
 class Rounds {
  public:
   Rounds(const LoopProgram& p, const Stmt& s)
-      : p_(p), s_(s), loop_(*as_loop(s)), all_(references(p.body)) {
+      : p_(p), s_(s), loop_(*as_loop(s)), base_(base_facts(*p.source)), all_(references(p.body)) {
     for (const Reference& r : all_) {
       if (!is_in(r, s)) continue;
       inside_.push_back(&r);
@@ -91,13 +91,12 @@ class Rounds {
     return false;
   }
 
-  /// A loop that begins at this one's variable runs over a chunk: its variable is ours plus an
-  /// offset of its own.
+  /// The variable of a loop over a chunk is ours plus an offset of its own.
   Expr from_chunk(const Reference& r, const Expr& index, Facts* facts) const {
     std::map<Symbol, Expr> offsets;
     for (const Stmt* s : r.path) {
       const Loop* inner = as_loop(*s);
-      if (inner == nullptr || inner->begin != Expr(loop_.variable)) continue;
+      if (inner == nullptr || !runs_over_chunk(*inner, loop_, base_)) continue;
       const Symbol offset(SymbolKind::loop, inner->variable.name() + " offset");
       offsets.emplace(inner->variable, Expr(loop_.variable) + Expr(offset));
       if (facts != nullptr) facts->set_range(offset, 0, loop_.step);
@@ -115,11 +114,11 @@ class Rounds {
       moves = moves || a->moving != Expr(0);
     }
     if (!moves) {
-      const Facts facts = facts_at(*touched.front(), base_facts(*p_.source));
+      const Facts facts = facts_at(*touched.front(), base_);
       return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
     }
     return std::ranges::all_of(touched, [&](const Reference* r) {
-      Facts facts = facts_at(*r, base_facts(*p_.source));
+      Facts facts = facts_at(*r, base_);
       const Expr index = from_chunk(*r, r->index[axis], &facts);
       const Expr moving = along(index, loop_.variable, outer_)->moving;
       const Expr gap = first->factor * loop_.step;
@@ -140,7 +139,7 @@ class Rounds {
     return std::ranges::all_of(touched, [&](const Reference& read) {
       if (read.kind == Reference::Kind::store) return true;
       return std::ranges::any_of(touched, [&](const Reference& store) {
-        return is_stored_in_round_of(read, store, base_facts(*p_.source));
+        return is_stored_in_round_of(read, store, base_);
       });
     });
   }
@@ -158,6 +157,7 @@ class Rounds {
   const LoopProgram& p_;
   const Stmt& s_;
   const Loop& loop_;
+  const Facts base_;
   const std::vector<Reference> all_;
   std::vector<const Reference*> inside_;
   std::set<Symbol> outer_;

@@ -113,21 +113,19 @@ bool runs_over_last_axis(const LoopProgram& p, const Loop& loop) {
 }
 
 bool move_inward(Version& v) {
-  bool moved_any = false;
   for (const Path& path : loops_of(v.program)) {
     const Loop& loop = *as_loop(at(v.program, path));
-    const bool innermost = !(loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
-                             as_loop(loop.body[0])->accumulators.empty());
-    if (!holds_loop(loop.body) || !innermost || !runs_over_last_axis(v.program, loop)) continue;
+    const bool only_nests = loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
+                            as_loop(loop.body[0])->accumulators.empty();
+    if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
     std::string step;
     auto moved = moved_inward(v.program, at(v.program, path), kTile, step);
     if (!moved) continue;
     at(v.program, path) = *std::move(moved);
     v.steps.push_back(step);
-    moved_any = true;
     return true;
   }
-  return moved_any;
+  return false;
 }
 
 // ---- parallel: outermost loops with independent rounds.
@@ -192,8 +190,7 @@ void mark_parallel(Version& v, Path path) {
     path.push_back(0);
   }
   Expr work = 1;
-  const Path whole = first;
-  for (Path at_loop = whole;; at_loop.push_back(0)) {
+  for (Path at_loop = first;; at_loop.push_back(0)) {
     work = work * rounds_of(*as_loop(at(p, at_loop)));
     if (at_loop.size() == path.size()) break;
   }
@@ -211,14 +208,15 @@ void mark_parallel(Version& v, Path path) {
   v.steps.push_back(fmt::format("parallel {}", fmt::join(names, ", ")));
 }
 
-void mark_parallel(Version& v, const Body& body, const Path& above) {
+/// Marks the outermost loops of the body, those under conditions too.
+void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
   for (std::size_t k = 0; k < body.size(); ++k) {
     Path path = above;
     path.push_back(k);
     if (as_loop(body[k]) != nullptr) {
       mark_parallel(v, path);
     } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
-      mark_parallel(v, Body(branch->body), path);
+      mark_outermost_parallel(v, Body(branch->body), path);
     }
   }
 }
@@ -251,11 +249,11 @@ Schedule schedule(const LoopProgram& p) {
   Schedule s;
   Version rows = native(p);
   mark_simd(rows);
-  mark_parallel(rows, Body(rows.program.body), {});
+  mark_outermost_parallel(rows, Body(rows.program.body), {});
   Version columns = native(p);
   if (move_inward(columns)) {
     mark_simd(columns);
-    mark_parallel(columns, Body(columns.program.body), {});
+    mark_outermost_parallel(columns, Body(columns.program.body), {});
   }
   if (!rows.program.strides.empty()) add_with_repeats(rows, s);
   const bool differs = columns.program.strides != rows.program.strides;
@@ -264,7 +262,7 @@ Schedule schedule(const LoopProgram& p) {
     s.versions.push_back(std::move(columns));
   }
   Version any = native(p);
-  mark_parallel(any, Body(any.program.body), {});
+  mark_outermost_parallel(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));
   return s;
 }

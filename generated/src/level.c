@@ -1,14 +1,28 @@
 /* Asks the processor once. */
 #include "mote/generated/level.h"
 
+#ifdef MOTE_X86_LEVELS
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#ifdef MOTE_X86_LEVELS
+/* What level 3 has beside the above, which older clangs can't ask for by name. */
+static int supports_the_rest_of_v3(void) {
+  unsigned a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+  if ((c & bit_MOVBE) == 0 || (c & bit_F16C) == 0) return 0;
+  return __get_cpuid(0x80000001u, &a, &b, &c, &d) && (c & bit_LZCNT) != 0;
+}
+#endif
 
 static int supported(void) {
 #ifdef MOTE_X86_LEVELS
   __builtin_cpu_init();
   const int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                 __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+                 __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                 __builtin_cpu_supports("popcnt") && supports_the_rest_of_v3();
   const int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512vl");

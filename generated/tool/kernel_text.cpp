@@ -1,8 +1,12 @@
 // C of the catalogue's kernels. A real kernel comes in two variants behind one thunk: oracle, and
-// fast, which is compiled once for each level of instruction sets; a kernel of integers has one.
+// fast, which is compiled once for each level of instruction sets; a kernel of integers has one,
+// and so has one that returns random numbers.
 #include "kernel_text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
 
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
@@ -10,22 +14,34 @@
 namespace mote {
 namespace {
 
+Part part_of(const Kernel& k) {
+  return gradient_order(*k.record) > 0 ? Part::gradients : Part::ops;
+}
+
+/// Gradients are compiled for one level, to keep the time to build within bounds.
+bool has_one_level(const Kernel& k) {
+  return part_of(k) == Part::gradients ||
+         (k.instance.dtype != DType::f32 && k.instance.dtype != DType::f64);
+}
+
 /// The levels of x86-64 that a kernel is compiled for, and what runs from there on; 0 is what every
 /// machine of the build's architecture has. Vectors of 512 bits are worth their time to build for
 /// f32, and 16-bit reals are worth it where the processor converts them: below, the oracle variant
 /// runs.
 std::vector<std::pair<int, std::string>> levels(const Kernel& k) {
   const std::string fast = k.fast_function();
+  if (has_one_level(k)) return {{3, fast + "_v3"}, {0, k.function}};
   if (k.instance.dtype == DType::f32)
     return {{4, fast + "_v4"}, {3, fast + "_v3"}, {0, fast + "_v0"}};
-  if (k.instance.dtype == DType::f64) return {{3, fast + "_v3"}, {0, fast + "_v0"}};
-  return {{3, fast + "_v3"}, {0, k.function}};
+  return {{3, fast + "_v3"}, {0, fast + "_v0"}};
 }
 
-/// Where the kernel is compiled, as a condition of the preprocessor; empty where always.
+/// Where in its shard the kernel is compiled, as a condition of the preprocessor; empty where
+/// always.
 std::string where_compiled(const Kernel& k) {
-  if (k.instance.dtype == DType::f32) return "";
-  return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "MOTE_LEVEL_NUMBER == 3";
+  if (part_of(k) == Part::gradients) return "";
+  if (has_one_level(k)) return "MOTE_LEVEL_NUMBER == 3";
+  return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
 }
 
 /// All kernels of an op share a shard, so that an edit of the op compiles one file again; which one
@@ -34,6 +50,22 @@ int shard_of(const OpRecord& record, int shards) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : record.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return static_cast<int>(hash % static_cast<std::uint32_t>(shards));
+}
+
+/// An output depends on random words otherwise than by comparisons: in other arithmetic it would be
+/// another number, and every backend draws the same.
+bool returns_what_it_draws(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  std::set<const UopNode*> drawn;
+  for (const Uop& u : topological(outputs)) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    const bool draws = m != nullptr && m->op == MapOp::philox;
+    const auto from = [&](const Uop& x) { return drawn.contains(x.id()); };
+    if (draws || (u.dtype() != DType::boolean && std::ranges::any_of(operands(u), from)))
+      drawn.insert(u.id());
+  }
+  return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
 }
 
 void fill_in(EmitOptions& options, const Kernel& k) {
@@ -68,21 +100,22 @@ std::string row(const Kernel& k, const char* variant) {
   const std::string contract =
       !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
-      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, 0,\n"
-      "     {{sizeof(mote_kernel), \"{0}\", &{4}, {5}_can_run, NULL, {6}_run}}}},\n",
-      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, contract, k.function,
-      fast ? k.fast_function() : k.function);
+      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u,\n"
+      "     {{sizeof(mote_kernel), \"{0}\", &{5}, {6}_can_run, NULL, {7}_run}}}},\n",
+      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask, contract,
+      k.function, fast ? k.fast_function() : k.function);
 }
 
 }  // namespace
 
 void emit(Kernel& k) {
   const LoopProgram loops = compile(instantiate(*k.record, k.instance));
+  k.read_mask = read_mask(*k.record, k.instance);
   EmitOptions options;
   options.function = k.function;
   options.thunk = true;
   fill_in(options, k);
-  if (is_real(k.instance.dtype)) {
+  if (is_real(k.instance.dtype) && !returns_what_it_draws(*loops.source)) {
     options.fast = k.fast_function();
     EmitOptions fast;
     fast.function = options.fast;
@@ -112,17 +145,17 @@ std::string fast_helpers_text() {
          emit_c_fast_prelude() + "\n#endif\n";
 }
 
-std::string shard_text(const std::vector<Kernel>& kernels, int shard, int shards) {
+std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
   std::string out = "/* Kernels, generated by mote. */\n#include \"mote_helpers.h\"\n";
   for (const Kernel& k : kernels)
-    if (shard_of(*k.record, shards) == shard) out += "\n" + k.text;
+    if (part_of(k) == part && shard_of(*k.record, shards) == shard) out += "\n" + k.text;
   return out;
 }
 
-std::string fast_shard_text(const std::vector<Kernel>& kernels, int shard, int shards) {
+std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards) {
   std::string out = "/* Fast kernels, generated by mote. */\n#include \"mote_fast_helpers.h\"\n";
   for (const Kernel& k : kernels) {
-    if (k.fast.empty() || shard_of(*k.record, shards) != shard) continue;
+    if (k.fast.empty() || part_of(k) != part || shard_of(*k.record, shards) != shard) continue;
     const std::string condition = where_compiled(k);
     const std::string text =
         fmt::format("#define {0} MOTE_FAST({0})\n{1}", k.fast_function(), k.fast);

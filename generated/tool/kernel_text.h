@@ -14,9 +14,10 @@ struct Kernel {
   const OpRecord* record;
   Instance instance;
   std::string function;
-  std::string text;           ///< oracle variant and thunk
-  std::string fast = {};      ///< fast variant; empty: the oracle's is as good
-  std::string dispatch = {};  ///< chooses among the fast one's compilations
+  std::uint32_t read_mask = 0;  ///< inputs of the record whose data it reads
+  std::string text = {};        ///< oracle variant and thunk
+  std::string fast = {};        ///< fast variant; empty: the oracle's is as good
+  std::string dispatch = {};    ///< chooses among the fast one's compilations
   std::exception_ptr failure = {};
 
   std::string fast_function() const { return function + "_fast"; }
@@ -27,9 +28,11 @@ void emit(Kernel& k);
 
 std::string helpers_text();
 std::string fast_helpers_text();
-/// The kernels of an op are in one shard, which the op's name determines.
-std::string shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
-std::string fast_shard_text(const std::vector<Kernel>& kernels, int shard, int shards);
+/// Gradients have shards of their own: their fast variant is compiled for fewer levels.
+enum class Part : std::uint8_t { ops, gradients };
+/// The kernels of an op are in one shard of the part, which the op's name determines.
+std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
+std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
 /// The kernels are sorted by op, dtype, mask.
 std::string registry_text(const std::vector<Kernel>& kernels);

@@ -1,7 +1,7 @@
 // mote-gen: the catalogue's kernels as C. In: the catalogue; out: a folder with helpers, K shards
-// of kernels, shards of their fast variants, and the tables that mote/base/registry.h and ops.h
-// declare. A file is written only if its text changed, so that a build compiles nothing it has
-// compiled before.
+// of kernels, shards of their fast variants, the same for gradients, and the tables that
+// mote/base/registry.h and ops.h declare. A file is written only if its text changed, so that a
+// build compiles nothing it has compiled before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,25 +32,17 @@ struct Options {
   fs::path folder;
   int shards = 8;
   int fast_shards = 4;
+  int gradient_shards = 4;
   bool list = false;
   bool timing = false;
 };
 
-/// mote_conv2d_f32; an instance that leaves inputs out names those it has: mote_conv2d_x_w_f32.
-std::string function_of(const OpRecord& record, const Instance& instance) {
-  std::string out = "mote_" + record.name;
-  if (instance.input_mask != full_mask(record))
-    for (std::size_t k = 0; k < record.inputs.size(); ++k)
-      if ((instance.input_mask >> k & 1U) != 0) out += "_" + record.inputs[k].name;
-  return fmt::format("{}_{}", out, name(instance.dtype));
-}
-
 /// Sorted as the registry is: op, variant, dtype, mask.
 std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
-  for (const OpRecord& record : catalogue())
-    for (const Instance& instance : instances(record))
-      kernels.push_back({&record, instance, function_of(record, instance), ""});
+  for (const OpRecord* record : generated_ops())
+    for (const Instance& instance : instances(*record))
+      kernels.push_back({record, instance, "mote_" + instance_name(*record, instance)});
   std::ranges::sort(kernels, {}, [](const Kernel& k) {
     return std::tuple(k.record->name, name(k.instance.dtype), k.instance.input_mask);
   });
@@ -117,9 +109,17 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   put("mote_helpers.h", helpers_text());
   put("mote_fast_helpers.h", fast_helpers_text());
   for (int shard = 0; shard < options.shards; ++shard)
-    put(fmt::format("mote_kernels_{}.c", shard), shard_text(kernels, shard, options.shards));
+    put(fmt::format("mote_kernels_{}.c", shard),
+        shard_text(kernels, Part::ops, shard, options.shards));
   for (int shard = 0; shard < options.fast_shards; ++shard)
-    put(fmt::format("mote_fast_{}.c", shard), fast_shard_text(kernels, shard, options.fast_shards));
+    put(fmt::format("mote_fast_{}.c", shard),
+        fast_shard_text(kernels, Part::ops, shard, options.fast_shards));
+  for (int shard = 0; shard < options.gradient_shards; ++shard) {
+    put(fmt::format("mote_gradients_{}.c", shard),
+        shard_text(kernels, Part::gradients, shard, options.gradient_shards));
+    put(fmt::format("mote_fast_gradients_{}.c", shard),
+        fast_shard_text(kernels, Part::gradients, shard, options.gradient_shards));
+  }
   put("dispatch.c", dispatch_text(kernels));
   put("registry.c", registry_text(kernels));
   put("ops.c", ops_text());
@@ -127,9 +127,10 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
 }
 
 constexpr const char* kUsage =
-    "usage: mote-gen [--shards K] [--fast-shards K] [--timing] FOLDER   write the kernels' C to "
-    "FOLDER\n"
-    "       mote-gen --list                           print the kernels\n";
+    "usage: mote-gen [--shards K] [--fast-shards K] [--gradient-shards K] [--timing] FOLDER\n"
+    "           write the kernels' C to FOLDER\n"
+    "       mote-gen --list\n"
+    "           print the kernels\n";
 
 int shard_count(const std::string& option, const std::string& text) {
   int count = 0;
@@ -139,6 +140,12 @@ int shard_count(const std::string& option, const std::string& text) {
   return count;
 }
 
+int* count_named(Options& options, const std::string& argument) {
+  if (argument == "--shards") return &options.shards;
+  if (argument == "--fast-shards") return &options.fast_shards;
+  return argument == "--gradient-shards" ? &options.gradient_shards : nullptr;
+}
+
 Options parse(const std::vector<std::string>& args) {
   Options options;
   for (std::size_t k = 0; k < args.size(); ++k) {
@@ -146,9 +153,9 @@ Options parse(const std::vector<std::string>& args) {
       options.list = true;
     } else if (args[k] == "--timing") {
       options.timing = true;
-    } else if ((args[k] == "--shards" || args[k] == "--fast-shards") && k + 1 < args.size()) {
-      int& count = args[k] == "--shards" ? options.shards : options.fast_shards;
-      count = shard_count(args[k], args[k + 1]);
+    } else if (int* count = count_named(options, args[k]);
+               count != nullptr && k + 1 < args.size()) {
+      *count = shard_count(args[k], args[k + 1]);
       ++k;
     } else if (args[k].starts_with("-") || !options.folder.empty()) {
       throw Error(fmt::format("unexpected argument '{}'", args[k]));

@@ -18,8 +18,21 @@ Uop gelu_of(const Uop& x) {
   return half_times(x, unary(MapOp::erf, x * (1 / std::numbers::sqrt2)));
 }
 
+/// gx = gy * y*(1 - y), which needs no x.
+ProgramSpec sigmoid_gradient(const Instance& instance, const Uop& gy) {
+  const Uop y = input("y", instance.dtype, shape_of(gy));
+  return spec({gy, y}, {{"gx", gy * (y * (1 - y))}});
+}
+
+/// gx = gy * s*(1 + x*(1 - s)), s = sigmoid(x): the form that others compute.
+ProgramSpec silu_gradient(const Instance& instance, const Uop& gy) {
+  const Uop x = input("x", instance.dtype, shape_of(gy)), s = sigmoid(x);
+  return spec({gy, x}, {{"gx", gy * (s * (1 + x * (1 - s)))}});
+}
+
 OpRecord activation(std::string name, std::string equation, const Function& f, std::string policy,
-                    std::string source, std::vector<ParamDecl> params = {}) {
+                    std::string source, std::vector<ParamDecl> params = {},
+                    const OneGradient& gradient = {}) {
   return {.name = std::move(name),
           .family = "elementwise",
           .equation = "y = " + std::move(equation),
@@ -29,10 +42,12 @@ OpRecord activation(std::string name, std::string equation, const Function& f, s
           .in_place = {{0, 0}},
           .policy = std::move(policy),
           .source = std::move(source),
-          .define = [f](const Instance& instance) {
-            const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
-            return spec({x}, f(x, instance.dtype));
-          }};
+          .define =
+              [f](const Instance& instance) {
+                const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+                return spec({x}, f(x, instance.dtype));
+              },
+          .gradient = written(gradient)};
 }
 
 ParamDecl alpha_param(double value, std::string meaning) {
@@ -52,10 +67,10 @@ std::vector<OpRecord> plain() {
                  "-inf gives NaN", "ONNX opset 20 Gelu, approximate = tanh; PyTorch GELU"),
       activation(
           "sigmoid", "1/(1 + exp(-x))", [](const Uop& x, DType) { return sigmoid(x); }, "",
-          "ONNX opset 17 Sigmoid"),
+          "ONNX opset 17 Sigmoid", {}, sigmoid_gradient),
       activation(
           "silu", "x * sigmoid(x)", [](const Uop& x, DType) { return x * sigmoid(x); },
-          "-inf gives NaN", "PyTorch SiLU"),
+          "-inf gives NaN", "PyTorch SiLU", {}, silu_gradient),
       activation(
           "hardswish", "x * min(max(x/6 + 1/2, 0), 1)",
           [](const Uop& x, DType) { return x * clip01(x * (1.0 / 6) + 0.5); }, "-inf gives NaN",

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "families.h"
+#include "gradient_ops.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
 
@@ -30,6 +31,26 @@ std::vector<OpRecord> assemble() {
   return all;
 }
 
+std::uint32_t required_mask(const OpRecord& record) {
+  std::uint32_t required = 0;
+  for (std::size_t k = 0; k < record.inputs.size(); ++k) {
+    if (!record.inputs[k].optional) required |= std::uint32_t{1} << k;
+  }
+  return required;
+}
+
+bool has_mask(const OpRecord& record, std::uint32_t mask) {
+  return record.masks.empty() || std::ranges::find(record.masks, mask) != record.masks.end();
+}
+
+std::string input_list(const OpRecord& record, std::uint32_t mask) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < record.inputs.size(); ++k) {
+    if ((mask >> k & 1U) != 0) names.push_back(record.inputs[k].name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 void check_instance(const OpRecord& record, const Instance& instance) {
   if (std::ranges::find(record.dtypes, instance.dtype) == record.dtypes.end()) {
     std::vector<std::string_view> offered;
@@ -46,6 +67,10 @@ void check_instance(const OpRecord& record, const Instance& instance) {
       throw Error(fmt::format("input {} cannot be left out", record.inputs[k].name));
     }
   }
+  if (!has_mask(record, instance.input_mask)) {
+    throw Error(fmt::format("there is no kernel for just these inputs: {}",
+                            input_list(record, instance.input_mask)));
+  }
 }
 
 /// Whether the definition uses $parameter, in an index, a shape, a size or as a value.
@@ -57,12 +82,17 @@ bool uses(const ProgramSpec& spec, std::span<const Uop> nodes, const std::string
     if (const auto* p = std::get_if<uop::Param>(&kind)) return p->name == parameter;
     const auto* i = std::get_if<uop::Iota>(&kind);
     const auto* r = std::get_if<uop::Reindex>(&kind);
+    const auto* s = std::get_if<uop::Scatter>(&kind);
     return (i != nullptr && mentions(i->value)) ||
            (r != nullptr && std::ranges::any_of(r->from, mentions)) ||
+           (s != nullptr && std::ranges::any_of(s->to, mentions)) ||
            std::ranges::any_of(u.shape(), mentions);
   };
   return std::ranges::any_of(nodes, node_uses) ||
-         std::ranges::any_of(spec.sizes, mentions, &NamedSize::value);
+         std::ranges::any_of(spec.sizes, mentions, &NamedSize::value) ||
+         std::ranges::any_of(spec.constraints, [&](const Constraint& c) {
+           return mentions(c.left) || mentions(c.right);
+         });
 }
 
 ProgramSpec complete(const OpRecord& record, const Instance& instance) {
@@ -100,6 +130,12 @@ const OpRecord& find_op(std::string_view name) {
   const auto all = catalogue();
   const auto at = std::ranges::lower_bound(all, name, {}, &OpRecord::name);
   if (at != all.end() && at->name == name) return *at;
+  if (name.ends_with(kGradientSuffix)) {
+    const OpRecord& of = find_op(name.substr(0, name.size() - kGradientSuffix.size()));
+    if (const OpRecord* gradient = gradient_of(of)) return *gradient;
+    throw Error(fmt::format("op {} has no gradient: nothing flows from its outputs to its inputs",
+                            of.name));
+  }
   std::vector<std::string> known;
   for (const OpRecord& record : all) known.push_back(record.name);
   const std::vector<std::string> near = near_names(name, known);
@@ -113,32 +149,66 @@ std::uint32_t full_mask(const OpRecord& record) {
   return static_cast<std::uint32_t>((std::uint64_t{1} << record.inputs.size()) - 1);
 }
 
-std::vector<Instance> instances(const OpRecord& record) {
-  std::uint32_t required = 0;
+std::uint32_t read_mask(const OpRecord& record, const Instance& instance) {
+  const Program& program = *instantiate(record, instance);
+  const std::vector<bool> read = read_inputs(program);
+  std::uint32_t mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    if (!record.inputs[k].optional) required |= std::uint32_t{1} << k;
+    const auto at = find_input(program, record.inputs[k].name);
+    if (at && read[static_cast<std::size_t>(*at)]) mask |= std::uint32_t{1} << k;
+  }
+  return mask;
+}
+
+bool has_instance(const OpRecord& record, const Instance& instance) {
+  return std::ranges::find(record.dtypes, instance.dtype) != record.dtypes.end() &&
+         (instance.input_mask & required_mask(record)) == required_mask(record) &&
+         (instance.input_mask & ~full_mask(record)) == 0 && has_mask(record, instance.input_mask);
+}
+
+std::string instance_name(const OpRecord& record, const Instance& instance) {
+  std::string text = record.name;
+  std::ranges::replace(text, '.', '_');
+  for (std::size_t k = 0; k < record.inputs.size(); ++k) {
+    const bool present = (instance.input_mask >> k & 1U) != 0;
+    if (instance.input_mask != full_mask(record) && present) text += "_" + record.inputs[k].name;
+  }
+  return fmt::format("{}_{}", text, name(instance.dtype));
+}
+
+std::vector<Instance> instances(const OpRecord& record) {
+  const std::uint32_t required = required_mask(record);
+  std::vector<std::uint32_t> masks = record.masks;
+  if (masks.empty()) {
+    for (std::uint32_t mask = 0; mask <= full_mask(record); ++mask) {
+      if ((mask & required) == required) masks.push_back(mask);
+    }
   }
   std::vector<Instance> all;
   for (const DType dtype : record.dtypes) {
-    for (std::uint32_t mask = 0; mask <= full_mask(record); ++mask) {
-      if ((mask & required) == required) all.push_back({dtype, mask});
-    }
+    for (const std::uint32_t mask : masks) all.push_back({dtype, mask});
   }
   return all;
 }
 
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance) {
   const auto all = catalogue();
-  const bool listed = &record >= all.data() && &record < all.data() + all.size();
+  const bool listed =
+      (&record >= all.data() && &record < all.data() + all.size()) || is_known_gradient(record);
   if (!listed) return build(record, instance);
   static std::mutex mutex;
   static std::map<std::tuple<std::string, DType, std::uint32_t>, std::shared_ptr<const Program>>
       programs;
+  const std::tuple key(record.name, instance.dtype, instance.input_mask);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = programs.find(key);
+    if (found != programs.end()) return found->second;
+  }
+  // Unlocked: a gradient instantiates what it is the gradient of. The first one made is kept.
+  std::shared_ptr<const Program> program = build(record, instance);
   const std::lock_guard lock(mutex);
-  std::shared_ptr<const Program>& program =
-      programs[{record.name, instance.dtype, instance.input_mask}];
-  if (!program) program = build(record, instance);
-  return program;
+  return programs.emplace(key, std::move(program)).first->second;
 }
 
 }  // namespace mote

@@ -91,8 +91,8 @@ std::vector<Row> binary_rows() {
        "bits beyond T are lost; a shift by less than 0 or more than 63 gives 0",
        onnx("BitShift") + ", direction = LEFT"},
       {"shift_right", shift_right, kInteger, "{} >> {}",
-       "keeps the sign; a shift by less than 0 or more than 63 gives 0",
-       onnx("BitShift") + ", direction = RIGHT"},
+       "keeps the sign; a shift by less than 0 or more than 63 gives 0, or -1 where a < 0",
+       onnx("BitShift") + ", direction = RIGHT; signed integers as in later versions"},
   };
 }
 

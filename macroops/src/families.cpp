@@ -10,6 +10,13 @@ Uop optional_input(const Instance& instance, int k, std::string_view name, const
   return present ? input(name, instance.dtype, shape) : Uop();
 }
 
+WrittenGradient written(const OneGradient& gradient) {
+  if (!gradient) return {};
+  return [gradient](const Instance& instance, std::span<const Uop> gradients) {
+    return gradient(instance, gradients.front());
+  };
+}
+
 ProgramSpec spec(std::vector<Uop> inputs, const Uop& y, std::vector<NamedSize> sizes) {
   ProgramSpec s;
   s.inputs = std::move(inputs);

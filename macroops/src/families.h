@@ -44,6 +44,11 @@ inline const std::vector<DType> kAll = {f32, f64, f16, bf16, i32, i64, i8, u8, b
 /// Optional input k of the record: an empty handle where the instance leaves it out.
 Uop optional_input(const Instance& instance, int k, std::string_view name, const Shape& shape);
 
+/// The gradient of an op with one real output, its first, from that output's gradient.
+using OneGradient = std::function<ProgramSpec(const Instance& instance, const Uop& gy)>;
+/// Empty where that is.
+WrittenGradient written(const OneGradient& gradient);
+
 /// One output, y.
 ProgramSpec spec(std::vector<Uop> inputs, const Uop& y, std::vector<NamedSize> sizes = {});
 

@@ -10,6 +10,12 @@ ProgramSpec softmax(const Instance& instance) {
   return spec({x}, e / sum(e, {1}));
 }
 
+/// gx = y*(gy - sum gy*y), which needs no x.
+ProgramSpec softmax_gradient(const Instance& instance, const Uop& gy) {
+  const Uop y = input("y", instance.dtype, shape_of(gy));
+  return spec({gy, y}, {{"gx", y * (gy - sum(gy * y, {1}))}});
+}
+
 ProgramSpec log_softmax(const Instance& instance) {
   const Uop x = input("x", instance.dtype, {"R", "N", "C"});
   const Uop d = x - stop_gradient(max(x, {1}));
@@ -104,7 +110,7 @@ using InPlace = std::vector<std::pair<int, int>>;
 
 OpRecord along_axis(std::string name, std::string equation, InPlace in_place, std::string policy,
                     std::string source, ProgramSpec (*define)(const Instance&),
-                    std::vector<ParamDecl> params = {}) {
+                    std::vector<ParamDecl> params = {}, const OneGradient& gradient = {}) {
   return {.name = std::move(name),
           .family = "normalise",
           .equation = std::move(equation),
@@ -114,7 +120,8 @@ OpRecord along_axis(std::string name, std::string equation, InPlace in_place, st
           .in_place = std::move(in_place),
           .policy = std::move(policy),
           .source = std::move(source),
-          .define = define};
+          .define = define,
+          .gradient = written(gradient)};
 }
 
 OpRecord standardised(std::string name, std::string equation, std::string policy,
@@ -146,7 +153,7 @@ std::vector<OpRecord> normalise_ops() {
                  "y[r, n, c] = exp(x[r, n, c] - m) / sum_k exp(x[r, k, c] - m), m = max_k x[r, k, "
                  "c]",
                  {{0, 0}}, "over axis 1; a row of -inf, or with +inf or NaN in it, gives NaN",
-                 "ONNX opset 17 Softmax", softmax),
+                 "ONNX opset 17 Softmax", softmax, {}, softmax_gradient),
       along_axis("log_softmax",
                  "y[r, n, c] = x[r, n, c] - m - log(sum_k exp(x[r, k, c] - m)), m = max_k x[r, k, "
                  "c]",

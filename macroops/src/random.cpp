@@ -13,15 +13,15 @@ const Shape& any_shape() {
   return shape;
 }
 
-/// Word number `position` of the seed's stream, 0..2^32-1.
+/// Word number $offset + position of the seed's stream, 0..2^32-1.
 Uop word(const char* position) {
-  const Uop seed = param("seed", DType::i64);
-  return map(MapOp::philox, std::vector<Uop>{seed, iota(position, any_shape())});
+  const Uop seed = param("seed", DType::i64), offset = param("offset", DType::i64);
+  return map(MapOp::philox, std::vector<Uop>{seed, offset + iota(position, any_shape())});
 }
 
 /// The upper 24 bits of the element's word as a fraction: 0 <= u < 1.
 Uop unit() {
-  const Uop bits = map(MapOp::shift_right, {word("$offset + ((i0*J + i1)*K + i2)*L + i3"), 8});
+  const Uop bits = map(MapOp::shift_right, {word("((i0*J + i1)*K + i2)*L + i3"), 8});
   return cast(bits, DType::f64) * 0x1p-24;
 }
 
@@ -43,8 +43,8 @@ ProgramSpec uniform(const Instance& instance) {
 /// Box and Muller's transform of two words, of which the first is taken from (0, 1].
 ProgramSpec normal(const Instance& instance) {
   const Uop x = input("x", instance.dtype, any_shape());
-  const Uop first = word("$offset + 2*(((i0*J + i1)*K + i2)*L + i3)");
-  const Uop second = word("$offset + 2*(((i0*J + i1)*K + i2)*L + i3) + 1");
+  const Uop first = word("2*(((i0*J + i1)*K + i2)*L + i3)");
+  const Uop second = word("2*(((i0*J + i1)*K + i2)*L + i3) + 1");
   const Uop u = cast(first + 1, DType::f64) * 0x1p-32, v = cast(second, DType::f64) * 0x1p-32;
   const Uop angle = v * (2 * std::numbers::pi);
   const Uop z = sqrt(-2 * log(u)) * map(MapOp::cos, std::vector<Uop>{angle});

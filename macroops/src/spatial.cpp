@@ -49,21 +49,80 @@ ProgramSpec max_pool(const Instance& instance, int axes) {
   return spec({x}, max_over(taps, w.summed), w.sizes);
 }
 
+/// The axes of taps without those that a window runs over.
+Axes kept_axes(int axes) {
+  Axes kept;
+  for (int k = 0; k < 2 + axes; ++k) kept.push_back(k);
+  return kept;
+}
+
+/// The position of each tap within its image as one row.
+Expr position_in_image(const Windows& w, int axes) {
+  Expr position = 0;
+  for (int a = 0; a < axes; ++a) {
+    const auto at = static_cast<std::size_t>(2 + a);
+    position = position * Expr::size(spatial_letter(axes, a)) + w.from[at].expr;
+  }
+  return position;
+}
+
+Expr image_volume(int axes) {
+  Expr volume = 1;
+  for (int a = 0; a < axes; ++a) volume = volume * Expr::size(spatial_letter(axes, a));
+  return volume;
+}
+
+/// The least position among a window's elements in the image that are its maximum y, or NaN; `none`
+/// where there is no such element.
+Uop first_maximum(const Uop& x, const Uop& y, const Windows& w, int axes, const Expr& position,
+                  const Expr& none) {
+  const Uop taps = reindex(x, w.taps, w.from, neutral(ReduceOp::max, x.dtype()));
+  Uop hit = eq(taps, broadcast(y, w.taps, kept_axes(axes)));
+  if (is_real(x.dtype())) hit = hit || map(MapOp::isnan, std::vector<Uop>{taps});
+  for (int a = axes; a-- > 0;) {
+    const auto at = static_cast<std::size_t>(2 + a);
+    hit = inside(w.from[at], spatial_letter(axes, a).c_str(), w.taps) && hit;
+  }
+  return min_over(where(hit, iota(position, w.taps), iota(none, w.taps)), w.summed);
+}
+
+/// gx of a pool whose windows take the element at position `taken`: every image element sums gy of
+/// the windows that took it.
+Uop give_back(const Uop& gy, const Uop& taken, const Windows& w, int axes, const Expr& position) {
+  const Uop took = eq(broadcast(taken, w.taps, kept_axes(axes)), iota(position, w.taps));
+  const Uop none = reindex(scalar(0, gy.dtype()), w.image, {});
+  return scatter(ScatterOp::add, none, where(took, broadcast(gy, w.taps, kept_axes(axes)), 0),
+                 w.from);
+}
+
+/// All of gy to the first maximum of each window.
+ProgramSpec max_pool_gradient(const Instance& instance, const Uop& gy, int axes) {
+  const Windows w = windows_of(axes);
+  const Uop x = input("x", instance.dtype, w.image);
+  const Uop y = input("y", instance.dtype, shape_of(gy));
+  const Expr position = position_in_image(w, axes);
+  const Uop first = first_maximum(x, y, w, axes, position, image_volume(axes));
+  return spec({gy, x, y}, {{"gx", give_back(gy, first, w, axes, position)}}, w.sizes);
+}
+
 /// The index is the least flat position among the window's elements that equal its maximum.
 ProgramSpec max_pool2d_with_indices(const Instance& instance) {
   const Windows w = windows_of(2);
   const Uop x = input("x", instance.dtype, w.image);
-  const Uop taps = reindex(x, w.taps, w.from, neutral(ReduceOp::max, instance.dtype));
-  const Uop y = max_over(taps, w.summed);
-  Uop hit = eq(taps, broadcast(y, w.taps, {0, 1, 2, 3}));
-  if (is_real(instance.dtype)) hit = hit || map(MapOp::isnan, std::vector<Uop>{taps});
-  const Expr row = w.from[2].expr, column = w.from[3].expr;
-  const Expr flat = parse_expr("i0*C*H*W + i1*H*W").expr + row * Expr::size("W") + column;
-  const Uop in_image = inside(row, "H", w.taps) && inside(column, "W", w.taps);
-  const Uop none = iota("N*C*H*W", w.taps);
-  const Uop first = min_over(where(in_image && hit, iota(flat, w.taps), none), w.summed);
+  const Uop y =
+      max_over(reindex(x, w.taps, w.from, neutral(ReduceOp::max, instance.dtype)), w.summed);
+  const Expr flat = parse_expr("i0*C*H*W + i1*H*W").expr + position_in_image(w, 2);
+  const Uop first = first_maximum(x, y, w, 2, flat, parse_expr("N*C*H*W").expr);
   const Uop known = first < iota("N*C*H*W", shape_of(first));
   return spec({x}, {{"y", y}, {"indices", where(known, first, -1)}}, w.sizes);
+}
+
+ProgramSpec max_pool2d_with_indices_gradient(const Instance& instance, const Uop& gy) {
+  const Windows w = windows_of(2);
+  const Uop x = input("x", instance.dtype, w.image);
+  const Uop indices = input("indices", DType::i64, shape_of(gy));
+  const Expr flat = parse_expr("i0*C*H*W + i1*H*W").expr + position_in_image(w, 2);
+  return spec({gy, x, indices}, {{"gx", give_back(gy, indices, w, 2, flat)}}, w.sizes);
 }
 
 /// Taps of the window at i{2 + axis} that lie in x, or with $count_include_pad in x and its pads:
@@ -97,6 +156,16 @@ ProgramSpec global_avg_pool(const Instance& instance) {
 ProgramSpec global_max_pool(const Instance& instance) {
   const Uop x = image(instance.dtype);
   return spec({x}, max(x, {2, 3}));
+}
+
+/// All of gy to the first maximum of an image.
+ProgramSpec global_max_pool_gradient(const Instance& instance, const Uop& gy) {
+  const Uop x = image(instance.dtype);
+  const Uop y = input("y", instance.dtype, shape_of(gy));
+  const Uop position = iota("i2*W + i3", shape_of(x));
+  const Uop hit = eq(x, y) || map(MapOp::isnan, std::vector<Uop>{x});
+  const Uop first = min(where(hit, position, iota("H*W", shape_of(x))), {2, 3});
+  return spec({gy, x, y}, {{"gx", where(eq(position, first), gy, 0)}});
 }
 
 /// Window i of n over an extent e: from floor(i*e/n) up to, not including, ceil((i+1)*e/n).
@@ -135,6 +204,20 @@ ProgramSpec adaptive_max_pool2d(const Instance& instance) {
   return spec({x}, max_over(taps, {4, 5}));
 }
 
+/// All of gy to the first maximum of each window.
+ProgramSpec adaptive_max_pool2d_gradient(const Instance& instance, const Uop& gy) {
+  const Uop x = image(instance.dtype);
+  const Uop y = input("y", instance.dtype, shape_of(gy));
+  const AdaptiveWindows w = adaptive_windows();
+  const Uop taps = broadcast(x, w.taps, {0, 1, 4, 5}), position = iota("i4*W + i5", w.taps);
+  const Uop hit =
+      eq(taps, broadcast(y, w.taps, {0, 1, 2, 3})) || map(MapOp::isnan, std::vector<Uop>{taps});
+  const Uop first = min_over(where(w.in_window && hit, position, iota("H*W", w.taps)), {4, 5});
+  const Uop took = eq(position, broadcast(first, w.taps, {0, 1, 2, 3}));
+  return spec({gy, x, y},
+              {{"gx", sum_over(where(took, broadcast(gy, w.taps, {0, 1, 2, 3}), 0), {2, 3})}});
+}
+
 std::vector<ParamDecl> pool_params(int axes) {
   const char* const units[] = {"planes", "rows", "columns"};
   std::vector<ParamDecl> params;
@@ -149,7 +232,8 @@ std::vector<ParamDecl> pool_params(int axes) {
 
 OpRecord pool(std::string name, std::string equation, std::vector<DType> dtypes,
               std::vector<ParamDecl> params, std::string policy, std::string source,
-              std::function<ProgramSpec(const Instance&)> define) {
+              std::function<ProgramSpec(const Instance&)> define,
+              const OneGradient& gradient = {}) {
   return {.name = std::move(name),
           .family = "spatial",
           .equation = std::move(equation),
@@ -159,7 +243,8 @@ OpRecord pool(std::string name, std::string equation, std::vector<DType> dtypes,
           .in_place = {},
           .policy = std::move(policy),
           .source = std::move(source),
-          .define = std::move(define)};
+          .define = std::move(define),
+          .gradient = written(gradient)};
 }
 
 }  // namespace
@@ -172,7 +257,9 @@ std::vector<OpRecord> spatial_ops() {
   const std::string at3 =
       "x[n, c, od*stride0 + kd*dilation0 - pads0, oh*stride1 + kh*dilation1 - "
       "pads1, ow*stride2 + kw*dilation2 - pads2]";
-  const std::string padded = "pads with -inf (integers: the least value); NaN propagates; ";
+  const std::string padded =
+      "pads with -inf (integers: the least value); NaN propagates; the first maximum gets the "
+      "gradient; ";
   const std::string rounding =
       "sizes round down, or with ceil_mode up, but no window starts after x";
   const std::string counted =
@@ -187,6 +274,9 @@ std::vector<OpRecord> spatial_ops() {
   const auto max_of = [](int axes) {
     return [axes](const Instance& instance) { return max_pool(instance, axes); };
   };
+  const auto gradient_of_max = [](int axes) {
+    return [axes](const Instance& i, const Uop& gy) { return max_pool_gradient(i, gy, axes); };
+  };
   const auto average_of = [](int axes) {
     return [axes](const Instance& instance) { return avg_pool(instance, axes); };
   };
@@ -198,9 +288,9 @@ std::vector<OpRecord> spatial_ops() {
       integer_param("output1", 1, std::nullopt, "columns of y")};
   return {
       pool("max_pool2d", "y[n, c, oh, ow] = max_kh,kw " + at2, kNumber, pool_params(2),
-           padded + rounding, "ONNX opset 17 MaxPool", max_of(2)),
+           padded + rounding, "ONNX opset 17 MaxPool", max_of(2), gradient_of_max(2)),
       pool("max_pool3d", "y[n, c, od, oh, ow] = max_kd,kh,kw " + at3, kNumber, pool_params(3),
-           padded + rounding, "ONNX opset 17 MaxPool", max_of(3)),
+           padded + rounding, "ONNX opset 17 MaxPool", max_of(3), gradient_of_max(3)),
       pool("max_pool2d_with_indices",
            "y[n, c, oh, ow] = max_kh,kw " + at2 +
                "; indices[n, c, oh, ow] = its position in x as one row",
@@ -209,7 +299,8 @@ std::vector<OpRecord> spatial_ops() {
                "the first maximum, or NaN, wins; padding never does: -1 where there is "
                "nothing else; " +
                rounding,
-           "ONNX opset 17 MaxPool, storage_order = 0", max_pool2d_with_indices),
+           "ONNX opset 17 MaxPool, storage_order = 0", max_pool2d_with_indices,
+           max_pool2d_with_indices_gradient),
       pool("avg_pool2d", "y[n, c, oh, ow] = sum_kh,kw " + at2 + " / count", kReal, averaged(2),
            counted, average_source, average_of(2)),
       pool("avg_pool3d", "y[n, c, od, oh, ow] = sum_kd,kh,kw " + at3 + " / count", kReal,
@@ -217,8 +308,9 @@ std::vector<OpRecord> spatial_ops() {
       pool("global_avg_pool", "y[n, c, 0, 0] = mean_h,w x[n, c, h, w]", kReal, {},
            "an empty image gives NaN", "ONNX opset 17 GlobalAveragePool", global_avg_pool),
       pool("global_max_pool", "y[n, c, 0, 0] = max_h,w x[n, c, h, w]", kNumber, {},
-           "NaN propagates; an empty image gives -inf, for integers the least value",
-           "ONNX opset 17 GlobalMaxPool", global_max_pool),
+           "NaN propagates; an empty image gives -inf, for integers the least value; the first "
+           "maximum gets the gradient",
+           "ONNX opset 17 GlobalMaxPool", global_max_pool, global_max_pool_gradient),
       pool("adaptive_avg_pool2d",
            "y[n, c, i, j] = mean of x[n, c, h, w] over floor(i*H/output0) <= h < "
            "ceil((i+1)*H/output0), and w likewise",
@@ -229,8 +321,8 @@ std::vector<OpRecord> spatial_ops() {
            "ceil((i+1)*H/output0), and w likewise",
            kNumber, outputs,
            "windows overlap where sizes do not divide; NaN propagates; an empty image gives -inf, "
-           "for integers the least value",
-           "PyTorch AdaptiveMaxPool2d", adaptive_max_pool2d),
+           "for integers the least value; the first maximum gets the gradient",
+           "PyTorch AdaptiveMaxPool2d", adaptive_max_pool2d, adaptive_max_pool2d_gradient),
   };
 }
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "mote/codegen/passes.h"
 #include "mote/uops/program.h"
 #include "reference.h"
 
@@ -63,7 +64,9 @@ std::vector<std::string> c_compiler() {
 }
 
 bool c_compiler_works() {
-  return compile_reference(parse_program("op twice\ninput x f32[N]\noutput y = x*2\n")) != nullptr;
+  const auto twice =
+      std::make_shared<const Program>(parse_program("op twice\ninput x f32[N]\noutput y = x*2\n"));
+  return compile_reference(std::make_shared<const LoopProgram>(compile(twice))) != nullptr;
 }
 
 std::optional<std::string> run_command(const std::vector<std::string>& words) {

@@ -57,8 +57,8 @@ class Campaign {
   void find_targets() {
     std::vector<std::string> names = options_.ops;
     if (names.empty()) {
-      for (const OpRecord& record : catalogue()) {
-        if (offered(record.name)) names.push_back(record.name);
+      for (const OpRecord* record : generated_ops()) {
+        if (offered(record->name)) names.push_back(record->name);
       }
     }
     for (const std::string& name : names) {
@@ -216,6 +216,9 @@ class Campaign {
     row.backend = backend;
     ++ran_;
     ++row.counts[static_cast<std::size_t>(outcome.verdict)];
+    row.indeterminate += outcome.indeterminate;
+    double& error = row.errors[c.fill.kind];
+    error = std::max(error, outcome.error);
     if (outcome.judged()) {
       ++judged_;
       ++row.judged;
@@ -278,6 +281,12 @@ std::int64_t Row::failures() const {
     if (is_failure(static_cast<Verdict>(v))) sum += counts[v];
   }
   return sum;
+}
+
+double Row::error() const {
+  double greatest = 0;
+  for (const auto& [fill, error] : errors) greatest = std::max(greatest, error);
+  return greatest;
 }
 
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }

@@ -30,12 +30,16 @@ void for_each_output(const Comparison& c, F&& f) {
 }
 
 void note(Outcome& outcome, const Comparison& c, std::size_t output, std::int64_t at,
-          const Dense& got) {
+          const Dense& got, const Interval* bounds = nullptr) {
   ++outcome.differing;
   if (outcome.differences.size() >= kDifferencesKept) return;
   const CaseTensor& t = c.of.outputs[output];
-  const Number expected = c.expected.empty() ? c.first[output].at(at) : c.expected[output].at(at);
-  outcome.differences.push_back({t.name, unravel(at, t.shape), expected, got.at(at)});
+  Difference d{t.name, unravel(at, t.shape), c.expected[output].at(at), got.at(at), std::nullopt};
+  if (bounds != nullptr && !bounds->certain()) {
+    d.allowed.emplace(store_as(bounds->ends[0].at(at), t.dtype),
+                      store_as(bounds->ends[1].at(at), t.dtype));
+  }
+  outcome.differences.push_back(std::move(d));
 }
 
 std::int64_t count_unwritten(const Comparison& c, Outcome& outcome) {
@@ -55,13 +59,25 @@ bool runs_differ(const Comparison& c) {
   return differ;
 }
 
+/// An element of either run that is not the reference's, against the bound.
+void compare_element(const Comparison& c, Outcome& outcome, std::size_t k, std::int64_t at) {
+  const Interval& bounds = c.intervals()[k];
+  bool unknown = false;
+  for (const std::vector<Dense>* run : {&c.first, &c.second}) {
+    const Dense& got = (*run)[k];
+    if (got.same(at, c.expected[k])) continue;
+    if (bounds.certain() || !accepts(bounds, at, got)) return note(outcome, c, k, at, got, &bounds);
+    unknown = unknown || is_indeterminate(bounds, at, got.dtype());
+    outcome.error = std::max(outcome.error, error_share(bounds, at, got, c.expected[k]));
+  }
+  outcome.indeterminate += unknown ? 1 : 0;
+}
+
+/// What equals the reference bit for bit needs no bound: any bound holds it.
 void compare_values(const Comparison& c, Outcome& outcome) {
   for_each_output(c, [&](std::size_t k, std::int64_t at) {
-    if (!c.first[k].same(at, c.expected[k])) {
-      note(outcome, c, k, at, c.first[k]);
-    } else if (!c.second[k].same(at, c.expected[k])) {
-      note(outcome, c, k, at, c.second[k]);
-    }
+    if (c.first[k].same(at, c.expected[k]) && c.second[k].same(at, c.expected[k])) return;
+    compare_element(c, outcome, k, at);
   });
 }
 
@@ -115,20 +131,30 @@ std::string vacuity(const Comparison& c) {
   return fmt::format("proves nothing: {}", fmt::join(reasons, "; "));
 }
 
+constexpr const char* kRunsDiffer =
+    "two runs on the same inputs differ: it depends on what outputs, gaps or workspace held "
+    "before, "
+    "or on time";
+
 void judge_values(const Comparison& c, Outcome& outcome) {
   compare_values(c, outcome);
+  if (c.deterministic && runs_differ(c)) {
+    outcome.verdict = Verdict::nondeterministic;
+    outcome.reason = kRunsDiffer;
+    return;
+  }
   if (outcome.differing > 0) {
-    const bool differ = c.deterministic && runs_differ(c);
-    outcome.verdict = differ ? Verdict::nondeterministic : Verdict::failed;
-    if (differ) {
-      outcome.reason =
-          "two runs on the same inputs differ: it depends on what outputs, gaps or "
-          "workspace held before, or on time";
-    }
+    outcome.verdict = Verdict::failed;
     return;
   }
   outcome.reason = vacuity(c);
   outcome.verdict = outcome.reason.empty() ? Verdict::passed : Verdict::vacuous;
+  if (static_cast<double>(outcome.indeterminate) >
+      kFewElements * static_cast<double>(outcome.elements)) {
+    outcome.verdict = Verdict::weak;
+    outcome.reason = fmt::format("nothing is known about {} of {} elements", outcome.indeterminate,
+                                 outcome.elements);
+  }
 }
 
 }  // namespace
@@ -143,18 +169,12 @@ Outcome compare(const Comparison& c) {
   } else if (!c.damage.empty()) {
     outcome.verdict = Verdict::out_of_bounds;
     outcome.reason = c.damage;
-    if (c.judgement.judged) compare_values(c, outcome);
+    compare_values(c, outcome);
   } else if (count_unwritten(c, outcome) > 0) {
     outcome.verdict = Verdict::unwritten;
     outcome.reason = "elements of the output are never written";
-  } else if (c.judgement.judged) {
-    judge_values(c, outcome);
-  } else if (c.deterministic && runs_differ(c)) {
-    outcome.verdict = Verdict::nondeterministic;
-    outcome.reason = "two runs on the same inputs differ";
   } else {
-    outcome.verdict = Verdict::not_judged;
-    outcome.reason = c.judgement.reason;
+    judge_values(c, outcome);
   }
   return outcome;
 }
@@ -173,8 +193,8 @@ std::string_view name(Verdict verdict) {
       return "nondeterministic";
     case Verdict::unsupported:
       return "unsupported";
-    case Verdict::not_judged:
-      return "not judged";
+    case Verdict::weak:
+      return "weak";
     case Verdict::vacuous:
       return "vacuous";
     case Verdict::skipped:

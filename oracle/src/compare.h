@@ -1,9 +1,11 @@
 // From what two runs of a subject left behind to a verdict.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "bounds.h"
 #include "buffer.h"
 #include "mote/oracle/run.h"
 
@@ -12,10 +14,11 @@ namespace mote {
 struct Comparison {
   const Case& of;
   const std::vector<Dense>& inputs;
-  const std::vector<Dense>& expected;  ///< empty when not judged
-  const std::vector<Dense>& first;     ///< outputs over the first poison
+  const std::vector<Dense>& expected;
+  const std::vector<Dense>& first;  ///< outputs over the first poison
   const std::vector<Dense>& second;
-  const Judgement& judgement;
+  /// Computed when first asked for: only where an element differs from the reference.
+  std::function<const std::vector<Interval>&()> intervals;
   std::string damage;  ///< a write beside the elements, or to an input; empty: none
   mote_status status_of_second = MOTE_OK;
   bool deterministic = true;  ///< the kernel says that it is

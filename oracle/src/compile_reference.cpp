@@ -68,7 +68,8 @@ bool compile_c(const fs::path& folder) {
 
 }  // namespace
 
-std::shared_ptr<const Reference> compile_reference(const Program& program) {
+std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const LoopProgram>& loops,
+                                                   std::vector<std::string> call_inputs) {
   const TemporaryFolder folder;
   if (folder.path().empty()) return nullptr;
   for (const EmbeddedHeader& header : kEmbeddedHeaders) {
@@ -78,8 +79,7 @@ std::shared_ptr<const Reference> compile_reference(const Program& program) {
   options.function = kFunction;
   options.standalone = true;
   options.thunk = true;
-  const auto loops =
-      std::make_shared<const LoopProgram>(compile(std::make_shared<const Program>(program)));
+  options.call_inputs = std::move(call_inputs);
   const std::string text = "#include \"mote/base/thunk.h\"\n" + emit_c(*loops, options);
   if (!write_text(folder.path() / "kernel.c", text) || !compile_c(folder.path())) return nullptr;
   const std::string path = (folder.path() / "kernel.so").string();

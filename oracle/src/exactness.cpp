@@ -63,7 +63,7 @@ class Analysis {
 
   Known visit(const Uop& u, const uop::Input&) const {
     if (u.dtype() == DType::boolean) return Known::grid(0, 1);
-    if (fill_ != FillKind::uniform)
+    if (is_whole(fill_))
       return Known::grid(0, static_cast<double>(std::min(radius_, greatest_radius(u.dtype()))));
     return is_real(u.dtype()) ? Known::copied() : Known::grid(0, 100);
   }
@@ -144,14 +144,14 @@ Judgement judge(const Program& program, const Binding& binding, FillKind fill) {
   static constexpr std::array<std::int64_t, 4> kIntegerRadii = {9, 3, 2, 1};
   std::span<const std::int64_t> radii = kIntegerRadii;
   if (fill == FillKind::index || fill == FillKind::onehot) radii = kIndexRadii;
-  if (fill == FillKind::uniform) radii = radii.last(1);
+  if (!is_whole(fill)) radii = radii.last(1);
   Judgement judgement;
   for (const std::int64_t radius : radii) {
     const Exactness e = exactness(program, binding, fill, radius);
     if (e.exact) return {true, radius, ""};
     judgement.reason = e.reason;
   }
-  judgement.radius = fill == FillKind::uniform ? 1 : 9;
+  judgement.radius = is_whole(fill) ? 9 : 1;
   return judgement;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "mote/base/error.h"
@@ -14,7 +15,8 @@ namespace mote {
 namespace {
 
 constexpr std::array kKinds = {FillKind::integer, FillKind::onehot, FillKind::index,
-                               FillKind::uniform};
+                               FillKind::uniform, FillKind::mean,   FillKind::tiny,
+                               FillKind::extreme};
 constexpr std::int64_t kUniformIntegers = 100;
 
 std::uint64_t hash_name(std::string_view name) {
@@ -25,6 +27,12 @@ std::uint64_t hash_name(std::string_view name) {
 
 std::int64_t below(std::uint64_t bits, std::int64_t bound) {
   return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
+}
+
+std::string known_kinds() {
+  std::string text;
+  for (const FillKind k : kKinds) text += (text.empty() ? "" : " ") + std::string(name(k));
+  return text;
 }
 
 }  // namespace
@@ -51,6 +59,12 @@ std::string_view name(FillKind kind) {
       return "index";
     case FillKind::uniform:
       return "uniform";
+    case FillKind::mean:
+      return "mean";
+    case FillKind::tiny:
+      return "tiny";
+    case FillKind::extreme:
+      return "extreme";
   }
   throw InternalError("unknown kind of fill");
 }
@@ -66,7 +80,7 @@ Fill parse_fill(std::string_view text) {
     known = true;
   }
   if (!known) {
-    throw Error(fmt::format("unknown fill '{}' (known: integer onehot index uniform)", kind));
+    throw Error(fmt::format("unknown fill '{}' (known: {})", kind, known_kinds()));
   }
   if (colon == std::string_view::npos) return fill;
   const std::string_view digits = text.substr(colon + 1);
@@ -111,17 +125,23 @@ std::int64_t Filler::whole(std::int64_t linear) const {
 }
 
 double Filler::real(std::int64_t linear) const {
-  if (kind_ != FillKind::uniform) return static_cast<double>(whole(linear));
+  if (is_whole(kind_)) return static_cast<double>(whole(linear));
   const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
   const int mantissa = real_format(dtype_).precision;
   const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
-  return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+  const double unit =
+      static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+  if (kind_ == FillKind::mean) return 100 + unit;
+  if (kind_ == FillKind::tiny) return unit * 0x1p-14;
+  if (kind_ == FillKind::uniform) return unit;
+  const std::int64_t reach = dtype_ == DType::f16 ? 8 : 20;
+  return std::ldexp(unit, static_cast<int>(below(mix(bits), 2 * reach + 1) - reach));
 }
 
 std::int64_t Filler::integer(std::int64_t linear) const {
   if (dtype_ == DType::boolean && hot_) return linear == special_ ? 1 : 0;
   std::int64_t value = 0;
-  if (kind_ == FillKind::uniform) {
+  if (!is_whole(kind_)) {
     const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
     value = below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
   } else {

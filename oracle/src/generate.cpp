@@ -58,6 +58,10 @@ std::int64_t near_extent(double extent, Random& random) {
 }
 
 std::uint32_t draw_mask(const Target& target, Random& random) {
+  if (target.record() != nullptr && !target.record()->masks.empty()) {
+    const std::vector<std::uint32_t>& masks = target.record()->masks;
+    return masks[static_cast<std::size_t>(random.below(std::ssize(masks)))];
+  }
   std::uint32_t mask = 0;
   for (std::size_t k = 0; k < target.inputs().size(); ++k) {
     const bool present = !target.inputs()[k].optional || random.chance(50);
@@ -181,8 +185,9 @@ void draw_layouts(Case& c, Random& random) {
 
 Fill draw_fill(Random& random) {
   using enum FillKind;
-  const FillKind kind = random.pick(
-      {integer, integer, integer, integer, integer, index, index, onehot, onehot, uniform});
+  const FillKind kind =
+      random.pick({integer, integer, integer, integer, integer, integer, index, index, index,
+                   onehot, onehot, onehot, uniform, mean, tiny, extreme});
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 

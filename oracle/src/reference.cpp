@@ -29,8 +29,7 @@ Array to_array(const Dense& values, const std::vector<std::int64_t>& shape) {
   return a;
 }
 
-std::shared_ptr<const Reference> interpreter(const Case& c) {
-  const auto loops = std::make_shared<const LoopProgram>(compile(c.program));
+std::shared_ptr<const Reference> interpreter(const std::shared_ptr<const LoopProgram>& loops) {
   const auto run = [loops](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
     std::vector<Array> arrays;
     for (std::size_t k = 0; k < in.size(); ++k) {
@@ -67,11 +66,18 @@ std::shared_ptr<const Reference> make_reference(const Case& c) {
   if (const mote_kernel* kernel = c.target->is_file() ? nullptr : find_kernel(c)) {
     return generated(c, *kernel);
   }
-  if (auto compiled = compile_reference(*c.program)) return compiled;
-  return interpreter(c);
+  return reference_of(c, std::make_shared<const LoopProgram>(compile(c.program)));
 }
 
 }  // namespace
+
+std::shared_ptr<const Reference> reference_of(const Case& c,
+                                              const std::shared_ptr<const LoopProgram>& loops) {
+  std::vector<std::string> inputs;
+  for (const InputDecl& input : c.target->inputs()) inputs.push_back(input.name);
+  if (auto compiled = compile_reference(loops, std::move(inputs))) return compiled;
+  return interpreter(loops);
+}
 
 std::size_t tensor_bytes(const LoopProgram& loops, const Case& c, std::size_t each, bool all) {
   constexpr auto kTooMany = std::numeric_limits<std::size_t>::max();

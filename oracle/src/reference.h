@@ -34,6 +34,11 @@ void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& ou
 
 /// A function compiled from C text by the `cc` of this machine, kept loaded; null when there is no
 /// compiler or it fails.
-std::shared_ptr<const Reference> compile_reference(const Program& program);
+/// `call_inputs`: what a call may hold, in order; empty: the program's.
+std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const LoopProgram>& loops,
+                                                   std::vector<std::string> call_inputs = {});
+/// That, or the interpreter: of any program that takes the case's inputs and parameters.
+std::shared_ptr<const Reference> reference_of(const Case& c,
+                                              const std::shared_ptr<const LoopProgram>& loops);
 
 }  // namespace mote

@@ -22,6 +22,13 @@ std::string place_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
 
+/// ", allowed [5.9, 6.1]" where more than one value is.
+std::string allowed_text(const Difference& d) {
+  if (!d.allowed || same(d.allowed->first, d.allowed->second)) return "";
+  return fmt::format(", allowed [{}, {}]", number_text(d.allowed->first),
+                     number_text(d.allowed->second));
+}
+
 /// JSON has no NaN and no infinity: those are strings.
 Json number_json(const Number& n) {
   if (!n.is_real()) return n.integer();
@@ -36,6 +43,8 @@ Json differences_json(const Outcome& outcome) {
                    {"index", d.index},
                    {"expected", number_json(d.expected)},
                    {"got", number_json(d.got)}});
+    if (!d.allowed) continue;
+    all.back()["allowed"] = {number_json(d.allowed->first), number_json(d.allowed->second)};
   }
   return all;
 }
@@ -59,7 +68,7 @@ std::string aligned(const std::vector<Cells>& lines, std::size_t left_columns) {
   return text;
 }
 
-/// What was not judged, and why: the first reason of each row that has one.
+/// What is not judged or only weakly, and why: the first reason of each row that has one.
 std::string reasons(const CampaignResult& result) {
   std::string text;
   for (const Row& row : result.rows) {
@@ -73,15 +82,16 @@ std::string reasons(const CampaignResult& result) {
 }  // namespace
 
 std::string table_text(const CampaignResult& result) {
-  std::vector<Cells> lines = {{"op", "dtype", "backend", "judged", "passed", "failed", "not judged",
-                               "vacuous", "unsupported", "skipped",
-                               "judged >= 1000 multiply-adds"}};
+  std::vector<Cells> lines = {{"op", "dtype", "backend", "judged", "passed", "failed", "weak",
+                               "vacuous", "unsupported", "skipped", "indeterminate elements",
+                               "error/bound", "judged >= 1000 multiply-adds"}};
   for (const Row& row : result.rows) {
     const auto count = [&](Verdict v) { return fmt::format("{}", row.count(v)); };
     lines.push_back({row.op, std::string(name(row.dtype)), row.backend,
                      fmt::format("{}", row.judged), count(Verdict::passed),
-                     fmt::format("{}", row.failures()), count(Verdict::not_judged),
+                     fmt::format("{}", row.failures()), count(Verdict::weak),
                      count(Verdict::vacuous), count(Verdict::unsupported), count(Verdict::skipped),
+                     fmt::format("{}", row.indeterminate), fmt::format("{:.2f}", row.error()),
                      fmt::format("{}", row.judged_large)});
   }
   return (result.rows.empty() ? "" : aligned(lines, 3)) + reasons(result);
@@ -107,8 +117,8 @@ std::string differences_text(const Outcome& outcome, std::size_t most) {
     if (outcome.verdict == Verdict::unwritten) {
       text += fmt::format("  {}: never written\n", place_text(d));
     } else {
-      text += fmt::format("  {}: expected {}, got {}\n", place_text(d), number_text(d.expected),
-                          number_text(d.got));
+      text += fmt::format("  {}: expected {}, got {}{}\n", place_text(d), number_text(d.expected),
+                          number_text(d.got), allowed_text(d));
     }
   }
   const auto shown = static_cast<std::int64_t>(std::min(most, outcome.differences.size()));
@@ -143,10 +153,18 @@ std::string table_json(const CampaignResult& result) {
     for (std::size_t v = 0; v < kVerdicts; ++v) {
       counts[std::string(name(static_cast<Verdict>(v)))] = row.counts[v];
     }
-    const Json line = {
-        {"type", "row"},          {"op", row.op},         {"dtype", std::string(name(row.dtype))},
-        {"backend", row.backend}, {"judged", row.judged}, {"judged_large", row.judged_large},
-        {"verdicts", counts},     {"reason", row.reason}};
+    Json errors = Json::object();
+    for (const auto& [fill, error] : row.errors) errors[std::string(name(fill))] = error;
+    const Json line = {{"type", "row"},
+                       {"op", row.op},
+                       {"dtype", std::string(name(row.dtype))},
+                       {"backend", row.backend},
+                       {"judged", row.judged},
+                       {"judged_large", row.judged_large},
+                       {"verdicts", counts},
+                       {"indeterminate", row.indeterminate},
+                       {"error", errors},
+                       {"reason", row.reason}};
     text += line.dump() + "\n";
   }
   return text;
@@ -158,6 +176,8 @@ std::string outcome_json(const Case& c, const Outcome& outcome) {
                      {"verdict", std::string(name(outcome.verdict))},
                      {"reason", outcome.reason},
                      {"elements", outcome.elements},
+                     {"indeterminate", outcome.indeterminate},
+                     {"error", outcome.error},
                      {"differing", outcome.differing},
                      {"differences", differences_json(outcome)}};
   return line.dump() + "\n";

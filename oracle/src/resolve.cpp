@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <iterator>
 
 #include "mote/base/error.h"
+#include "mote/uops/gradient.h"
 
 namespace mote {
 namespace {
@@ -50,6 +52,18 @@ DType default_dtype(const OpRecord& record) {
   return has_f32 ? DType::f32 : record.dtypes.front();
 }
 
+/// Of the op's choices of inputs that have none outside of the mask the one with the most. Where an
+/// input comes only with another, that one is left out too.
+std::uint32_t greatest_within(const OpRecord& record, std::uint32_t mask) {
+  std::optional<std::uint32_t> best;
+  for (const Instance& i : instances(record)) {
+    if ((i.input_mask & ~mask) != 0) continue;
+    if (!best || std::popcount(i.input_mask) > std::popcount(*best)) best = i.input_mask;
+  }
+  if (best) return *best;
+  throw Error(fmt::format("op {}: these inputs cannot be left out together", record.name));
+}
+
 std::uint32_t mask_without(const OpRecord& record, const std::vector<std::string>& without) {
   std::uint32_t mask = full_mask(record);
   for (const std::string& name : without) {
@@ -65,7 +79,7 @@ std::uint32_t mask_without(const OpRecord& record, const std::vector<std::string
     }
     mask &= ~(std::uint32_t{1} << (at - record.inputs.begin()));
   }
-  return mask;
+  return greatest_within(record, mask);
 }
 
 }  // namespace
@@ -94,12 +108,22 @@ Resolved resolve_program(std::string_view text, std::optional<DType> dtype,
 }
 
 Resolved resolve_without(std::string_view text, std::optional<DType> dtype,
-                         const std::vector<std::string>& without) {
-  if (without.empty()) return resolve_program(text, dtype);
+                         const std::vector<std::string>& without, int order) {
   if (is_program_file(text)) {
-    throw Error(fmt::format("{}: a program file states its own inputs", text));
+    if (!without.empty()) {
+      throw Error(fmt::format("{}: a program file states its own inputs", text));
+    }
+    Resolved resolved = resolve_program(text, dtype);
+    for (int k = 0; k < order; ++k) {
+      resolved.program =
+          std::make_shared<const Program>(gradient_kernel(*resolved.program).program);
+    }
+    return resolved;
   }
-  return resolve_program(text, dtype, mask_without(find_op(text), without));
+  std::string name(text);
+  for (int k = 0; k < order; ++k) name += ".grad";
+  if (without.empty()) return resolve_program(name, dtype);
+  return resolve_program(name, dtype, mask_without(find_op(name), without));
 }
 
 DType require_dtype(std::string_view text) {
@@ -110,15 +134,10 @@ DType require_dtype(std::string_view text) {
 }
 
 std::string instance_name(const Resolved& resolved) {
-  if (resolved.record == nullptr || !resolved.instance) return resolved.program->name;
-  const OpRecord& record = *resolved.record;
-  std::string text = record.name;
-  const std::uint32_t mask = resolved.instance->input_mask;
-  for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    const bool present = (mask >> k & 1U) != 0;
-    if (mask != full_mask(record) && present) text += "_" + record.inputs[k].name;
-  }
-  return fmt::format("{}_{}", text, name(resolved.instance->dtype));
+  if (resolved.record != nullptr) return instance_name(*resolved.record, *resolved.instance);
+  std::string text = resolved.program->name;
+  std::ranges::replace(text, '.', '_');
+  return text;
 }
 
 }  // namespace mote

@@ -6,6 +6,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "bounds.h"
 #include "buffer.h"
 #include "compare.h"
 #include "crash.h"
@@ -62,6 +63,8 @@ struct Prepared::State {
   std::vector<Buffer> output_buffers;
   std::vector<Dense> expected;  ///< empty until needed
   std::shared_ptr<const Reference> reference;
+  std::shared_ptr<const BoundOf> bound;  ///< of the contract of the kernel that ran last
+  std::vector<Interval> intervals;       ///< of that bound; empty until needed
 
   static std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers) {
     std::vector<DLTensor*> all;
@@ -101,12 +104,14 @@ void Prepared::prepare() {
   judgement_ = judge(*case_.program, case_.binding, case_.fill.kind);
   multiply_adds_ = mote::multiply_adds(*case_.program, case_.binding);
   state_->reference = reference_for(case_);
-  const std::size_t bytes = judgement_.judged ? state_->reference->bytes(case_) : 0;
+  const std::size_t bytes = state_->reference->bytes(case_);
   const std::string refusal = memory_.refusal("the reference", bytes);
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
+  const std::vector<bool> read = read_inputs(*case_.program);
   for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
     state_->inputs.push_back(filled(case_, k, judgement_.radius));
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
+    if (!read[k]) state_->input_buffers.back().tensor()->data = nullptr;
   }
   for (const CaseTensor& t : case_.outputs) state_->output_buffers.emplace_back(t, Role::output);
 }
@@ -160,20 +165,42 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   }
   const RunResult second = subject_run.run(Poison::second);
   guard.reset();
-  if (judgement_.judged) {
-    outcome.reason = s.compute_expected(case_);
-    if (!outcome.reason.empty()) return outcome;
-  }
+  outcome.reason = s.compute_expected(case_);
+  if (!outcome.reason.empty()) return outcome;
   const mote_contract* contract = kernel.contract;
-  return compare({.of = case_,
-                  .inputs = s.inputs,
-                  .expected = s.expected,
-                  .first = first.outputs,
-                  .second = second.outputs,
-                  .judgement = judgement_,
-                  .damage = !first.damage.empty() ? first.damage : second.damage,
-                  .status_of_second = second.status,
-                  .deterministic = contract == nullptr || contract->deterministic != 0});
+  try {
+    return judged(first, second, contract);
+  } catch (const Error& e) {  // no room for the bound, or it cannot be computed
+    outcome.reason = e.what();
+    return outcome;
+  }
+}
+
+/// The intervals of the contract, computed once.
+const std::vector<Interval>& Prepared::intervals(const mote_contract* contract) {
+  State& s = *state_;
+  auto bound = BoundOf::make(case_, contract);
+  if (bound == s.bound) return s.intervals;
+  const std::string refusal = memory_.refusal("the bound", bound->bytes(case_));
+  if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
+  s.intervals = bound->compute(case_, s.inputs);
+  s.bound = std::move(bound);
+  return s.intervals;
+}
+
+Outcome Prepared::judged(const RunResult& first, const RunResult& second,
+                         const mote_contract* contract) {
+  State& s = *state_;
+  return compare(
+      {.of = case_,
+       .inputs = s.inputs,
+       .expected = s.expected,
+       .first = first.outputs,
+       .second = second.outputs,
+       .intervals = [&]() -> const std::vector<Interval>& { return intervals(contract); },
+       .damage = !first.damage.empty() ? first.damage : second.damage,
+       .status_of_second = second.status,
+       .deterministic = contract == nullptr || contract->deterministic != 0});
 }
 
 std::string replay_command(const Case& c) {

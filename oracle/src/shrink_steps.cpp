@@ -60,6 +60,7 @@ bool drop_optional(const Case& c, const Offer& offer) {
     if (!c.target->inputs()[k].optional || (c.instance.input_mask & bit) == 0) continue;
     Draft draft = to_draft(c);
     draft.instance.input_mask &= ~bit;
+    if (!has_instance(*c.target->record(), draft.instance)) continue;
     const auto program = c.target->program(draft.instance);
     draft.at.values = values_by_name(domain_of(c.program), draft.at.values, domain_of(program));
     std::erase_if(draft.params, [&](const auto& p) { return !find_param(*program, p.first); });

@@ -24,6 +24,8 @@ void add_replay(CLI::App& app, Action& action);
 CLI::Option* add_list(CLI::App& command, const std::string& option,
                       std::vector<std::string>& values, const std::string& type,
                       const std::string& about);
+/// --grad: the gradient instead; written again for the gradient's gradient.
+void add_grad(CLI::App& command, int& order);
 /// Splits at commas what is not the path of something that exists.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 

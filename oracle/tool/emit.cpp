@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
+  int order = 0;  ///< of differentiation
 };
 
 /// DIR/NAME.c, with DIR made where it is missing.
@@ -52,10 +53,10 @@ int emit(const Options& options) {
   }
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
-  const Resolved resolved = resolve_without(options.op, dtype, options.without);
+  const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
   EmitOptions how;
-  how.function = "mote_" + name;
+  if (resolved.record != nullptr) how.function = "mote_" + name;
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
   const bool fast = options.variant == "fast";
@@ -84,6 +85,7 @@ void add_emit(CLI::App& app, Action& action) {
       ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
+  add_grad(*command, options->order);
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");

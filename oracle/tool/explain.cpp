@@ -1,5 +1,6 @@
 // `mote explain`: an op at each stage of the compiler, as text.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,8 @@
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
 #include "mote/oracle/resolve.h"
+#include "mote/uops/bound.h"
+#include "ops_text.h"
 
 namespace mote::tool {
 namespace {
@@ -21,13 +24,15 @@ struct Options {
   std::string stage;
   std::vector<std::string> without;
   bool passes = false;
+  int order = 0;  ///< of differentiation
 };
 
-constexpr std::array<std::string_view, 5> kStages = {"uops", "loops", "fused", "c", "schedule"};
+constexpr std::array<std::string_view, 8> kStages = {"uops",     "loops", "fused",       "c",
+                                                     "schedule", "bound", "bound-loops", "bound-c"};
 
 void check_stage(const std::string& stage) {
   if (stage.empty() || std::ranges::find(kStages, stage) != kStages.end()) return;
-  throw Error(fmt::format("unknown stage '{}' (known: uops, loops, fused, c, schedule)", stage));
+  throw Error(fmt::format("unknown stage '{}' (known: {})", stage, fmt::join(kStages, ", ")));
 }
 
 /// Prints one stage; with a heading when there are several.
@@ -49,7 +54,7 @@ class Printer {
 Resolved resolve(const Options& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
-  return resolve_without(options.op, dtype, options.without);
+  return resolve_without(options.op, dtype, options.without, options.order);
 }
 
 int explain_passes(const Options& options) {
@@ -60,6 +65,16 @@ int explain_passes(const Options& options) {
   return 0;
 }
 
+/// The program of the error bound, as uops, fused loops or C.
+void explain_bound(const Resolved& resolved, const std::string& stage, Printer& show) {
+  const auto bounds = std::make_shared<const Program>(bound(*resolved.program));
+  if (stage == "bound") return show(stage, to_string(*bounds));
+  const LoopProgram fused = compile(bounds);
+  EmitOptions how;
+  how.function = "mote_bound_" + instance_name(resolved);
+  show(stage, stage == "bound-c" ? emit_c(fused, how) : to_string(fused));
+}
+
 int explain_stages(const Options& options) {
   check_stage(options.stage);
   const Resolved resolved = resolve(options);
@@ -67,8 +82,13 @@ int explain_stages(const Options& options) {
     return options.stage.empty() || options.stage == stage;
   };
   Printer show(options.stage.empty());
+  if (options.order > 0 && options.stage.empty()) show("needs", needs_text(*resolved.program));
   if (wanted("uops")) show("uops", to_string(*resolved.program));
   if (options.stage == "uops") return 0;
+  if (options.stage.starts_with("bound")) {
+    explain_bound(resolved, options.stage, show);
+    return 0;
+  }
   bool lowered = false;
   const LoopProgram fused = compile(resolved.program, [&](const char*, const LoopProgram& p) {
     if (!lowered && wanted("loops")) show("loops", to_string(p));
@@ -90,13 +110,15 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  CLI::Option* stage =
-      command
-          ->add_option("--stage", options->stage, "uops, loops, fused, c or schedule; default all")
-          ->type_name("STAGE");
+  CLI::Option* stage = command
+                           ->add_option("--stage", options->stage,
+                                        "uops, loops, fused, c or schedule, default all; "
+                                        "bound, bound-loops or bound-c")
+                           ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
+  add_grad(*command, options->order);
   command->add_flag("--passes", options->passes, "the loops after each pass that changed them")
       ->excludes(stage);
   command->callback([options, &action] {

@@ -13,6 +13,10 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
       ->allow_extra_args(false);
 }
 
+void add_grad(CLI::App& command, int& order) {
+  command.add_flag("--grad", order, "its gradient; --grad --grad: the gradient's");
+}
+
 std::vector<std::string> split_paths(const std::vector<std::string>& texts) {
   std::vector<std::string> paths;
   for (const std::string& text : texts) {

@@ -63,6 +63,19 @@ Json program_json(const Program& program, const OpRecord* record) {
           {"params", params_json(program.params)}};
 }
 
+/// What each input of a gradient is needed for.
+Json gradient_json(const OpRecord& gradient) {
+  const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
+  const std::uint32_t read = read_mask(gradient, whole);
+  Json inputs = Json::array(), outputs = Json::array();
+  for (std::size_t k = 0; k < gradient.inputs.size(); ++k) {
+    inputs.push_back(
+        {{"name", gradient.inputs[k].name}, {"need", (read >> k & 1U) != 0 ? "value" : "shape"}});
+  }
+  for (const Output& o : instantiate(gradient, whole)->outputs) outputs.push_back(o.name);
+  return {{"op", gradient.name}, {"inputs", inputs}, {"outputs", outputs}};
+}
+
 Json op_json(const Resolved& resolved) {
   Json all = {{"op", resolved.program->name}};
   if (resolved.record != nullptr) all["family"] = resolved.record->family;
@@ -77,6 +90,7 @@ Json op_json(const Resolved& resolved) {
     all["in_place"].push_back({record.inputs[static_cast<std::size_t>(input)].name,
                                resolved.program->outputs[static_cast<std::size_t>(output)].name});
   }
+  if (const OpRecord* gradient = gradient_of(record)) all["gradient"] = gradient_json(*gradient);
   all["policy"] = record.policy;
   all["source"] = record.source;
   return all;
@@ -123,6 +137,7 @@ void print_section(const char* title, const std::vector<Line>& lines) {
 void print_about(const OpRecord& record, const Program& program) {
   std::vector<Line> lines = {{"dtypes", dtype_names(record.dtypes)}};
   if (!record.in_place.empty()) lines.push_back({"in place", in_place_text(record, program)});
+  if (gradient_of(record) != nullptr) lines.push_back({"gradient", gradient_text(record)});
   if (!record.policy.empty()) lines.push_back({"pinned", record.policy});
   lines.push_back({"source", record.source});
   print_section("about", lines);

@@ -24,9 +24,14 @@ constexpr const char* kIntroduction =
     "choice of its optional inputs.\n"
     "- `1|N` is an axis that has the extent N, or has 1 and repeats. Ranks are canonical: other "
     "axes, transposes and layouts are merged axes and strides of the operands.\n"
-    "- Reals are computed in double and rounded where they are stored; integers in 64 bits, and "
-    "wrap where they are stored. A read out of range is 0 where nothing else is said.\n"
-    "- In place: an input whose memory an output may take.\n";
+    "- The reference computes reals in double and rounds where it stores; the backend `gen` "
+    "computes in the op's dtype (16-bit reals in f32), in any order. Integers have 64 bits, and "
+    "wrap where they are stored; an integer becomes a double before it is rounded to a narrower "
+    "real. A read out of range is 0 where nothing else is said.\n"
+    "- In place: an input whose memory an output may take.\n"
+    "- Gradient: what the op `NAME.grad` takes and gives; of an input in brackets only the shape "
+    "is "
+    "needed. It has kernels for f32 and f64.\n";
 
 /// An op and how its tensors read.
 struct Entry {
@@ -83,14 +88,17 @@ std::string table(const std::vector<const Entry*>& entries) {
                                                  &Entry::outputs) != entries.end();
   std::string text = fmt::format("\nOf {}{}:\n\n", entries.front()->inputs,
                                  differ ? "" : ", to " + entries.front()->outputs);
-  text += fmt::format("| op | equation |{} dtypes | in place | pinned | source |\n",
+  text += fmt::format("| op | equation |{} dtypes | in place | gradient | pinned | source |\n",
                       differ ? " outputs |" : "");
-  text += fmt::format("|---|---|---|---|---|---|{}\n", differ ? "---|" : "");
+  text += fmt::format("|---|---|---|---|---|---|---|{}\n", differ ? "---|" : "");
   for (const Entry* e : entries) {
     const OpRecord& r = *e->record;
-    text += fmt::format("| **{}** | {} |{} {} | {} | {} | {} |\n", r.name, cell(code(r.equation)),
-                        differ ? " " + cell(e->outputs) + " |" : "", dtype_names(r.dtypes),
-                        cell(in_place_text(r, *e->program)), cell(r.policy), cell(r.source));
+    const std::string gradient = gradient_text(r);
+    text +=
+        fmt::format("| **{}** | {} |{} {} | {} | {} | {} | {} |\n", r.name, cell(code(r.equation)),
+                    differ ? " " + cell(e->outputs) + " |" : "", dtype_names(r.dtypes),
+                    cell(in_place_text(r, *e->program)),
+                    cell(gradient.empty() ? "" : code(gradient)), cell(r.policy), cell(r.source));
   }
   return text;
 }
@@ -132,6 +140,9 @@ std::string section(const Entry& e) {
   line("sizes", fmt::format("{}", fmt::join(sizes, ", ")));
   line("dtypes", dtype_names(r.dtypes));
   line("in place", in_place_text(r, *e.program));
+  if (const std::string gradient = gradient_text(r); !gradient.empty()) {
+    line("gradient", code(gradient));
+  }
   line("pinned", r.policy);
   line("source", r.source);
   return text + params_table(r.params);

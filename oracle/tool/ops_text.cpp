@@ -38,6 +38,32 @@ std::string output_names(const Program& program) {
   return joined(program.outputs, " ", [](const Output& o) { return o.name; });
 }
 
+std::string needs_text(const Program& program) {
+  const std::vector<bool> read = read_inputs(program);
+  std::string text;
+  for (std::size_t k = 0; k < read.size(); ++k)
+    text += fmt::format("{} {}\n", std::get<uop::Input>(program.inputs[k].node().kind).name,
+                        read[k] ? "value" : "shape");
+  return text;
+}
+
+std::string mask_text(const Program& program) {
+  const std::vector<bool> read = read_inputs(program);
+  std::string text = "|";
+  for (std::size_t k = 0; k < read.size(); ++k)
+    text += fmt::format(fmt::runtime(read[k] ? "{}|" : "({})|"),
+                        std::get<uop::Input>(program.inputs[k].node().kind).name);
+  text += " -> |";
+  for (const Output& o : program.outputs) text += o.name + "|";
+  return text;
+}
+
+std::string gradient_text(const OpRecord& record) {
+  const OpRecord* gradient = gradient_of(record);
+  if (gradient == nullptr) return "";
+  return mask_text(*instantiate(*gradient, {gradient->dtypes.front(), full_mask(*gradient)}));
+}
+
 std::vector<std::string> axis_texts(const Program& program, const Uop& tensor) {
   const auto* input = std::get_if<uop::Input>(&tensor.node().kind);
   std::vector<std::string> axes;

@@ -12,6 +12,12 @@ namespace mote::tool {
 std::string dtype_names(const std::vector<DType>& dtypes);
 std::string input_names(const OpRecord& record);  ///< "x w [b]": an optional one in brackets
 std::string output_names(const Program& program);
+/// What of each input is needed, a line each: "gy value", "b shape".
+std::string needs_text(const Program& program);
+/// "|gy|x|(b)| -> |gx|gb|": what is in brackets is needed for its shape alone.
+std::string mask_text(const Program& program);
+/// Of the op's gradient; "" where it has none.
+std::string gradient_text(const OpRecord& record);
 
 /// The axes as a definition writes them: "1|P" where an input may be 1 and repeats, "OH" where the
 /// extent has that name.

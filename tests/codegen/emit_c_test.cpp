@@ -11,6 +11,7 @@
 #include "compiled_c.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
+#include "mote/codegen/schedule.h"
 #include "trial.h"
 
 namespace mote {
@@ -139,6 +140,16 @@ TEST(EmitC, StandaloneFilesCompileWithoutWarnings) {
 }
 
 TEST(EmitC, EqualsTheInterpreterBitForBit) { expect_right_c(all_loops(), 12); }
+
+TEST(EmitC, NamesThatCollideWithHelpersAreRenamed) {
+  const LoopProgram expf =
+      compile(parsed("op expf\ninput fabsf T[I]\noutput y = exp(abs(fabsf))\n", "f32"));
+  const LoopProgram add = compile(parsed("op add\ninput x T[I]\noutput y = x + x\n", "i64"));
+  EXPECT_EQ(strict_complaints("cc", {emit_c(schedule(expf), {.function = "", .standalone = true}),
+                                     emit_c(expf, {.function = "", .standalone = true}),
+                                     emit_c(add, {.function = "", .standalone = true})}),
+            "");
+}
 
 TEST(EmitC, NamesThatCollideWithCAreRenamed) {
   const std::string text = R"(op collisions

@@ -159,6 +159,26 @@ TEST(Thunk, ChecksCountsRanksAndTypes) {
   EXPECT_EQ(conv().refusal(rank), "conv: x must have 3 axes, got 2 (x f32[1,4], w f32[1,1,3])");
 }
 
+TEST(Thunk, NeedsNoDataOfWhatItReadsTheShapeOfAlone) {
+  const ThunkOf thunk("op spread\ninput g f32[R]\ninput x f32[R, N]\noutput y = g[i0 over R, N]\n");
+  Tensor g(DType::f32, {2});
+  Tensor x(DType::f32, {2, 3});
+  Tensor y(DType::f32, {2, 3});
+  g.fill_integers(1);
+  Call whole("spread", {&g, &x}, {&y});
+  mote_call call = whole.get();
+  DLTensor shape = *call.inputs[1];
+  shape.data = nullptr;
+  const std::array<const DLTensor*, 2> inputs = {call.inputs[0], &shape};
+  call.inputs = inputs.data();
+  ASSERT_EQ(thunk.kernel().run(&call, nullptr), MOTE_OK) << whole.message();
+  EXPECT_EQ(y.get({1, 2}), g.get({1}));
+  std::array<std::int64_t, 2> other = {3, 3};
+  shape.shape = other.data();
+  EXPECT_EQ(thunk.kernel().run(&call, nullptr), MOTE_INVALID);
+  EXPECT_EQ(whole.message(), "spread: axis 0 of x must be R = 2, got 3 (g f32[2], x f32[3,3])");
+}
+
 TEST(Thunk, RefusesDataThatIsNotThere) {
   Tensor x(DType::f32, {1, 1, 4});
   Tensor w(DType::f32, {1, 1, 3});

@@ -8,51 +8,13 @@
 #include "graph.h"
 #include "memory.h"
 #include "mote/base/error.h"
+#include "one_node.h"
 #include "report.h"
 #include "shapes.h"
 #include "temporary_folder.h"
 
 namespace mote::onnx {
 namespace {
-
-TensorData tensor_data(std::vector<std::int64_t> shape, const std::vector<float>& values) {
-  TensorData t;
-  t.type = ElementType::float32;
-  t.shape = std::move(shape);
-  t.bytes.assign(reinterpret_cast<const char*>(values.data()), 4 * values.size());
-  return t;
-}
-
-/// A model of one node whose inputs are x0, x1, … and whose output is y.
-Model model_of(const std::string& op, std::size_t inputs,
-               std::map<std::string, Attribute> attributes = {}) {
-  Model model;
-  Node node{op, "", {}, {"y"}, std::move(attributes)};
-  for (std::size_t k = 0; k < inputs; ++k) {
-    node.inputs.push_back("x" + std::to_string(k));
-    model.graph.inputs.push_back({node.inputs.back(), true});
-  }
-  model.graph.nodes.push_back(std::move(node));
-  model.graph.outputs.push_back({"y", true});
-  model.opsets[""] = 17;
-  return model;
-}
-
-Attribute integer(std::int64_t i) {
-  Attribute a;
-  a.i = i;
-  return a;
-}
-
-std::string why_not(const Model& model, const std::vector<TensorData>& inputs) {
-  Kernels kernels;
-  try {
-    run_model(model, inputs, kernels);
-  } catch (const NotApplicable& reason) {
-    return reason.what();
-  }
-  return "applicable";
-}
 
 TEST(Shapes, MergeWhereAllTensorsAllowIt) {
   using Shapes = std::vector<Dims>;
@@ -86,6 +48,9 @@ TEST(Accept, ExactMeansEveryBit) {
             "1 of 2 elements differ (must be exact); the first at 1: got 2.000999927520752, "
             "expected 2");
   EXPECT_NE(mismatch(far, a, false), std::nullopt);
+  const auto bf16 = [](double v) { return array_of(DType::bf16, {1}, {v}); };
+  EXPECT_EQ(mismatch(bf16(1.015625), bf16(1), false), std::nullopt);
+  EXPECT_NE(mismatch(bf16(1.0234375), bf16(1), false), std::nullopt);
 }
 
 TEST(Accept, IntegersShapesAndWhatIsNotFinite) {
@@ -116,6 +81,8 @@ TEST(Kernels, ResultsAreExactAsLongAsNothingIsRoundedTwice) {
   EXPECT_FALSE(twice.exact());
   function.run("exp", DType::f32, {&x});
   EXPECT_FALSE(function.exact());
+  EXPECT_EQ(twice.calls(), 2);
+  EXPECT_EQ(twice.evaluated(), 2);
 }
 
 TEST(Kernels, SayWhatIsMissing) {
@@ -129,7 +96,7 @@ TEST(Kernels, SayWhatIsMissing) {
 
 TEST(Graph, RunsANodeOfAnyRankWithItsAttributes) {
   Kernels kernels;
-  const Model model = model_of("ArgMax", 1, {{"axis", integer(1)}, {"keepdims", integer(0)}});
+  const Model model = model_of("ArgMax", 1, {{"axis", whole(1)}, {"keepdims", whole(0)}});
   const auto y = run_model(model, {tensor_data({1, 3, 2}, {1, 9, 5, 2, 5, 9})}, kernels);
   EXPECT_EQ(y.at(0), integers(DType::i64, {1, 2}, {1, 0}));
   EXPECT_EQ(kernels.ops(), std::set<std::string>{"argmax"});
@@ -194,6 +161,15 @@ TEST(Report, ALossIsWhatPassedBefore) {
   EXPECT_EQ(losses(table(before), before), std::vector<std::string>{});
   EXPECT_EQ(losses(table(now), before), std::vector<std::string>{});
   EXPECT_EQ(losses(table(before), now), std::vector<std::string>{"Exp: 1 passed, now 0"});
+}
+
+TEST(Report, ARowIsOutdatedThatDiffersInAWord) {
+  const auto report_of = [](const std::string& reason) {
+    return table({result("Add", Verdict::passed), result("Exp", Verdict::not_applicable, reason)});
+  };
+  const std::string earlier = report_of("no op Exp here"), now = report_of("element type int16");
+  EXPECT_EQ(outdated(earlier, earlier), std::vector<std::string>{});
+  EXPECT_EQ(outdated(earlier, now), std::vector<std::string>{"| Exp | 1 | no op Exp here |"});
 }
 
 }  // namespace

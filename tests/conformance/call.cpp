@@ -29,14 +29,14 @@ std::int64_t Call::integer(const std::string& name, std::int64_t otherwise) cons
 double Call::real(const std::string& name, double otherwise) const {
   return has_attribute(name) ? double{attribute(name).f} : otherwise;
 }
-std::string Call::text(const std::string& name, std::string otherwise) const {
-  return has_attribute(name) ? attribute(name).s : std::move(otherwise);
+std::string Call::text(const std::string& name, const std::string& otherwise) const {
+  return has_attribute(name) ? attribute(name).s : otherwise;
 }
-Dims Call::dims(const std::string& name, Dims otherwise) const {
-  return has_attribute(name) ? attribute(name).ints : std::move(otherwise);
+Dims Call::dims(const std::string& name, const Dims& otherwise) const {
+  return has_attribute(name) ? attribute(name).ints : otherwise;
 }
-Dims Call::dims(std::size_t k, const std::string& name, Dims otherwise) const {
-  return has(k) ? integers_in(in(k)) : dims(name, std::move(otherwise));
+Dims Call::dims(std::size_t k, const std::string& name, const Dims& otherwise) const {
+  return has(k) ? integers_in(in(k)) : dims(name, otherwise);
 }
 
 Array Call::map(const std::string& op, const std::vector<const Array*>& args, const Params& params,
@@ -70,6 +70,13 @@ Array Call::slice(const Array& x, std::size_t axis, std::int64_t start, std::int
   return reshaped(kernels_.run("slice", x.dtype, {&flat}, params), std::move(shape));
 }
 
+Array Call::gather(const Array& x, std::size_t axis, const Array& position) const {
+  const Array flat = around_axis(x, axis);
+  Dims shape = x.shape;
+  shape.at(axis) = element_count(position.shape);
+  return reshaped(kernels_.run("gather", x.dtype, {&flat, &position}), std::move(shape));
+}
+
 Array Call::concat(const std::vector<Array>& parts, std::size_t axis) const {
   Array all = parts.at(0);
   for (std::size_t k = 1; k < parts.size(); ++k) {
@@ -83,25 +90,47 @@ Array Call::concat(const std::vector<Array>& parts, std::size_t axis) const {
 
 Array Call::tile(const Array& x, const Dims& repeats) const {
   const std::size_t rank = x.shape.size();
-  if (rank > 4) throw NotApplicable(fmt::format("tile has 4 axes, the tensor {}", rank));
   Array y = x;
   for (std::size_t k = 0; k < rank; ++k) {
     if (repeats.at(k) == 0) y = slice(y, k, 0, 0);
   }
-  if (element_count(y.shape) == 0) {
-    Dims shape = x.shape;
-    for (std::size_t k = 0; k < rank; ++k) shape[k] *= repeats[k];
-    return reshaped(y, shape);
+  Dims shape = x.shape, extents, times;
+  for (std::size_t k = 0; k < rank; ++k) {
+    shape[k] *= repeats[k];
+    if (repeats[k] == 1 && !extents.empty()) {
+      extents.back() *= x.shape[k];
+    } else {
+      extents.push_back(x.shape[k]);
+      times.push_back(repeats[k]);
+    }
+  }
+  if (element_count(y.shape) == 0) return reshaped(y, shape);
+  if (extents.size() > 4) {
+    throw NotApplicable(fmt::format("tile has 4 axes, this needs {}", extents.size()));
   }
   Params params;
-  Dims flat(4 - rank, 1), shape;
-  for (std::size_t k = 0; k < rank; ++k) {
-    params[fmt::format("repeats{}", k + 4 - rank)] = repeats[k];
-    flat.push_back(x.shape[k]);
-    shape.push_back(x.shape[k] * repeats[k]);
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    params[fmt::format("repeats{}", k + 4 - times.size())] = times[k];
   }
-  y = reshaped(x, flat);
+  extents.insert(extents.begin(), 4 - extents.size(), 1);
+  y = reshaped(x, extents);
   return reshaped(kernels_.run("tile", x.dtype, {&y}, params), shape);
+}
+
+Array Call::pad(const std::string& mode, const Array& x, const Dims& pads, double value) const {
+  const std::size_t rank = x.shape.size();
+  if (rank > 4) throw NotApplicable(fmt::format("pad_{} has 4 axes, the tensor {}", mode, rank));
+  Params params;
+  for (std::size_t k = 0; k < rank; ++k) {
+    params[fmt::format("pads{}", k + 4 - rank)] = pads.at(k);
+    params[fmt::format("pads{}", k + 8 - rank)] = pads.at(k + rank);
+  }
+  if (mode == "constant") params["value"] = value;
+  Dims shape(4 - rank, 1);
+  shape.insert(shape.end(), x.shape.begin(), x.shape.end());
+  const Array flat = reshaped(x, shape);
+  const Array y = kernels_.run("pad_" + mode, x.dtype, {&flat}, params);
+  return reshaped(y, {y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end()});
 }
 
 // Axis by axis to the end: each step swaps the axis with all that stand behind it.

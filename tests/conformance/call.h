@@ -34,10 +34,10 @@ class Call {
   bool has_attribute(const std::string& name) const { return node_.attributes.contains(name); }
   std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
   double real(const std::string& name, double otherwise) const;
-  std::string text(const std::string& name, std::string otherwise) const;
-  Dims dims(const std::string& name, Dims otherwise = {}) const;
+  std::string text(const std::string& name, const std::string& otherwise) const;
+  Dims dims(const std::string& name, const Dims& otherwise = {}) const;
   /// A list of integers that is input k, or in older versions the attribute.
-  Dims dims(std::size_t k, const std::string& name, Dims otherwise = {}) const;
+  Dims dims(std::size_t k, const std::string& name, const Dims& otherwise = {}) const;
   const Attribute& attribute(const std::string& name) const;  ///< Throws mote::Error.
 
   // Ops over the dtype of their first argument; arguments broadcast as in NumPy and constants of
@@ -63,9 +63,15 @@ class Call {
   /// x[start], x[start + step], …: `count` of them along the axis.
   Array slice(const Array& x, std::size_t axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1) const;
+  /// x at each position[i] of the axis, which has that many positions then.
+  Array gather(const Array& x, std::size_t axis, const Array& position) const;
   Array concat(const std::vector<Array>& parts, std::size_t axis) const;
-  /// Every axis repeated; 0 times leaves no elements. At most 4 axes.
+  /// Every axis repeated; 0 times leaves no elements. Axes that are not go with those before them;
+  /// then at most 4.
   Array tile(const Array& x, const Dims& repeats) const;
+  /// By the op pad_`mode`; pads are all begins, then all ends, and negative ones crop. At most 4
+  /// axes.
+  Array pad(const std::string& mode, const Array& x, const Dims& pads, double value = 0) const;
   Array transpose(const Array& x, const std::vector<std::size_t>& order) const;
   /// Over the axes, which keep extent 1 if `keep`.
   Array reduce(const std::string& op, const Array& x, const std::vector<std::size_t>& axes,
@@ -90,9 +96,13 @@ Adapters reduce_adapters();
 Adapters move_adapters();
 Adapters generate_adapters();
 Adapters index_adapters();
+Adapters random_adapters();
 Adapters linear_adapters();
+Adapters attention_adapters();
+Adapters conv_transpose_adapters();
 Adapters einsum_adapters();
 Adapters spatial_adapters();
+Adapters resize_adapters();
 Adapters normalise_adapters();
 Adapters loss_adapters();
 Adapters training_adapters();

@@ -84,6 +84,14 @@ Outputs mod(const Call& c) {
   return {c.binary(c.integer("fmod", 0) == 0 ? "mod" : "fmod", c.in(0), c.in(1))};
 }
 
+Outputs bit_shift(const Call& c) {
+  const std::string direction = c.attribute("direction").s;
+  if (direction != "LEFT" && direction != "RIGHT") {
+    throw Error("BitShift: direction is '" + direction + "', expected LEFT or RIGHT");
+  }
+  return {c.binary(direction == "LEFT" ? "shift_left" : "shift_right", c.in(0), c.in(1))};
+}
+
 Outputs shrink(const Call& c) {
   const Array& x = c.in(0);
   const double lambd = c.real("lambd", 0.5), bias = c.real("bias", 0);
@@ -115,6 +123,16 @@ Outputs gelu(const Call& c) {
   return {c.unary(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", c.in(0))};
 }
 
+/// x * sigmoid(alpha*x), times the second input if there is one.
+Outputs swish(const Call& c) {
+  const double alpha = c.real("alpha", 1);
+  if (alpha == 1 && !c.has(1)) return {c.unary("silu", c.in(0))};
+  if (alpha == 1) return {c.binary("swiglu", c.in(0), c.in(1))};
+  const Array gate = c.unary("sigmoid", c.binary("mul", c.in(0), alpha));
+  const Array y = c.binary("mul", c.in(0), gate);
+  return {c.has(1) ? c.binary("mul", y, c.in(1)) : y};
+}
+
 Outputs cast(const Call& c) {
   const auto to = static_cast<ElementType>(c.integer("to", 0));
   const std::optional<DType> dtype = dtype_of(to);
@@ -130,12 +148,25 @@ Outputs where(const Call& c) { return {c.choose(c.in(0), c.in(1), c.in(2))}; }
 }  // namespace
 
 Adapters elementwise_adapters() {
-  Adapters all = {{"Max", chain("max")}, {"Min", chain("min")}, {"Sum", chain("add")},
-                  {"Mean", mean},        {"IsInf", is_inf},     {"Clip", clip},
-                  {"Pow", pow},          {"Mod", mod},          {"Shrink", shrink},
-                  {"Acosh", acosh},      {"Asinh", asinh},      {"Atanh", atanh},
-                  {"Gelu", gelu},        {"Cast", cast},        {"CastLike", cast_like},
-                  {"Where", where}};
+  Adapters all = {{"Max", chain("max")},
+                  {"Min", chain("min")},
+                  {"Sum", chain("add")},
+                  {"Mean", mean},
+                  {"IsInf", is_inf},
+                  {"Clip", clip},
+                  {"Pow", pow},
+                  {"Mod", mod},
+                  {"Shrink", shrink},
+                  {"Acosh", acosh},
+                  {"Asinh", asinh},
+                  {"Atanh", atanh},
+                  {"Gelu", gelu},
+                  {"Cast", cast},
+                  {"CastLike", cast_like},
+                  {"Where", where},
+                  {"BitShift", bit_shift},
+                  {"Swish", swish},
+                  {"SwiGLU", swish}};
   for (const auto& [onnx, op] :
        std::map<std::string, std::string>{{"Abs", "abs"},
                                           {"Neg", "neg"},
@@ -171,6 +202,10 @@ Adapters elementwise_adapters() {
                                           {"And", "logical_and"},
                                           {"Or", "logical_or"},
                                           {"Xor", "logical_xor"},
+                                          {"BitwiseAnd", "bitwise_and"},
+                                          {"BitwiseNot", "bitwise_not"},
+                                          {"BitwiseOr", "bitwise_or"},
+                                          {"BitwiseXor", "bitwise_xor"},
                                           {"Equal", "equal"},
                                           {"Less", "less"},
                                           {"Greater", "greater"},

@@ -14,8 +14,9 @@ const Adapters& all_adapters() {
   static const Adapters adapters = [] {
     Adapters all;
     for (const auto& family :
-         {elementwise_adapters, reduce_adapters, move_adapters, index_adapters, linear_adapters,
-          einsum_adapters, spatial_adapters, normalise_adapters, loss_adapters, training_adapters,
+         {elementwise_adapters, reduce_adapters, move_adapters, index_adapters, random_adapters,
+          linear_adapters, attention_adapters, conv_transpose_adapters, einsum_adapters,
+          spatial_adapters, resize_adapters, normalise_adapters, loss_adapters, training_adapters,
           recurrent_adapters, quantise_adapters, generate_adapters, view_adapters}) {
       all.merge(family());
     }

@@ -1,4 +1,6 @@
-// Adapters of operators that read where an index says.
+// Adapters of operators that read or write where an index says.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "call.h"
@@ -16,9 +18,8 @@ Outputs gather(const Call& c) {
   Dims shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), index.shape.begin(), index.shape.end());
   shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
-  const Array flat = around_axis(x, axis);
   index = reshaped(index, {element_count(index.shape)});
-  return {reshaped(c.kernels().run("gather", x.dtype, {&flat, &index}), shape)};
+  return {reshaped(c.gather(x, axis, index), shape)};
 }
 
 /// The index may end earlier than x on the other axes.
@@ -83,13 +84,64 @@ Outputs one_hot(const Call& c) {
   return {reshaped(c.kernels().run("one_hot", c.in(2).dtype, {&flat, &c.in(2)}, params), shape)};
 }
 
+/// The op of that name which joins as the node's reduction says.
+std::string joining(const Call& c, const std::string& op) {
+  const std::string reduction = c.text("reduction", "none");
+  return reduction == "none" ? op : fmt::format("{}_{}", op, reduction);
+}
+
+/// Index and updates may be smaller than x on the other axes; then they are filled up, the index
+/// with what writes nothing: one behind the end.
+Outputs scatter_elements(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", 0), rank);
+  Array index = c.cast(c.in(1), DType::i64), updates = c.in(2);
+  Dims pads(2 * rank, 0);
+  for (std::size_t k = 0; k < rank; ++k) {
+    if (k != axis) pads[rank + k] = x.shape[k] - index.shape.at(k);
+  }
+  if (pads != Dims(2 * rank, 0)) {
+    index = c.pad("constant", index, pads, static_cast<double>(x.shape[axis]));
+    updates = c.pad("constant", updates, pads);
+  }
+  const Array flat = around_axis(x, axis), to = around_axis(index, axis);
+  const Array from = around_axis(updates, axis);
+  const std::string op = joining(c, "scatter_elements");
+  return {reshaped(c.kernels().run(op, x.dtype, {&flat, &to, &from}), x.shape)};
+}
+
+/// The op indexes up to three axes; positions in more become one number.
+Outputs scatter_nd(const Call& c) {
+  const Array& x = c.in(0);
+  const std::int64_t columns = c.in(1).shape.back();
+  const auto indexed = static_cast<std::size_t>(columns);
+  Dims shape(x.shape.begin(), x.shape.begin() + columns);
+  Array index = c.in(1);
+  if (indexed > 3) {
+    index = flat_positions(c, x.shape, 0, index);
+    index.shape.push_back(1);
+    shape = {volume(x.shape, 0, indexed)};
+  }
+  const std::int64_t row = volume(x.shape, indexed, x.shape.size());
+  shape.insert(shape.begin(), 3 - shape.size(), 1);
+  shape.push_back(row);
+  const std::int64_t rows = volume(index.shape, 0, index.shape.size() - 1);
+  const Array table = reshaped(x, shape), to = reshaped(index, {rows, index.shape.back()});
+  const Array from = reshaped(c.in(2), {rows, row});
+  const std::string op = joining(c, "scatter_nd");
+  return {reshaped(c.kernels().run(op, x.dtype, {&table, &to, &from}), x.shape)};
+}
+
 }  // namespace
 
 Adapters index_adapters() {
   return {{"Gather", gather},
           {"GatherElements", gather_elements},
           {"GatherND", gather_nd},
-          {"OneHot", one_hot}};
+          {"OneHot", one_hot},
+          {"Scatter", scatter_elements},
+          {"ScatterElements", scatter_elements},
+          {"ScatterND", scatter_nd}};
 }
 
 }  // namespace mote::onnx

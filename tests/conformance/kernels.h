@@ -37,13 +37,14 @@ class Kernels {
             const Params& params = {});
 
   int calls() const { return calls_; }
+  int evaluated() const { return evaluated_; }  ///< calls that the evaluator agreed with
   const std::set<std::string>& ops() const { return ops_; }  ///< those that ran
   /// Whether every result so far must be exact: data were moved, or every step was representable,
   /// but for one operation at most that is rounded once, correctly.
   bool exact() const { return inexact_ == 0 && rounded_ <= 1; }
 
  private:
-  int calls_ = 0, inexact_ = 0, rounded_ = 0;
+  int calls_ = 0, evaluated_ = 0, inexact_ = 0, rounded_ = 0;
   std::set<std::string> ops_;
 };
 

@@ -1,6 +1,6 @@
-// mote_conformance: runs the ONNX tests of Debian's libonnx-testdata on mote's ops and prints the
-// tables by operator. Exit: 0 passed; 1 a test failed, or fewer pass than a given table says;
-// 2 usage; 77 the tests are not installed.
+// mote_conformance: runs ONNX tests, by default those of Debian's libonnx-testdata, on mote's ops
+// and prints the tables by operator. Exit: 0 passed; 1 a test failed, or a given table says what is
+// not so; 2 usage; 77 the tests are not installed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@ constexpr int kSkipped = 77;
 
 struct Options {
   std::string folder = "/usr/share/libonnx-testdata/data";
+  std::string source = "Debian's libonnx-testdata (ONNX 1.12, opset 17)";
   std::string filter, markdown, floor;
   bool list = false;
 };
@@ -36,17 +37,23 @@ constexpr Set kSets[] = {{"node", "One operator each, and the same as graphs of 
 
 constexpr const char* kIntroduction =
     "# Conformance: the ONNX tests\n\n"
-    "Written by `build/release/bin/mote_conformance --markdown docs/conformance.md`; ctest (label "
-    "`conformance`) runs the same and fails\nwhen a test fails, or when fewer pass of an operator "
-    "than this file says. The tests are those of Debian's `libonnx-testdata`\n(ONNX 1.12, opset "
-    "17), their inputs as they are. Every call runs the generated C, which must agree with "
-    "`evaluate` bit for bit (calls of more than\na million multiply-adds go without it); the "
-    "result is compared bit for bit where it must be exact (integers, "
-    "booleans, moved data, sums that are representable, one operation\nthat IEEE 754 rounds), else "
-    "by ONNX's own rule, rtol 1e-3 and atol 1e-7. An operator that is no single op here is "
-    "composed "
-    "of\nseveral; what only views say (reshape, squeeze) runs no kernel and is not counted as "
-    "passed; \"expanded\" is an operator that ONNX itself\nwrites as a graph of others.\n";
+    "Written by `build/release/bin/mote_conformance{}--markdown {}`; ctest (label `conformance`) "
+    "runs the same and fails\nwhen a test fails, or when a row of this file is no longer so. The "
+    "tests are those of {},\ntheir inputs as they are. Every call runs the generated C, which must "
+    "agree with `evaluate` bit for bit (calls of more than\na million multiply-adds go without "
+    "it); the result is compared bit for bit where it must be exact (integers, booleans, moved "
+    "data,\nsums that are representable, one operation that IEEE 754 rounds), else by ONNX's own "
+    "rule, rtol 1e-3 (bfloat16: 2^-6) and atol 1e-7.\nAn operator that is no single op here is "
+    "composed of several; what only views say (reshape, squeeze) runs no kernel and is not\n"
+    "counted as passed; \"expanded\" is an operator that ONNX itself writes as a graph of "
+    "others.\n";
+
+std::string introduction(const Options& options) {
+  const bool standard = options.folder == Options().folder;
+  const std::string choice =
+      standard ? " " : fmt::format(" --folder {} --source \"{}\" ", options.folder, options.source);
+  return fmt::format(kIntroduction, choice, options.markdown, options.source);
+}
 
 void report(const Result& r, bool list) {
   if (r.verdict == Verdict::failed) {
@@ -69,12 +76,19 @@ std::vector<Result> run_set(const Options& options, const std::string& folder) {
   return results;
 }
 
-/// Whether all is well: something ran, nothing failed, no operator passes fewer tests than before.
-bool judge(const std::vector<Result>& results, const Options& options, const std::string& earlier) {
+/// Whether all is well: something ran, nothing failed, no operator passes fewer tests than the
+/// floor's table says, and what that says is still so.
+bool judge(const std::vector<Result>& results, const Options& options, const std::string& now) {
   bool well = !results.empty();
   for (const Result& r : results) well = well && r.verdict != Verdict::failed;
+  if (options.floor.empty()) return well;
+  const std::string earlier = mote::onnx::read_file(options.floor);
   for (const std::string& loss : mote::onnx::losses(earlier, results)) {
     fmt::print(stderr, "fewer tests pass than {} says: {}\n", options.floor, loss);
+    well = false;
+  }
+  for (const std::string& row : mote::onnx::outdated(earlier, now)) {
+    fmt::print(stderr, "{} is out of date (--markdown writes it): {}\n", options.floor, row);
     well = false;
   }
   return well;
@@ -82,25 +96,25 @@ bool judge(const std::vector<Result>& results, const Options& options, const std
 
 int run(const Options& options) {
   if (!std::filesystem::is_directory(options.folder)) {
-    fmt::print(
-        "skipped: {} is not there (Debian package libonnx-testdata; tools/install_packages.sh "
-        "installs it)\n",
-        options.folder);
+    fmt::print("skipped: {} is not there (tests/README.md says how it gets there)\n",
+               options.folder);
     return kSkipped;
   }
-  const std::string earlier = options.floor.empty() ? "" : mote::onnx::read_file(options.floor);
   std::vector<Result> all;
   std::string text;
   for (const Set& set : kSets) {
-    const std::vector<Result> results = run_set(options, options.folder + "/" + set.folder);
+    const std::string folder = options.folder + "/" + set.folder;
+    if (!std::filesystem::is_directory(folder)) continue;
+    const std::vector<Result> results = run_set(options, folder);
     if (results.empty()) continue;
     text += fmt::format("\n## {} (`{}`)\n\n{}", set.title, set.folder, mote::onnx::table(results));
     all.insert(all.end(), results.begin(), results.end());
   }
   text += fmt::format("\n## What is not reached\n\n{}", mote::onnx::unreached(all));
   fmt::print("{}", text);
-  if (!options.markdown.empty()) std::ofstream(options.markdown) << kIntroduction << text;
-  return judge(all, options, earlier) ? 0 : 1;
+  const bool well = judge(all, options, text);
+  if (!options.markdown.empty()) std::ofstream(options.markdown) << introduction(options) << text;
+  return well ? 0 : 1;
 }
 
 }  // namespace
@@ -108,10 +122,13 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Runs the ONNX node tests on mote's ops.");
-  app.add_option("--folder", options.folder, "the package's data")->capture_default_str();
+  app.add_option("--folder", options.folder, "the tests: folders node, simple, ...")
+      ->capture_default_str();
+  app.add_option("--source", options.source, "what they are, for the table's introduction");
   app.add_option("--filter", options.filter, "only tests with this in their name");
   app.add_option("--markdown", options.markdown, "write the table to this file");
-  app.add_option("--floor", options.floor, "such a file: as many tests of each operator must pass");
+  app.add_option("--floor", options.floor,
+                 "such a file: what it says must be so, and as many tests pass");
   app.add_flag("--list", options.list, "a line for every test, on stderr");
   try {
     app.parse(argc, argv);

@@ -15,18 +15,24 @@ const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"control flow belongs to the graph layers", {"If", "Loop", "Scan"}},
       {"sequences and optionals belong to the graph layers",
-       {"SequenceInsert", "SequenceMap", "SequenceEmpty", "SequenceLength", "SequenceAt",
-        "OptionalHasElement", "OptionalGetElement"}},
-      {"strings", {"StringNormalizer", "TfIdfVectorizer"}},
-      {"the extent of the result depends on values",
+       {"SequenceConstruct", "SplitToSequence", "ConcatFromSequence", "SequenceInsert",
+        "SequenceMap", "SequenceEmpty", "SequenceLength", "SequenceAt", "OptionalHasElement",
+        "OptionalGetElement"}},
+      {"the gradient of a part of the graph belongs to the graph layers", {"Gradient"}},
+      {"strings",
+       {"StringNormalizer", "TfIdfVectorizer", "StringConcat", "StringSplit", "RegexFullMatch",
+        "LabelEncoder"}},
+      {"op rope makes its angles itself, where the node is given cosines and sines",
+       {"RotaryEmbedding"}},
+      {"the extent of the result depends on the elements of a tensor",
        {"NonZero", "Unique", "Compress", "NonMaxSuppression"}},
-      {"no op draws random numbers yet", {"Bernoulli", "RandomUniformLike", "Dropout"}},
+      {"random numbers: the test's data come from another generator",
+       {"Bernoulli", "RandomUniformLike"}},
       {"no op sorts", {"TopK"}},
-      {"no op interpolates", {"Resize", "Upsample", "GridSample", "RoiAlign"}},
-      {"no op scatters yet", {"Scatter", "ScatterElements", "ScatterND", "MaxUnpool"}},
-      {"no op shifts bits", {"BitShift"}},
+      {"no op interpolates", {"GridSample", "RoiAlign"}},
       {"no op decomposes a matrix", {"Det"}},
-      {"no Fourier transform", {"DFT", "STFT", "MelWeightMatrix"}}};
+      {"no Fourier transform", {"DFT", "STFT"}},
+      {"no op makes a bank of mel filters", {"MelWeightMatrix"}}};
   return all;
 }
 

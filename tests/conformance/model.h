@@ -29,13 +29,24 @@ enum class ElementType : std::int32_t {
   uint64 = 13,
   complex64 = 14,
   complex128 = 15,
-  bfloat16 = 16
+  bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
+  float4e2m1 = 23,
+  float8e8m0 = 24,
+  uint2 = 25,
+  int2 = 26
 };
 
 /// Throws mote::Error where there is no such number.
 ElementType element_type(std::int64_t number);
-std::string_view name(ElementType type);  ///< "float32", …; "undefined" for what ONNX 1.12 lacks
-std::size_t size_of(ElementType type);    ///< bytes of one element; 0 for strings
+std::string_view name(ElementType type);  ///< "float32", …
+/// Bytes of one element; 0 for strings, 1 for what is packed more densely.
+std::size_t size_of(ElementType type);
 
 /// Row-major elements, little-endian, in `bytes`; strings in `strings`.
 struct TensorData {

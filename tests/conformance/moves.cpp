@@ -1,6 +1,4 @@
 // Adapters of operators that copy elements to other places.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -68,23 +66,36 @@ Outputs split(const Call& c) {
   return parts;
 }
 
+/// Since opset 18 for some of the axes only.
 Outputs pad(const Call& c) {
-  const Array& x = c.in(0);
-  const std::string mode = c.text("mode", "constant");
-  const Dims given = c.dims(1, "pads");
-  const std::size_t rank = x.shape.size();
-  if (rank > 4) throw NotApplicable(fmt::format("pad_{} has 4 axes, the tensor {}", mode, rank));
-  Params params;
-  for (std::size_t k = 0; k < rank; ++k) {
-    params[fmt::format("pads{}", k + 4 - rank)] = given.at(k);
-    params[fmt::format("pads{}", k + 8 - rank)] = given.at(k + rank);
+  const std::size_t rank = c.in(0).shape.size();
+  Dims pads = c.dims(1, "pads");
+  if (c.has(3)) {
+    const Dims given = pads, axes = integers_in(c.in(3));
+    pads.assign(2 * rank, 0);
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const std::size_t axis = axis_of(axes[k], rank);
+      pads[axis] = given.at(k);
+      pads[axis + rank] = given.at(k + axes.size());
+    }
   }
-  if (mode == "constant") params["value"] = c.has(2) ? real_in(c.in(2)) : c.real("value", 0);
-  Dims shape(4 - rank, 1);
-  shape.insert(shape.end(), x.shape.begin(), x.shape.end());
-  const Array flat = reshaped(x, shape);
-  const Array y = c.kernels().run("pad_" + mode, x.dtype, {&flat}, params);
-  return {reshaped(y, {y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end()})};
+  const double value = c.has(2) ? real_in(c.in(2)) : c.real("value", 0);
+  return {c.pad(c.text("mode", "constant"), c.in(0), pads, value)};
+}
+
+/// The middle of each axis, or zeros around it; what is odd goes to the end.
+Outputs center_crop_pad(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t rank = x.shape.size();
+  const Dims wanted = integers_in(c.in(1)), axes = c.dims("axes");
+  Dims pads(2 * rank, 0);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const std::size_t axis = axes.empty() ? k : axis_of(axes.at(k), rank);
+    const std::int64_t missing = wanted[k] - x.shape.at(axis);
+    pads[axis] = missing / 2;
+    pads[axis + rank] = missing - missing / 2;
+  }
+  return {c.pad("constant", x, pads)};
 }
 
 Outputs tile(const Call& c) { return {c.tile(c.in(0), integers_in(c.in(1)))}; }
@@ -112,7 +123,9 @@ Outputs space_to_depth(const Call& c) {
   const Array& x = c.in(0);
   const std::int64_t b = c.integer("blocksize", 1), n = x.shape.at(0), depth = x.shape.at(1),
                      h = x.shape.at(2) / b, w = x.shape.at(3) / b;
-  const Array y = c.transpose(reshaped(x, {n, depth, h, b, w, b}), {0, 3, 5, 1, 2, 4});
+  const bool crd = c.text("mode", "DCR") == "CRD";
+  const std::vector<std::size_t> order = {0, crd ? 1U : 3U, crd ? 3U : 5U, crd ? 5U : 1U, 2, 4};
+  const Array y = c.transpose(reshaped(x, {n, depth, h, b, w, b}), order);
   return {reshaped(y, {n, depth * b * b, h, w})};
 }
 
@@ -139,6 +152,7 @@ Adapters move_adapters() {
           {"Slice", slice},
           {"Split", split},
           {"Pad", pad},
+          {"CenterCropPad", center_crop_pad},
           {"Tile", tile},
           {"Expand", expand},
           {"DepthToSpace", depth_to_space},

@@ -40,6 +40,46 @@ Outputs layer_norm(const Call& c) {
   return outputs;
 }
 
+/// Over the last axes at once, as rows made of them.
+Outputs rms_norm(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t rank = x.shape.size(), axis = axis_of(c.integer("axis", -1), rank);
+  const std::int64_t n = volume(x.shape, axis, rank);
+  const Array rows = reshaped(x, {volume(x.shape, 0, axis), n});
+  const Dims tail(x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end());
+  const Array gamma = reshaped(broadcast_to(c.in(1), tail), {n});
+  const Params params = {{"eps", c.real("epsilon", 1e-5F)}};
+  return {reshaped(c.kernels().run("rms_norm", x.dtype, {&rows, &gamma}, params), x.shape)};
+}
+
+/// Scale and bias are each group's until version 21, then each channel's.
+Outputs group_norm(const Call& c) {
+  const Array x = channels_in_the_middle(c.in(0));
+  const std::int64_t groups = c.attribute("num_groups").i, channels = x.shape[1];
+  const auto by_channel = [&](const Array& values) {
+    if (c.opset() >= 21) return values;
+    return reshaped(broadcast_to(reshaped(values, {groups, 1}), {groups, channels / groups}),
+                    {channels});
+  };
+  const Array gamma = by_channel(c.in(1)), beta = by_channel(c.in(2));
+  const Params params = {{"groups", groups}, {"eps", c.real("epsilon", 1e-5F)}};
+  const Array y = c.kernels().run("group_norm", x.dtype, {&x, &gamma, &beta}, params);
+  return {reshaped(y, c.in(0).shape)};
+}
+
+/// A row of zeros stays.
+Outputs lp_normalise(const Call& c) {
+  const Array& x = c.in(0);
+  const std::size_t axis = axis_of(c.integer("axis", -1), x.shape.size());
+  if (c.integer("p", 2) == 1) {
+    const Array norm = c.reduce("norm1", x, {axis}, true);
+    const Array divisor = c.choose(c.binary("equal", norm, 0.0), constant(x.dtype, 1), norm);
+    return {c.binary("div", x, divisor)};
+  }
+  const Array flat = around_axis(x, axis);
+  return {reshaped(c.kernels().run("l2_normalise", x.dtype, {&flat}), x.shape)};
+}
+
 Outputs instance_norm(const Call& c) {
   const Array x = channels_in_the_middle(c.in(0));
   const Params params = {{"eps", c.real("epsilon", 1e-5F)}};
@@ -83,7 +123,9 @@ Outputs mean_variance(const Call& c) {
 Adapters normalise_adapters() {
   return {{"Softmax", softmax("softmax")},    {"LogSoftmax", softmax("log_softmax")},
           {"LayerNormalization", layer_norm}, {"InstanceNormalization", instance_norm},
-          {"BatchNormalization", batch_norm}, {"MeanVarianceNormalization", mean_variance}};
+          {"BatchNormalization", batch_norm}, {"MeanVarianceNormalization", mean_variance},
+          {"RMSNormalization", rms_norm},     {"GroupNormalization", group_norm},
+          {"LpNormalization", lp_normalise}};
 }
 
 }  // namespace mote::onnx

@@ -11,10 +11,17 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// A scale or zero point: one number, or one for each index of the axis.
-Array along_axis(const Array& x, const Array& values, std::int64_t axis) {
+/// A scale or zero point: one number, or one for each index of the node's axis, or one for each
+/// block of them.
+Array along_axis(const Call& c, const Array& x, const Array& values) {
   if (values.values.size() == 1) return reshaped(values, {});
-  const std::size_t at = axis_of(axis, x.shape.size());
+  const std::size_t at = axis_of(c.integer("axis", 1), x.shape.size());
+  const std::int64_t block = c.integer("block_size", 0);
+  if (block != 0) {
+    Array columns = around_axis(values, at);
+    columns.shape.insert(columns.shape.begin() + 2, 1);
+    return reshaped(c.tile(columns, {1, 1, block, 1}), x.shape);
+  }
   Dims shape(x.shape.size() - at, 1);
   shape[0] = element_count(values.shape);
   return reshaped(values, shape);
@@ -36,18 +43,16 @@ Array centred(const Call& c, const Array& x, const Array* zero) {
 }
 
 Outputs quantise(const Call& c) {
-  const std::int64_t axis = c.integer("axis", 1);
   const Array& x = c.in(0);
-  const Array scale = along_axis(x, c.in(1), axis);
-  const Array zero = c.has(2) ? along_axis(x, c.in(2), axis) : constant(DType::u8, 0);
+  const Array scale = along_axis(c, x, c.in(1));
+  const Array zero = c.has(2) ? along_axis(c, x, c.in(2)) : constant(DType::u8, 0);
   return {saturated(c, c.binary("div", x, scale), zero)};
 }
 
 Outputs dequantise(const Call& c) {
-  const std::int64_t axis = c.integer("axis", 1);
   const Array& x = c.in(0);
-  const Array zero = c.has(2) ? along_axis(x, c.in(2), axis) : constant(x.dtype, 0);
-  const Array scale = along_axis(x, c.in(1), axis);
+  const Array zero = c.has(2) ? along_axis(c, x, c.in(2)) : constant(x.dtype, 0);
+  const Array scale = along_axis(c, x, c.in(1));
   return {c.binary("mul", c.cast(centred(c, x, &zero), scale.dtype), scale)};
 }
 

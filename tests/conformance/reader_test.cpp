@@ -92,6 +92,8 @@ TEST(Tensor, TypedFieldsAndRawBytesAgree) {
        "\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x03\x00\x00\x00\x00\x00\x00\x00"s},
       {ElementType::uint64, both(11, 1, 3),
        "\x01\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"s},
+      {ElementType::float8e5m2, both(5, 0x3C, 0xC0), "\x3C\xC0"},
+      {ElementType::uint4, field(5, 0x21), "\x21"},
       {ElementType::complex64,
        fixed_field(4, 1, 4) + fixed_field(4, 2, 4) + fixed_field(4, 3, 4) + fixed_field(4, 4, 4),
        "\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00"s}};
@@ -119,7 +121,7 @@ TEST(Tensor, RejectsWhatDoesNotFitItsShape) {
             "onnx tensor: got 0 strings, expected 1 for 1 elements of string");
   EXPECT_EQ(rejected_tensor(tensor(1, ~0ULL, "")), "onnx tensor: extent -1 is below zero");
   EXPECT_EQ(rejected_tensor(field(1, 1ULL << 40U) + field(1, 1ULL << 40U) + field(2, 1)),
-            "onnx tensor: its extents multiply to more than 2^59 elements");
+            "onnx tensor: its extents multiply to more than 2^56 elements");
   EXPECT_EQ(rejected_tensor(tensor(99, 1, "")), "onnx tensor: there is no element type 99");
   EXPECT_EQ(rejected_tensor(field(1, 1)), "onnx tensor: it has no element type");
   EXPECT_EQ(rejected_tensor(tensor(1, 1, field(4, "abc"))),

@@ -9,47 +9,60 @@ namespace {
 
 using Outputs = std::vector<Array>;
 
-/// A layer of one direction with G gates: time first, biases and states filled in.
+/// One direction of a layer with G gates: time first, biases and states filled in.
 struct Layer {
-  Array x;               ///< [T, B, I]
+  Array x;               ///< [T, B, I], reversed if it runs backwards
   Array w, r;            ///< [G*H, I], [G*H, H]
   Array w_bias, r_bias;  ///< [G*H]
-  Array h;               ///< [B, H]
+  Array h, cell;         ///< [B, H]
   std::int64_t hidden = 0, batch = 0;
-  bool batch_first = false;
 };
 
 Array first_of(const Array& x) { return reshaped(x, {x.shape.begin() + 1, x.shape.end()}); }
 
-/// A state [1, B, H] (or [B, 1, H]) as [B, H]; zeros where it is absent.
-Array state(const Call& c, std::size_t k, const Layer& layer) {
-  const Dims shape = {layer.batch, layer.hidden};
-  return c.has(k) ? reshaped(c.in(k), shape) : broadcast_to(constant(c.dtype(), 0), shape);
+Array part_of(const Call& c, const Array& x, std::int64_t direction) {
+  return first_of(x.shape[0] == 1 ? x : c.slice(x, 0, direction, 1));
 }
 
-Layer layer_of(const Call& c, std::int64_t gates) {
+bool is_batch_first(const Call& c) { return c.integer("layout", 0) == 1; }
+
+/// A state [D, B, H] (or [B, D, H]) as [B, H]; zeros where it is absent.
+Array state(const Call& c, std::size_t k, const Layer& layer, std::int64_t direction) {
+  if (!c.has(k)) return broadcast_to(constant(c.dtype(), 0), {layer.batch, layer.hidden});
+  return part_of(c, is_batch_first(c) ? permuted(c.in(k), {1, 0, 2}) : c.in(k), direction);
+}
+
+void expect_plain(const Call& c) {
   for (const char* unmapped : {"activations", "clip", "activation_alpha", "activation_beta"}) {
     if (c.has_attribute(unmapped)) throw NotApplicable(std::string("attribute ") + unmapped);
   }
-  if (c.text("direction", "forward") != "forward") throw NotApplicable("another direction");
+  if (!c.has(4)) return;
+  const std::int64_t steps = c.in(0).shape.at(is_batch_first(c) ? 1 : 0);
+  for (const std::int64_t length : integers_in(c.in(4))) {
+    if (length != steps) throw NotApplicable("sequences of different lengths");
+  }
+}
+
+Array reversed(const Call& c, const Array& x) {
+  const Array flat = around_axis(x, 0);
+  return reshaped(c.kernels().run("flip", x.dtype, {&flat}), x.shape);
+}
+
+Layer layer_of(const Call& c, std::int64_t gates, std::int64_t direction, bool backwards) {
   Layer layer;
-  layer.batch_first = c.integer("layout", 0) == 1;
-  layer.x = layer.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
-  layer.w = first_of(c.in(1));
-  layer.r = first_of(c.in(2));
+  layer.x = is_batch_first(c) ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
+  if (backwards) layer.x = reversed(c, layer.x);
+  layer.w = part_of(c, c.in(1), direction);
+  layer.r = part_of(c, c.in(2), direction);
   layer.hidden = layer.r.shape.at(1);
   layer.batch = layer.x.shape.at(1);
   const std::int64_t rows = gates * layer.hidden;
   const Array bias =
-      c.has(3) ? reshaped(c.in(3), {2 * rows}) : broadcast_to(constant(c.dtype(), 0), {2 * rows});
+      c.has(3) ? part_of(c, c.in(3), direction) : broadcast_to(constant(c.dtype(), 0), {2 * rows});
   layer.w_bias = c.slice(bias, 0, 0, rows);
   layer.r_bias = c.slice(bias, 0, rows, rows);
-  layer.h = state(c, 5, layer);
-  if (c.has(4)) {
-    for (const std::int64_t length : integers_in(c.in(4))) {
-      if (length != layer.x.shape[0]) throw NotApplicable("sequences of different lengths");
-    }
-  }
+  layer.h = state(c, 5, layer, direction);
+  layer.cell = state(c, 6, layer, direction);
   return layer;
 }
 
@@ -66,25 +79,42 @@ Array gate_of(const Call& c, const Layer& layer, const Array& all, std::int64_t 
   return c.slice(all, 1, gate * layer.hidden, layer.hidden);
 }
 
-/// h of every step, by a function from x[t] to the new layer.h; Y and Y_h.
-Outputs unrolled(const Call& c, Layer& layer, const std::function<void(const Array&)>& step) {
+/// From x[t] to the layer's new states; the direction chooses among the node's inputs.
+using Step = std::function<void(Layer&, const Array& x, std::int64_t direction)>;
+
+/// h of every step: [T, 1, B, H].
+Array unrolled(const Call& c, Layer& layer, const Step& step, std::int64_t direction) {
   std::vector<Array> all;
   const std::int64_t steps = layer.x.shape[0];
   for (std::int64_t t = 0; t < steps; ++t) {
-    step(first_of(c.slice(layer.x, 0, t, 1)));
+    step(layer, first_of(c.slice(layer.x, 0, t, 1)), direction);
     all.push_back(reshaped(layer.h, {1, 1, layer.batch, layer.hidden}));
   }
-  Array y = c.concat(all, 0), last = reshaped(layer.h, {1, layer.batch, layer.hidden});
-  if (layer.batch_first) {
-    y = c.transpose(y, {2, 0, 1, 3});
-    last = c.transpose(last, {1, 0, 2});
+  return c.concat(all, 0);
+}
+
+/// Y, Y_h and Y_c of all directions.
+Outputs in_directions(const Call& c, std::int64_t gates, const Step& step) {
+  expect_plain(c);
+  const std::string direction = c.text("direction", "forward");
+  const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
+  std::vector<Array> every, last, cells;
+  for (std::int64_t d = 0; d < directions; ++d) {
+    const bool backwards = d == 1 || direction == "reverse";
+    Layer layer = layer_of(c, gates, d, backwards);
+    const Array y = unrolled(c, layer, step, d);
+    every.push_back(backwards ? reversed(c, y) : y);
+    last.push_back(reshaped(layer.h, {1, layer.batch, layer.hidden}));
+    cells.push_back(reshaped(layer.cell, {1, layer.batch, layer.hidden}));
   }
-  return {y, last};
+  Outputs outputs = {c.concat(every, 1), c.concat(last, 0), c.concat(cells, 0)};
+  if (!is_batch_first(c)) return outputs;
+  return {c.transpose(outputs[0], {2, 0, 1, 3}), c.transpose(outputs[1], {1, 0, 2}),
+          c.transpose(outputs[2], {1, 0, 2})};
 }
 
 Outputs rnn(const Call& c) {
-  Layer layer = layer_of(c, 1);
-  return unrolled(c, layer, [&](const Array& x) {
+  return in_directions(c, 1, [&](Layer& layer, const Array& x, std::int64_t) {
     const Array from_x = linear(c, layer, x, layer.w, layer.w_bias, 0, 1);
     const Array from_h = linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 1);
     layer.h = c.unary("tanh", c.binary("add", from_x, from_h));
@@ -93,9 +123,8 @@ Outputs rnn(const Call& c) {
 
 /// Gates z, r, h.
 Outputs gru(const Call& c) {
-  Layer layer = layer_of(c, 3);
   const bool reset_after = c.integer("linear_before_reset", 0) != 0;
-  return unrolled(c, layer, [&](const Array& x) {
+  return in_directions(c, 3, [&](Layer& layer, const Array& x, std::int64_t) {
     const Array from_x = linear(c, layer, x, layer.w, layer.w_bias, 0, 3);
     const Array from_h = linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 2);
     const auto gate = [&](std::int64_t k) {
@@ -114,28 +143,23 @@ Outputs gru(const Call& c) {
 
 /// Gates i, o, f, c; peepholes of the cell on i, o, f.
 Outputs lstm(const Call& c) {
-  Layer layer = layer_of(c, 4);
   if (c.integer("input_forget", 0) != 0) throw NotApplicable("attribute input_forget");
-  Array cell = state(c, 6, layer);
-  const Array peepholes = c.has(7) ? reshaped(c.in(7), {3, 1, layer.hidden}) : Array{};
-  Outputs outputs = unrolled(c, layer, [&](const Array& x) {
+  return in_directions(c, 4, [&](Layer& layer, const Array& x, std::int64_t direction) {
     const Array all = c.binary("add", linear(c, layer, x, layer.w, layer.w_bias, 0, 4),
                                linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 4));
     const auto gate = [&](std::int64_t k) {
       Array sum = gate_of(c, layer, all, k);
       if (c.has(7)) {
-        const Array peephole = first_of(c.slice(peepholes, 0, k, 1));
-        sum = c.binary("add", sum, c.binary("mul", cell, peephole));
+        const Array peepholes = part_of(c, c.in(7), direction);
+        const Array peephole = c.slice(peepholes, 0, k * layer.hidden, layer.hidden);
+        sum = c.binary("add", sum, c.binary("mul", layer.cell, peephole));
       }
       return c.unary("sigmoid", sum);
     };
     const Array i = gate(0), f = gate(2), fresh = c.unary("tanh", gate_of(c, layer, all, 3));
-    cell = c.binary("add", c.binary("mul", f, cell), c.binary("mul", i, fresh));
-    layer.h = c.binary("mul", gate(1), c.unary("tanh", cell));
+    layer.cell = c.binary("add", c.binary("mul", f, layer.cell), c.binary("mul", i, fresh));
+    layer.h = c.binary("mul", gate(1), c.unary("tanh", layer.cell));
   });
-  Array last = reshaped(cell, {1, layer.batch, layer.hidden});
-  outputs.push_back(layer.batch_first ? c.transpose(last, {1, 0, 2}) : last);
-  return outputs;
 }
 
 }  // namespace

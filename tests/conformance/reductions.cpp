@@ -21,25 +21,22 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Call& c) {
   return axes;
 }
 
-Adapter reduction(const std::string& op) {
+/// By an op, or by another one over booleans.
+Adapter reduction(const std::string& op, std::string of_flags = "") {
+  if (of_flags.empty()) of_flags = op;
   return [=](const Call& c) -> Outputs {
     const auto axes = reduced_axes(c);
     if (!axes) throw NotApplicable("no axis is reduced: the output is a view of the input");
-    return {c.reduce(op, c.in(0), *axes, c.integer("keepdims", 1) != 0)};
+    const bool keep = c.integer("keepdims", 1) != 0, flags = c.dtype() == DType::boolean;
+    return {c.reduce(flags ? of_flags : op, c.in(0), *axes, keep)};
   };
 }
 
-/// The last position is the first of the flipped axis.
 Adapter extreme_position(const std::string& op) {
   return [=](const Call& c) -> Outputs {
-    const Array& x = c.in(0);
-    const std::size_t axis = axis_of(c.integer("axis", 0), x.shape.size());
-    const bool keep = c.integer("keepdims", 1) != 0;
-    if (c.integer("select_last_index", 0) == 0) return {c.reduce(op, x, {axis}, keep)};
-    const Array flat = around_axis(x, axis);
-    const Array flipped = reshaped(c.kernels().run("flip", x.dtype, {&flat}), x.shape);
-    const auto last = static_cast<double>(x.shape[axis] - 1);
-    return {c.binary("sub", last, c.reduce(op, flipped, {axis}, keep))};
+    const std::size_t axis = axis_of(c.integer("axis", 0), c.in(0).shape.size());
+    const Params params = {{"last", c.integer("select_last_index", 0)}};
+    return {c.reduce(op, c.in(0), {axis}, c.integer("keepdims", 1) != 0, params)};
   };
 }
 
@@ -63,8 +60,8 @@ Adapters reduce_adapters() {
   return {{"ReduceSum", reduction("sum")},
           {"ReduceMean", reduction("mean")},
           {"ReduceProd", reduction("prod")},
-          {"ReduceMax", reduction("reduce_max")},
-          {"ReduceMin", reduction("reduce_min")},
+          {"ReduceMax", reduction("reduce_max", "any")},
+          {"ReduceMin", reduction("reduce_min", "all")},
           {"ReduceL1", reduction("norm1")},
           {"ReduceL2", reduction("norm2")},
           {"ReduceSumSquare", reduction("sumsq")},

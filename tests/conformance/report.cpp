@@ -15,12 +15,15 @@ namespace {
 
 struct Row {
   int tests = 0, passed = 0, exact = 0, failed = 0, not_applicable = 0;
+  int calls = 0, evaluated = 0;
   std::set<std::string> ops;
   std::map<std::string, int> reasons;  ///< of what is not applicable
 };
 
 void count(const Result& r, Row& row) {
   ++row.tests;
+  row.calls += r.calls;
+  row.evaluated += r.evaluated;
   row.ops.insert(r.ops.begin(), r.ops.end());
   if (r.verdict == Verdict::passed) {
     ++row.passed;
@@ -51,13 +54,21 @@ std::string reasons_of(const Row& row) {
 /// Cells of one line of a table, without the bars.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
-  if (!line.starts_with("| ")) return cells;
   std::istringstream text(line.substr(1));
   for (std::string cell; std::getline(text, cell, '|');) {
     const std::size_t first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
     cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
   }
   return cells;
+}
+
+std::vector<std::string> rows_in(const std::string& text) {
+  std::vector<std::string> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| ")) rows.push_back(line);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -67,9 +78,12 @@ std::string table(const std::vector<Result>& results) {
   for (const Result& r : results) count(r, total);
   std::string text = fmt::format(
       "{} tests: {} passed ({} of them compared bit for bit), {} failed, {} not applicable. {} of "
-      "mote's ops ran.\n\n| ONNX operator | tests | passed | bit for bit | failed | not applicable "
-      "| mote's ops that ran | why not applicable |\n|---|---|---|---|---|---|---|---|\n",
-      total.tests, total.passed, total.exact, total.failed, total.not_applicable, total.ops.size());
+      "mote's ops ran, in {} calls, of which {} were compared with `evaluate`.\n\n| ONNX operator "
+      "| "
+      "tests | passed | bit for bit | failed | not applicable | mote's ops that ran | why not "
+      "applicable |\n|---|---|---|---|---|---|---|---|\n",
+      total.tests, total.passed, total.exact, total.failed, total.not_applicable, total.ops.size(),
+      total.calls, total.evaluated);
   std::string rest;
   for (const auto& [op, row] : rows_of(results)) {
     if (row.passed + row.failed == 0) {
@@ -99,8 +113,7 @@ std::string unreached(const std::vector<Result>& results) {
 
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results) {
   std::map<std::string, int> before;
-  std::istringstream text(earlier);
-  for (std::string line; std::getline(text, line);) {
+  for (const std::string& line : rows_in(earlier)) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() < 8 || cells[2].find_first_not_of("0123456789") != std::string::npos) continue;
     before[cells[0]] += std::stoi(cells[2]);
@@ -112,6 +125,15 @@ std::vector<std::string> losses(const std::string& earlier, const std::vector<Re
     if (now < passed) lost.push_back(fmt::format("{}: {} passed, now {}", op, passed, now));
   }
   return lost;
+}
+
+std::vector<std::string> outdated(const std::string& earlier, const std::string& now) {
+  std::vector<std::string> kept = rows_in(now), gone;
+  std::ranges::sort(kept);
+  for (const std::string& row : rows_in(earlier)) {
+    if (!std::ranges::binary_search(kept, row)) gone.push_back(row);
+  }
+  return gone;
 }
 
 }  // namespace mote::onnx

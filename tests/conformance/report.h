@@ -18,4 +18,7 @@ std::string unreached(const std::vector<Result>& results);
 /// Operators of which fewer tests pass now than the rows of `earlier` (such tables) say.
 std::vector<std::string> losses(const std::string& earlier, const std::vector<Result>& results);
 
+/// The rows of `earlier` that `now` does not have, word for word: what is no longer so.
+std::vector<std::string> outdated(const std::string& earlier, const std::string& now);
+
 }  // namespace mote::onnx

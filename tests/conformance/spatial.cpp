@@ -23,13 +23,6 @@ Params pool_params(const Call& c, const Window& w, std::size_t rank) {
   return params;
 }
 
-/// The result of an op over two spatial axes, with the number of them that the node has.
-Array without_spatial_axes(Array y, std::size_t axes) {
-  Dims shape = y.shape;
-  if (axes == 1) shape.erase(shape.begin() + 2);
-  return reshaped(std::move(y), std::move(shape));
-}
-
 /// Positions counted row by row become positions counted column by column, within each image.
 Array column_major(const Call& c, const Array& indices, std::int64_t h, std::int64_t w) {
   const auto rows = static_cast<double>(h), columns = static_cast<double>(w);
@@ -64,6 +57,44 @@ Outputs average_pool(const Call& c) {
   return {without_spatial_axes(y, image.size())};
 }
 
+/// Each maximum back where it came from; what output_shape asks for beyond the windows' reach is 0.
+Outputs max_unpool(const Call& c) {
+  const Dims image = spatial(c.in(0));
+  const std::size_t axes = image.size();
+  const Window w = window_of(c, image, c.dims("kernel_shape"));
+  Dims reached(2, 1);
+  for (std::size_t k = 0; k < axes && axes <= 2; ++k) {
+    reached[2 - axes + k] =
+        (image[k] - 1) * w.strides.at(k) + w.kernel.at(k) - w.pads.at(k) - w.pads.at(axes + k);
+  }
+  const Array x = with_spatial_axes(c.in(0), 2), at = with_spatial_axes(c.in(1), 2);
+  const Params params = {{"output0", reached[0]}, {"output1", reached[1]}};
+  const Array y =
+      without_spatial_axes(c.kernels().run("max_unpool2d", x.dtype, {&x, &at}, params), axes);
+  if (!c.has(2)) return {y};
+  const Dims asked = integers_in(c.in(2));
+  Dims pads(2 * y.shape.size(), 0);
+  for (std::size_t k = 0; k < y.shape.size(); ++k) {
+    pads[y.shape.size() + k] = asked.at(k) - y.shape[k];
+  }
+  return {c.pad("constant", y, pads)};
+}
+
+/// (sum |x|^p)^(1/p) over each window, by the mean over all of its taps.
+Outputs lp_pool(const Call& c) {
+  const Dims image = spatial(c.in(0)), kernel = c.dims("kernel_shape");
+  const std::size_t rank = image.size() == 3 ? 3 : 2;
+  Params params = pool_params(c, window_of(c, image, kernel), rank);
+  params["count_include_pad"] = 1;
+  const auto p = static_cast<double>(c.integer("p", 2));
+  const Array powers = c.binary("pow", c.unary("abs", c.in(0)), p);
+  const Array x = with_spatial_axes(powers, rank);
+  const Array mean = c.kernels().run(fmt::format("avg_pool{}d", rank), x.dtype, {&x}, params);
+  const auto taps = static_cast<double>(volume(kernel, 0, kernel.size()));
+  const Array y = c.binary("pow", c.binary("mul", mean, taps), 1 / p);
+  return {without_spatial_axes(y, image.size())};
+}
+
 /// Over all spatial axes, whatever their number, as rows of one column.
 Adapter global_pool(const std::string& op) {
   return [=](const Call& c) -> Outputs {
@@ -93,6 +124,8 @@ Outputs lrn(const Call& c) {
 Adapters spatial_adapters() {
   return {{"MaxPool", max_pool},
           {"AveragePool", average_pool},
+          {"MaxUnpool", max_unpool},
+          {"LpPool", lp_pool},
           {"GlobalAveragePool", global_pool("global_avg_pool")},
           {"GlobalMaxPool", global_pool("global_max_pool")},
           {"LRN", lrn}};

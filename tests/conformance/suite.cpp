@@ -25,7 +25,16 @@ const std::map<std::string, std::string>& defects() {
   static const std::string truncated =
       "the test's data have the lower half of the bits cut off, where ONNX leaves the rounding to "
       "bfloat16 open and mote rounds to nearest";
+  static const std::string zero =
+      "a remainder of 0 has the dividend's sign, as in PyTorch; later ONNX wants the divisor's";
   static const std::map<std::string, std::string> known = {
+      {"test_mod_fmod_0_signed_zero_float16", zero},
+      {"test_mod_fmod_0_signed_zero_float32", zero},
+      {"test_mod_fmod_0_signed_zero_float64", zero},
+      {"test_attention_4d_causal_fp16_expanded",
+       "the test's data were rounded to float16 after each of other steps: 2 of 192 elements are "
+       "one "
+       "unit in the last place away, which is more than 1e-3"},
       {"test_adam_multiple",
        "the test's model lacks the epsilon = 0.01 that its data were computed with (later ONNX has "
        "it)"},
@@ -95,6 +104,8 @@ void run(const fs::path& folder, Result& result) {
   result.verdict = wrong ? Verdict::failed : Verdict::passed;
   result.exact = kernels.exact();
   result.ops = kernels.ops();
+  result.calls = kernels.calls();
+  result.evaluated = kernels.evaluated();
   result.reason = wrong.value_or("");
 }
 

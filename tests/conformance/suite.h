@@ -14,9 +14,10 @@ struct Result {
   std::string test;  ///< "test_add_bcast"
   std::string op;    ///< "Add"; "Softmax, expanded" for an operator written as a graph of others
   Verdict verdict = Verdict::not_applicable;
-  bool exact = false;         ///< compared bit for bit
-  std::set<std::string> ops;  ///< mote's ops that ran
-  std::string reason;         ///< of what did not pass
+  bool exact = false;            ///< compared bit for bit
+  std::set<std::string> ops;     ///< mote's ops that ran
+  std::string reason;            ///< of what did not pass
+  int calls = 0, evaluated = 0;  ///< of mote's ops, and those of them that evaluate agreed with
 };
 
 /// The folders with a model.onnx below `folder`, sorted. Throws mote::Error where there is none.

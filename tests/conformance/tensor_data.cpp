@@ -2,7 +2,7 @@
 // shape.
 #include <fmt/format.h>
 
-#include <array>
+#include <iterator>
 #include <limits>
 
 #include "model.h"
@@ -14,26 +14,20 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  std::size_t size;
+  std::size_t bits;
 };
 
-constexpr std::array<Entry, 17> kEntries = {{{"undefined", 0},
-                                             {"float32", 4},
-                                             {"uint8", 1},
-                                             {"int8", 1},
-                                             {"uint16", 2},
-                                             {"int16", 2},
-                                             {"int32", 4},
-                                             {"int64", 8},
-                                             {"string", 0},
-                                             {"bool", 1},
-                                             {"float16", 2},
-                                             {"float64", 8},
-                                             {"uint32", 4},
-                                             {"uint64", 8},
-                                             {"complex64", 8},
-                                             {"complex128", 16},
-                                             {"bfloat16", 2}}};
+constexpr Entry kEntries[] = {{"undefined", 0},      {"float32", 32},   {"uint8", 8},
+                              {"int8", 8},           {"uint16", 16},    {"int16", 16},
+                              {"int32", 32},         {"int64", 64},     {"string", 0},
+                              {"bool", 8},           {"float16", 16},   {"float64", 64},
+                              {"uint32", 32},        {"uint64", 64},    {"complex64", 64},
+                              {"complex128", 128},   {"bfloat16", 16},  {"float8e4m3fn", 8},
+                              {"float8e4m3fnuz", 8}, {"float8e5m2", 8}, {"float8e5m2fnuz", 8},
+                              {"uint4", 4},          {"int4", 4},       {"float4e2m1", 4},
+                              {"float8e8m0", 8},     {"uint2", 2},      {"int2", 2}};
+
+const Entry& entry(ElementType type) { return kEntries[static_cast<std::size_t>(type)]; }
 
 /// Values as the typed fields hold them, before they take their place in `bytes`.
 struct Typed {
@@ -73,8 +67,8 @@ std::uint64_t checked_count(const TensorData& tensor) {
   for (const std::int64_t extent : tensor.shape) {
     if (extent < 0) throw Error(fmt::format("onnx tensor: extent {} is below zero", extent));
     if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(extent), &count) ||
-        count > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 16) {
-      throw Error("onnx tensor: its extents multiply to more than 2^59 elements");
+        count > std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 128) {
+      throw Error("onnx tensor: its extents multiply to more than 2^56 elements");
     }
   }
   return count;
@@ -83,7 +77,7 @@ std::uint64_t checked_count(const TensorData& tensor) {
 void check(const TensorData& tensor) {
   const std::uint64_t count = checked_count(tensor);
   const bool is_text = tensor.type == ElementType::string;
-  const std::uint64_t expected = is_text ? count : count * size_of(tensor.type);
+  const std::uint64_t expected = is_text ? count : (count * entry(tensor.type).bits + 7) / 8;
   const std::uint64_t got = is_text ? tensor.strings.size() : tensor.bytes.size();
   if (got == expected) return;
   throw Error(fmt::format("onnx tensor: got {} {}, expected {} for {} elements of {}", got,
@@ -93,14 +87,14 @@ void check(const TensorData& tensor) {
 }  // namespace
 
 ElementType element_type(std::int64_t number) {
-  if (number <= 0 || number >= std::int64_t{kEntries.size()}) {
+  if (number <= 0 || number >= std::ssize(kEntries)) {
     throw Error(fmt::format("onnx tensor: there is no element type {}", number));
   }
   return static_cast<ElementType>(number);
 }
 
-std::string_view name(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).name; }
-std::size_t size_of(ElementType type) { return kEntries.at(static_cast<std::size_t>(type)).size; }
+std::string_view name(ElementType type) { return entry(type).name; }
+std::size_t size_of(ElementType type) { return (entry(type).bits + 7) / 8; }
 
 TensorData parse_tensor(std::string_view bytes) {
   TensorData tensor;

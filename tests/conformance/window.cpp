@@ -59,4 +59,10 @@ Array with_spatial_axes(const Array& x, std::size_t axes) {
   return reshaped(x, std::move(shape));
 }
 
+Array without_spatial_axes(Array y, std::size_t axes) {
+  Dims shape = y.shape;
+  shape.erase(shape.begin() + 2, shape.end() - static_cast<std::ptrdiff_t>(axes));
+  return reshaped(std::move(y), std::move(shape));
+}
+
 }  // namespace mote::onnx

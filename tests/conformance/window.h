@@ -25,5 +25,7 @@ Array convolve(const Call& c, const Array& x, const Array& w, const Array* b);
 Dims spatial(const Array& x);
 /// x with axes of extent 1 before its spatial ones, so that there are `axes` of them.
 Array with_spatial_axes(const Array& x, std::size_t axes);
+/// The reverse: without the first of them, so that `axes` are left.
+Array without_spatial_axes(Array y, std::size_t axes);
 
 }  // namespace mote::onnx

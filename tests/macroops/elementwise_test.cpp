@@ -197,9 +197,9 @@ TEST(Bitwise, WorksOnTheBitsOfTheDtype) {
   EXPECT_EQ(run("bitwise_not", {a}), bytes({243, 0, 250, 126}));
   EXPECT_EQ(run("shift_left", {a, bytes({1, 4, 8, 64})}), bytes({24, 240, 0, 0}));
   EXPECT_EQ(run("shift_right", {a, bytes({2, 1, 0, 7})}), bytes({3, 127, 5, 1}));
-  const Array n = i32({1, 1, 1, 3}, {-8, -1, 7});
-  EXPECT_EQ(run("shift_right", {n, i32({1, 1, 1, 3}, {1, 40, -1})}),
-            i32({1, 1, 1, 3}, {-4, -1, 0}));
+  const Array n = i32({1, 1, 1, 5}, {-8, -1, 7, -5, -5});
+  EXPECT_EQ(run("shift_right", {n, i32({1, 1, 1, 5}, {1, 40, -1, -1, 64})}),
+            i32({1, 1, 1, 5}, {-4, -1, 0, -1, -1}));
 }
 
 TEST(Elementwise, SmallIntegersWrapAt32Bits) {

@@ -47,6 +47,14 @@ TEST(Uniform, APieceDrawsWhatTheWholeDraws) {
   EXPECT_EQ(drawn({1, 1, 1, 120}, {{"seed", 9}, {"offset", 7}}), whole);
 }
 
+TEST(Uniform, StreamsGoOnBeyond32Bits) {
+  const double far = std::ldexp(1.0, 40);
+  const std::vector<double> whole = drawn({1, 1, 1, 8}, {{"offset", far}});
+  EXPECT_EQ(drawn({1, 1, 1, 4}, {{"offset", far + 4}}),
+            std::vector<double>(whole.begin() + 4, whole.end()));
+  EXPECT_NE(whole, drawn({1, 1, 1, 8}, {}));
+}
+
 TEST(Uniform, SeedsAreStreamsOfTheirOwn) {
   const Dims shape = {1, 1, 1, 16};
   EXPECT_NE(drawn(shape, {{"seed", 1}}), drawn(shape, {{"seed", 2}}));

@@ -17,7 +17,8 @@ Filler filler(FillKind kind, std::uint64_t seed, std::int64_t radius = 3, std::i
 
 TEST(Fill, IsAPureFunctionOfTheIndex) {
   for (const FillKind kind :
-       {FillKind::integer, FillKind::onehot, FillKind::index, FillKind::uniform}) {
+       {FillKind::integer, FillKind::onehot, FillKind::index, FillKind::uniform, FillKind::mean,
+        FillKind::tiny, FillKind::extreme}) {
     const Filler a = filler(kind, 7);
     const Filler b = filler(kind, 7);
     std::vector<double> forward;
@@ -121,7 +122,8 @@ TEST(Fill, TextRoundTripsAndErrorsListTheKinds) {
     parse_fill("zeros:1");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "unknown fill 'zeros' (known: integer onehot index uniform)");
+    EXPECT_STREQ(e.what(),
+                 "unknown fill 'zeros' (known: integer onehot index uniform mean tiny extreme)");
   }
   EXPECT_THROW(parse_fill("index:xyz"), Error);
   EXPECT_THROW(parse_fill("index:"), Error);

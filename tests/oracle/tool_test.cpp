@@ -127,6 +127,32 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   expect_has(bad("emit softmax --without q"), "(optional: none)");
 }
 
+TEST(Tool, ShowsGradients) {
+  const std::string all = good("explain mean --grad");
+  expect_has(all, "---- needs ----\ngy value\nx shape\n");
+  expect_has(all, "op mean.grad ");
+  expect_has(good("explain conv2d --grad --stage loops"), "conv2d.grad(gy f32[");
+  EXPECT_EQ(good("explain conv2d --grad --stage fused"), good("explain conv2d.grad --stage fused"));
+  expect_has(good("explain matmul --grad --grad --stage uops"), "op matmul.grad.grad ");
+  expect_has(good("explain - --grad --stage uops", kRelu6), "op relu6.grad\n");
+  expect_has(good("ops mean"), "|gy|(x)| -> |gx|");
+  expect_has(good("ops mean --json"), R"({"name":"x","need":"shape"})");
+  EXPECT_EQ(good("emit layer_norm --grad --lang c --without beta,gamma").find("ggamma"),
+            std::string::npos);
+  expect_has(bad("explain floor --grad"), "op floor has no gradient");
+  expect_has(bad("emit softmax --grad --dtype f16"), "dtype f16 is not offered (known: f32, f64)");
+}
+
+TEST(Emit, EveryGradientCompilesAlone) {
+  const Folder folder;
+  for (const OpRecord* record : generated_ops()) {
+    if (gradient_order(*record) == 0) continue;
+    good(
+        fmt::format("emit {} --lang c --standalone -o '{}'", record->name, folder.path().string()));
+  }
+  expect_compiles("*.c", folder.path());
+}
+
 TEST(Tool, BadFilesAreNamed) {
   const Folder folder;
   expect_has(bad("emit none/such.mote"), "none/such.mote: cannot be read: No such file");

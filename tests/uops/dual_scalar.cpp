@@ -88,6 +88,11 @@ Slope unary(MapOp op, Quad x) {
       return {rintq(x), 0};
     case MapOp::trunc:
       return {truncq(x), 0};
+    case MapOp::next_up:
+    case MapOp::next_down:
+      return {x, 1};
+    case MapOp::lowest_bit:
+      return {x, 0};
     default:
       throw std::logic_error("dual numbers: an unknown op of one argument");
   }

@@ -46,6 +46,7 @@ TEST(GradientOps, MapOps) {
     } catch (const Error&) {  // integers and booleans only
     }
     if (!is_real(result)) continue;
+    if (op == MapOp::lowest_bit) continue;  // a digit of a double, which no difference shows
     ++real_ops;
     const Uop y = op == MapOp::cast ? cast(cast(x[0], DType::f32), DType::f64) : map(op, x);
     int judged = 0;

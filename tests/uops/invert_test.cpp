@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "caught.h"
+#include "gradient_programs.h"
 #include "golden.h"
 #include "gradient_check.h"
 
@@ -190,26 +191,6 @@ output y = b + sum[1](v1)
   }
 }
 
-const char* const kConv = R"(op conv2d
-  param groups int = 1 in 1..
-  param sh int = 1 in 1..
-  param sw int = 1 in 1..
-  param dh int = 1 in 1..
-  param dw int = 1 in 1..
-  param ph int = 0
-  param pw int = 0
-  input x f64[N, ci: $groups*CG, H, W]
-  input w f64[co: $groups*CO, CG, KH, KW]
-  size OH = (H + 2*$ph - $dh*(KH - 1) - 1)/$sh + 1
-  size OW = (W + 2*$pw - $dw*(KW - 1) - 1)/$sw + 1
-  h = iota(i2*$sh + i5*$dh - $ph over N, co: $groups*CO, OH, OW, CG, KH, KW)
-  v = iota(i3*$sw + i6*$dw - $pw over N, co: $groups*CO, OH, OW, CG, KH, KW)
-  hs = iota(H over N, co: $groups*CO, OH, OW, CG, KH, KW)
-  ws = iota(W over N, co: $groups*CO, OH, OW, CG, KH, KW)
-  taps = x[i0, i1/CO*CG + i4, i2*$sh + i5*$dh - $ph, i3*$sw + i6*$dw - $pw over N, co: $groups*CO, OH, OW, CG, KH, KW]
-  kernel = w[i1, i4, i5, i6 over N, co: $groups*CO, OH, OW, CG, KH, KW]
-  output y = sum[4, 5, 6](where(h >= 0 && h < hs && v >= 0 && v < ws, taps*kernel, 0)))";
-
 Program gradient_of(const Program& p, const std::string& wrt) {
   GradientRequest request;
   request.wrt = {wrt};
@@ -217,14 +198,14 @@ Program gradient_of(const Program& p, const std::string& wrt) {
 }
 
 TEST(Invert, Conv2dGradientOfX) {
-  expect_golden(to_string(invert(gradient_of(parse_program(kConv), "x"))));
+  expect_golden(to_string(invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"))));
 }
 TEST(Invert, Conv2dGradientOfW) {
-  expect_golden(to_string(invert(gradient_of(parse_program(kConv), "w"))));
+  expect_golden(to_string(invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "w"))));
 }
 
 TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
-  const Program p = parse_program(kConv);
+  const Program p = parse_program(std::string("op conv2d\n") + test::kConvBody);
   struct Sizes {
     std::int64_t groups, sh, sw, dh, dw, ph, pw, H, W;
   };
@@ -254,7 +235,7 @@ TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
 }
 
 TEST(Invert, TwiceIsOnce) {
-  const Program q = invert(gradient_of(parse_program(kConv), "x"));
+  const Program q = invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"));
   EXPECT_TRUE(equal(invert(q), q));
 }
 

@@ -134,6 +134,28 @@ TEST(Scalar, FunctionsAreThoseOfLibm) {
   EXPECT_EQ(real(MapOp::div, 1, 0), kInf);
 }
 
+TEST(Scalar, NeighboursAmongDoubles) {
+  EXPECT_EQ(real(MapOp::next_up, 1), 1 + 0x1p-52);
+  EXPECT_EQ(real(MapOp::next_down, 1), 1 - 0x1p-53);
+  EXPECT_EQ(real(MapOp::next_up, 0), 0x1p-1074);
+  EXPECT_EQ(real(MapOp::next_down, 0), -0x1p-1074);
+  EXPECT_EQ(real(MapOp::next_up, -kInf), -std::numeric_limits<double>::max());
+  EXPECT_EQ(real(MapOp::next_up, kInf), kInf);
+  EXPECT_EQ(real(MapOp::next_up, std::numeric_limits<double>::max()), kInf);
+  EXPECT_TRUE(std::isnan(real(MapOp::next_down, kNan)));
+}
+
+TEST(Scalar, LowestBitIsTheUnitOfTheGrid) {
+  EXPECT_EQ(real(MapOp::lowest_bit, 12), 4);
+  EXPECT_EQ(real(MapOp::lowest_bit, -0.75), 0.25);
+  EXPECT_EQ(real(MapOp::lowest_bit, 0x1p-1074), 0x1p-1074);
+  EXPECT_EQ(real(MapOp::lowest_bit, 0x3p-1074), 0x1p-1074);
+  EXPECT_EQ(real(MapOp::lowest_bit, 0x1.fffffep127), 0x1p104);
+  EXPECT_EQ(real(MapOp::lowest_bit, -0.0), kInf);
+  EXPECT_EQ(real(MapOp::lowest_bit, -kInf), 0);
+  EXPECT_EQ(real(MapOp::lowest_bit, kNan), 0);
+}
+
 TEST(Scalar, ComparisonsWithNanAreFalseButNe) {
   for (const MapOp op : {MapOp::lt, MapOp::le, MapOp::gt, MapOp::ge, MapOp::eq})
     EXPECT_FALSE(compares(op, kNan, kNan)) << name(op);

@@ -157,8 +157,10 @@ class Maker {
       return std::vector<Need>(begin, begin + static_cast<std::ptrdiff_t>(count));
     };
     const std::size_t outputs = p_.outputs.size(), inputs = p_.inputs.size();
+    std::vector<std::string> names;
+    for (const Uop& g : gradients_) names.push_back(g ? input_name(g) : "");
     return {make_program(std::move(spec)), part(0, outputs), part(outputs, inputs),
-            part(outputs + inputs, outputs)};
+            part(outputs + inputs, outputs), std::move(names)};
   }
 
   std::vector<Uop> needed() const {

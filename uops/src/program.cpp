@@ -233,6 +233,16 @@ Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, E
 
 Program make_program(ProgramSpec spec) { return Maker(std::move(spec)).run(); }
 
+std::vector<bool> read_inputs(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  const std::vector<Uop> nodes = topological(outputs);
+  std::vector<bool> read;
+  for (const Uop& input : p.inputs)
+    read.push_back(std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end());
+  return read;
+}
+
 std::optional<int> find_input(const Program& p, std::string_view name) {
   for (std::size_t k = 0; k < p.inputs.size(); ++k)
     if (as_input(p.inputs[k])->name == name) return static_cast<int>(k);

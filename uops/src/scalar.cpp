@@ -24,6 +24,15 @@ Number wrap(U64 x) { return Number(static_cast<std::int64_t>(x)); }
   throw InternalError(fmt::format("apply: Map {} is not defined for {}", name(op), name(dtype)));
 }
 
+// The greatest power of two of which x is a multiple: every one of 0, none of what is not finite.
+double lowest_bit_of(double x) {
+  if (x == 0) return HUGE_VAL;
+  if (!std::isfinite(x)) return 0;
+  int exponent = 0;
+  const auto digits = static_cast<U64>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  return std::ldexp(1.0, std::countr_zero(digits) + exponent - 53);
+}
+
 // The remainder with the sign of the divisor: fmod(x, y), plus y where the signs differ.
 double floor_mod(double x, double y) {
   const double r = std::fmod(x, y);
@@ -124,6 +133,12 @@ Number apply_real_unary(MapOp op, double x, DType dtype) {
       return std::nearbyint(x);  // half to even in the default rounding mode
     case MapOp::trunc:
       return std::trunc(x);
+    case MapOp::next_up:
+      return std::nextafter(x, HUGE_VAL);
+    case MapOp::next_down:
+      return std::nextafter(x, -HUGE_VAL);
+    case MapOp::lowest_bit:
+      return lowest_bit_of(x);
     case MapOp::isnan:
       return boolean(std::isnan(x));
     case MapOp::isinf:
@@ -211,7 +226,7 @@ Number apply_integer_binary(MapOp op, std::int64_t x, std::int64_t y, DType dtyp
     case MapOp::shift_left:
       return y < 0 || y > 63 ? Number(0) : wrap(static_cast<U64>(x) << y);
     case MapOp::shift_right:
-      return y < 0 || y > 63 ? Number(0) : Number(x >> y);
+      return Number(x >> (y < 0 || y > 63 ? 63 : y));
     case MapOp::philox:
       return Number(philox_word(x, y));
     default:

@@ -47,6 +47,9 @@ constexpr std::array kOps = {OpInfo{MapOp::neg, "neg", 1, kNumeric},
                              OpInfo{MapOp::ceil, "ceil", 1, kNumeric},
                              OpInfo{MapOp::round, "round", 1, kNumeric},
                              OpInfo{MapOp::trunc, "trunc", 1, kNumeric},
+                             OpInfo{MapOp::next_up, "next_up", 1, kReal},
+                             OpInfo{MapOp::next_down, "next_down", 1, kReal},
+                             OpInfo{MapOp::lowest_bit, "lowest_bit", 1, kReal},
                              OpInfo{MapOp::logical_not, "logical_not", 1, kBoolean, true},
                              OpInfo{MapOp::isnan, "isnan", 1, kReal, true},
                              OpInfo{MapOp::isinf, "isinf", 1, kReal, true},
@@ -110,6 +113,31 @@ std::string_view name(MapOp op) { return info(op).name; }
 std::string_view name(ReduceOp op) { return kReduceNames.at(static_cast<std::size_t>(op)); }
 std::string_view name(ScatterOp op) { return kScatterNames.at(static_cast<std::size_t>(op)); }
 int arity(MapOp op) { return info(op).arity; }
+
+bool is_transcendental(MapOp op) {
+  switch (op) {
+    case MapOp::sqrt:
+    case MapOp::rsqrt:
+    case MapOp::exp:
+    case MapOp::expm1:
+    case MapOp::log:
+    case MapOp::log1p:
+    case MapOp::sin:
+    case MapOp::cos:
+    case MapOp::tan:
+    case MapOp::asin:
+    case MapOp::acos:
+    case MapOp::atan:
+    case MapOp::sinh:
+    case MapOp::cosh:
+    case MapOp::tanh:
+    case MapOp::erf:
+    case MapOp::pow:
+      return true;
+    default:
+      return false;
+  }
+}
 
 DType result_dtype(MapOp op, std::span<const DType> args, DType to) {
   const OpInfo& o = info(op);

@@ -61,6 +61,9 @@ Uop sqrt(const Uop& x) { return map(MapOp::sqrt, Uops{x}); }
 Uop rsqrt(const Uop& x) { return map(MapOp::rsqrt, Uops{x}); }
 Uop tanh(const Uop& x) { return map(MapOp::tanh, Uops{x}); }
 Uop abs(const Uop& x) { return map(MapOp::abs, Uops{x}); }
+Uop next_up(const Uop& x) { return map(MapOp::next_up, Uops{x}); }
+Uop next_down(const Uop& x) { return map(MapOp::next_down, Uops{x}); }
+Uop lowest_bit(const Uop& x) { return map(MapOp::lowest_bit, Uops{x}); }
 
 Uop sum_over(const Uop& x, const Axes& axes) { return reduce(ReduceOp::sum, x, axes); }
 Uop prod_over(const Uop& x, const Axes& axes) { return reduce(ReduceOp::prod, x, axes); }

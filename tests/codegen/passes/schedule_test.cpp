@@ -114,6 +114,29 @@ TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
       }
 }
 
+/// Rounds that run over the rest of a row begin at the loop's variable, as those over a chunk do.
+TEST(Schedule, GivesEachRoundItsOwnRowWhereTheRowBeginsAtTheRound) {
+  const LoopProgram p = compile(program(R"(
+op rest
+input q f32[T, D]
+input v f32[T, E]
+s = sum[2](q[i0, i2 over T, S: T, D] * q[i1, i2 over T, S: T, D])
+see = iota(i1 - i0 over T, S: T) >= 0
+e = s * sum[1 keep](where(see, s, 0))[i0, 0 over T, S: T]
+see3 = iota(i2 - i0 over T, E, S: T) >= 0
+o = sum[2](where(see3, e[i0, i2 over T, E, S: T] * v[i2, i1 over T, E, S: T], 0))
+output y = o + sum[1 keep](where(see, e * e, 0))[i0, 0 over T, E]
+)"));
+  bool has_row = false;
+  for (const Version& v : scheduled(p).versions)
+    for (const TensorDecl& t : v.program.tensors)
+      if (t.role == TensorRole::temporary && !t.shape.empty()) {
+        has_row = true;
+        EXPECT_NE(t.scope, "") << to_string(v.program);
+      }
+  EXPECT_TRUE(has_row);
+}
+
 /// t[n] = t[n - 1] + x[n]: each round reads what the one before it wrote.
 LoopProgram running_sum() {
   const Expr n = var("n");

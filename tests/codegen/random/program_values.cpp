@@ -51,8 +51,9 @@ Uop ProgramBuilder::make_unary(const Uop& u) {
   if (is_integer(u.dtype()))
     return map(rng_.pick({neg, abs, sign, neg, abs, sign, bitwise_not}), std::vector{u});
   const MapOp op =
-      rng_.pick({neg,   neg, neg, abs,  abs, sign, floor, ceil,  round, trunc, recip, sqrt,
-                 rsqrt, exp, log, tanh, sin, cos,  erf,   expm1, log1p, atan,  isnan, isinf});
+      rng_.pick({neg,   neg,   neg,   abs,   abs,   sign,  floor,   ceil,      round,
+                 trunc, recip, sqrt,  rsqrt, exp,   log,   tanh,    sin,       cos,
+                 erf,   expm1, log1p, atan,  isnan, isinf, next_up, next_down, lowest_bit});
   return map(op, std::vector{u});
 }
 

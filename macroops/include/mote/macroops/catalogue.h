@@ -27,6 +27,12 @@ struct Instance {
   std::uint32_t input_mask;  ///< bit k: input k is present
 };
 
+/// A gradient written by hand: from the gradient of each output of the op's program (empty where
+/// none is given) to outputs g<input>, one for each of its real inputs. Its inputs are those
+/// gradients and any of the program's inputs and outputs, under their names.
+using WrittenGradient =
+    std::function<ProgramSpec(const Instance& instance, std::span<const Uop> gradients)>;
+
 struct OpRecord {
   std::string name;
   std::string family;    ///< "linear", "elementwise", …
@@ -39,16 +45,47 @@ struct OpRecord {
   std::string source;  ///< where the definition comes from
   /// The definition. Inputs that the instance leaves out come as empty handles.
   std::function<ProgramSpec(const Instance&)> define;
+  /// Where it factors better than the derived one; empty: the derived one.
+  WrittenGradient gradient = {};
+  /// The choices of inputs that there are; empty: every choice of the optional ones.
+  std::vector<std::uint32_t> masks = {};
 };
 
 /// All ops, sorted by name.
 std::span<const OpRecord> catalogue();
-/// Throws Error that names near matches and says how to list all.
+/// An op of the catalogue, or "NAME.grad", "NAME.grad.grad", … for gradients. Throws Error that
+/// names near matches and says how to list all, and for the gradient of an op that has none.
 const OpRecord& find_op(std::string_view name);
-/// All instances: dtypes × masks of optional inputs.
+
+/// The record of the op's gradient, |gy|x|y| -> |gx|, under the name "NAME.grad": the same object
+/// each time. nullptr where nothing flows from the outputs to the inputs.
+/// - Inputs: the gradients of the op's real outputs, the op's inputs, and those of its outputs that
+///   spare work; of all these what some instance needs. An optional input of the op is always among
+///   them: whether it is there says whether its gradient is asked for.
+/// - Outputs: g<input> for each real input that the op reads.
+/// - Instances: those of the op, in f32 and f64; where the op has several real outputs, with the
+///   gradients of all of them or of the first alone (the others count as 0). Of a gradient's
+///   gradient: in f32, with all of them.
+const OpRecord* gradient_of(const OpRecord& record);
+/// How many times the op's kernels are differentiated at build time: 0 where it has no gradient, 2
+/// for smooth ops, else 1.
+int gradient_orders(const OpRecord& record);
+/// The records that have generated kernels: the catalogue, and the gradients to those orders.
+/// Sorted by name.
+std::span<const OpRecord* const> generated_ops();
+/// 0 for an op of the catalogue, 1 for its gradient, 2 for that one's.
+int gradient_order(const OpRecord& record);
+
+/// All instances: dtypes × choices of inputs.
 std::vector<Instance> instances(const OpRecord& record);
 /// The checked program of an instance (cached). Errors get "op NAME: …" in front.
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance);
+bool has_instance(const OpRecord& record, const Instance& instance);
+/// Bit k: the instance reads the data of input k of the record. Of the other inputs that are
+/// present only the shape is needed.
+std::uint32_t read_mask(const OpRecord& record, const Instance& instance);
+/// "gemm_f32", "gemm_a_b_f32" where inputs are left out, "gemm_grad_f32": for functions and files.
+std::string instance_name(const OpRecord& record, const Instance& instance);
 /// The mask with every input.
 std::uint32_t full_mask(const OpRecord& record);
 

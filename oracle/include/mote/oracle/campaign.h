@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,11 @@ struct Row {
   std::string backend;
   std::array<std::int64_t, kVerdicts> counts{};
   std::int64_t judged = 0;
-  std::int64_t judged_large = 0;  ///< with kLargeCase multiply-adds or more
-  std::string reason;             ///< the first for which a case was declined, skipped, not judged
+  std::int64_t judged_large = 0;      ///< with kLargeCase multiply-adds or more
+  std::int64_t indeterminate = 0;     ///< elements about which nothing is known
+  std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
+  std::string reason;                 ///< the first for which a case was declined, skipped, weak
+  double error() const;               ///< the greatest of all
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
 };

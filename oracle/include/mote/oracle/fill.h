@@ -15,8 +15,14 @@ namespace mote {
 ///   the others hold `index`: so that the result shows which element was read where.
 /// index: 1 + (linear index + seed) mod r: neighbours differ.
 /// uniform: reals in [-1, 1) with a full mantissa; integers in [-100, 100].
-/// Booleans are the parity of what an integer tensor would hold.
-enum class FillKind : std::uint8_t { integer, onehot, index, uniform };
+/// mean: 100 plus such a real, so that a mean is large beside what varies.
+/// tiny: such a real times 2^-14: an epsilon weighs more than the data.
+/// extreme: such a real times 2^e, e in -20 … 20 (f16: -8 … 8): many magnitudes.
+/// Integers of the last three are those of uniform. Booleans are the parity of what an integer
+/// tensor would hold.
+enum class FillKind : std::uint8_t { integer, onehot, index, uniform, mean, tiny, extreme };
+/// All elements are small whole numbers.
+constexpr bool is_whole(FillKind kind) { return kind < FillKind::uniform; }
 
 struct Fill {
   FillKind kind = FillKind::integer;

@@ -30,9 +30,10 @@ bool is_program_file(std::string_view text);
 Resolved resolve_program(std::string_view text, std::optional<DType> dtype = std::nullopt,
                          std::optional<std::uint32_t> input_mask = std::nullopt);
 
-/// The same, with optional inputs left out by name.
+/// The same, with optional inputs left out by name; differentiated `order` times: an op's gradient
+/// is the op "NAME.grad", a file's that of its program, as gradient_kernel() makes it.
 Resolved resolve_without(std::string_view text, std::optional<DType> dtype,
-                         const std::vector<std::string>& without);
+                         const std::vector<std::string>& without, int order = 0);
 
 /// Throws Error that lists the dtypes that there are.
 DType require_dtype(std::string_view text);

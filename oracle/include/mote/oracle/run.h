@@ -15,6 +15,8 @@
 namespace mote {
 
 class CallFrame;
+struct Interval;
+struct RunResult;
 class CrashGuard;
 
 enum class Verdict : std::uint8_t {
@@ -24,7 +26,8 @@ enum class Verdict : std::uint8_t {
   out_of_bounds,     ///< a write beside the elements, or to an input
   nondeterministic,  ///< two runs differ, as when memory is read before it is written
   unsupported,       ///< the backend declines, with a reason
-  not_judged,        ///< ran without damage, but the result need not be exact
+  weak,              ///< nothing is wrong, but nothing is known either about more than a few
+                     ///< elements (kFewElements)
   vacuous,           ///< passed, but zeros, one number everywhere or a copy of an input would have
                      ///< passed too, or there is no element
   skipped            ///< not run, with a reason
@@ -33,11 +36,15 @@ std::string_view name(Verdict verdict);  ///< "out of bounds"
 /// failed, unwritten, out_of_bounds, nondeterministic.
 bool is_failure(Verdict verdict);
 
+/// A case that leaves more than this share of its elements indeterminate is weak.
+constexpr double kFewElements = 0.1;
+
 struct Difference {
   std::string tensor;
   std::vector<std::int64_t> index;
   Number expected;
   Number got;
+  std::optional<std::pair<Number, Number>> allowed;  ///< the bound, rounded to the dtype
 };
 
 struct Outcome {
@@ -46,7 +53,9 @@ struct Outcome {
   std::vector<Difference> differences;  ///< the first few
   std::int64_t differing = 0;           ///< elements, of all outputs
   std::int64_t elements = 0;
-  /// An exact comparison took place: passed, failed and the like; not vacuous.
+  std::int64_t indeterminate = 0;  ///< elements that differ and about which nothing is known
+  double error = 0;                ///< the greatest error, as a share of what the bound allows
+  /// A comparison took place that could have failed: passed, failed and the like; not vacuous.
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
 
@@ -78,6 +87,9 @@ class Prepared {
  private:
   void prepare();
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
+
+  const std::vector<Interval>& intervals(const mote_contract* contract);
+  Outcome judged(const RunResult& first, const RunResult& second, const mote_contract* contract);
 
   struct State;
   Case case_;

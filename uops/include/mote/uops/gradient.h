@@ -50,11 +50,22 @@ struct Gradient {
   std::vector<Need> gradients;  ///< of the program's outputs, by position: is g<output> needed?
   std::vector<Need> inputs;     ///< by position
   std::vector<Need> outputs;    ///< by position
+  std::vector<std::string>
+      gradient_names;  ///< of the inputs g<output>, by position; "" if not asked
 };
 
 /// gx[j] = sum over all outputs y and their elements i of gy[i] * dy[i]/dx[j]. An input that no
 /// output depends on has a gradient of zeros. Throws Error for a name that is not there or given
 /// twice, a gradient of or from what is not real, and an input that is needed and not given.
 Gradient gradient(const Program& program, const GradientRequest& request = {});
+
+/// The outputs to give, so that the gradient has less to compute: each one without which there
+/// would be more sums and functions in it, or as many and more tensors to read. request.outputs
+/// counts for nothing.
+std::vector<std::string> outputs_that_spare(const Program& program, GradientRequest request = {});
+
+/// The gradient as a kernel computes it: invert(gradient(…)), with the outputs given that spare
+/// work where the request gives none. compile() makes its loops.
+Gradient gradient_kernel(const Program& program, GradientRequest request = {});
 
 }  // namespace mote

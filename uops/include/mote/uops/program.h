@@ -85,6 +85,9 @@ bool equal(const Program& a, const Program& b);
 std::optional<int> find_input(const Program& p, std::string_view name);
 std::optional<int> find_param(const Program& p, std::string_view name);
 
+/// By position: whether the program reads the input's data. If not, it has only its shape from it.
+std::vector<bool> read_inputs(const Program& p);
+
 /// Values of all sizes and integer parameters for concrete shapes.
 struct Binding {
   std::map<Symbol, std::int64_t> values;          ///< free sizes and integer parameters

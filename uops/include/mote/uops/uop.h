@@ -14,7 +14,7 @@
 // - Integer div truncates towards zero; x/0 is 0. mod has the sign of the divisor (floor mod); for
 //   integers x mod 0 is 0. Casts real -> integer truncate and saturate, NaN gives 0; integer ->
 //   integer wrap; to bool: x != 0. Shifts by less than 0 or more than 63 give 0; shift_right keeps
-//   the sign.
+//   the sign, so that they give -1 where x < 0.
 // - A scatter's writes happen in row-major order of what is written, and out of range not at all.
 #pragma once
 
@@ -77,6 +77,9 @@ enum class MapOp : std::uint8_t {
   ceil,
   round /* half to even */,
   trunc,
+  next_up /* the next double above; of -inf the least finite one, of +inf and NaN itself */,
+  next_down,
+  lowest_bit /* the greatest power of two of which x is a multiple; 0: inf; inf, NaN: 0 */,
   logical_not,
   isnan,
   isinf,
@@ -117,6 +120,8 @@ std::string_view name(MapOp op);  ///< as in program text: "neg", …, "lt", "lo
 std::string_view name(ReduceOp op);
 std::string_view name(ScatterOp op);
 int arity(MapOp op);
+/// exp, sin, pow and the like, and square roots: what costs far more than a multiplication.
+bool is_transcendental(MapOp op);
 /// The dtype of op on arguments of these dtypes; throws Error naming op and dtypes. For cast: `to`.
 DType result_dtype(MapOp op, std::span<const DType> args, DType to);
 /// What one element of Map(op) is: the scalar semantics of the language, in one place. `args` are
@@ -328,6 +333,9 @@ Uop sqrt(const Uop& x);
 Uop rsqrt(const Uop& x);
 Uop tanh(const Uop& x);
 Uop abs(const Uop& x);
+Uop next_up(const Uop& x);
+Uop next_down(const Uop& x);
+Uop lowest_bit(const Uop& x);
 
 // Reductions that keep the reduced axes with extent 1, so that the result broadcasts against x:
 // softmax is e / sum(e, 1). The forms that drop them end in _over: sum_over(a * b, {2}).

@@ -8,14 +8,15 @@
 extern "C" {
 #endif
 
-/* One generated kernel: op, variant ("fast", "oracle"), dtype of its instance, mask of the optional
- * inputs that are present (bit k: input k of the record), and the kernel itself. */
+/* One generated kernel: op ("conv2d", "conv2d.grad"), variant ("fast", "oracle"), dtype of its
+ * instance, and as masks (bit k: input k of the record) the inputs that are present and those of
+ * them whose data it reads. Of the others it needs the shape: their data may be NULL. */
 typedef struct mote_generated_kernel {
   const char* op;
   const char* variant;
   const char* dtype;
   uint32_t input_mask;
-  uint32_t reserved;
+  uint32_t read_mask;
   mote_kernel kernel;
 } mote_generated_kernel;
 

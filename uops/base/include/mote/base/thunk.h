@@ -153,7 +153,7 @@ static inline void mote_view_layout(mote_view* view, const DLTensor* t) {
   }
 }
 
-/* The data pointer; when it will be read, it must be there and aligned. */
+/* The data pointer; where the kernel reads or writes it, it must be there and aligned. */
 static inline void mote_view_data(mote_thunk* thunk, mote_view* view, const DLTensor* t) {
   int empty = 0;
   for (int k = 0; k < view->rank; k++) empty |= view->extents[k] == 0;
@@ -165,10 +165,10 @@ static inline void mote_view_data(mote_thunk* thunk, mote_view* view, const DLTe
     mote_thunk_fail(thunk, MOTE_INVALID, "%s is not aligned to its elements", view->name);
 }
 
-/* `optional_axes`: how many leading axes may be missing. */
-static inline mote_view mote_thunk_tensor(mote_thunk* thunk, const DLTensor* t, const char* name,
-                                          const char* dtype, int rank, int optional_axes,
-                                          uint32_t broadcast) {
+/* All but the data. `optional_axes`: how many leading axes may be missing. */
+static inline mote_view mote_thunk_described(mote_thunk* thunk, const DLTensor* t, const char* name,
+                                             const char* dtype, int rank, int optional_axes,
+                                             uint32_t broadcast) {
   mote_view view = {name, NULL, broadcast, rank, {0}, {0}};
   for (int k = 0; k < rank; k++) view.extents[k] = 1;
   if (thunk->status != MOTE_OK) return view;
@@ -193,27 +193,38 @@ static inline mote_view mote_thunk_tensor(mote_thunk* thunk, const DLTensor* t, 
       mote_thunk_fail(thunk, MOTE_INVALID, "axis %d of %s is negative: %" PRId64, k, name,
                       t->shape[k]);
   }
-  if (thunk->status != MOTE_OK) return view;
-  mote_view_layout(&view, t);
-  mote_view_data(thunk, &view, t);
+  if (thunk->status == MOTE_OK) mote_view_layout(&view, t);
   return view;
 }
 
-/* Input k of the call. Leading axes that broadcast may be missing. */
-static inline mote_view mote_thunk_input(mote_thunk* thunk, int32_t k, const char* dtype, int rank,
+/* Input k of the call, of which the shape alone is needed: its data may be absent. Leading axes that
+ * broadcast may be missing. */
+static inline mote_view mote_thunk_shape(mote_thunk* thunk, int32_t k, const char* dtype, int rank,
                                          uint32_t broadcast) {
   const DLTensor* t =
       thunk->status == MOTE_OK && k < thunk->call->input_count ? thunk->call->inputs[k] : NULL;
   int optional = 0;
   while (optional < rank && ((broadcast >> optional) & 1u) != 0) optional++;
-  return mote_thunk_tensor(thunk, t, thunk->signature->inputs[k], dtype, rank, optional, broadcast);
+  return mote_thunk_described(thunk, t, thunk->signature->inputs[k], dtype, rank, optional,
+                              broadcast);
+}
+
+/* Input k of the call, data and all. */
+static inline mote_view mote_thunk_input(mote_thunk* thunk, int32_t k, const char* dtype, int rank,
+                                         uint32_t broadcast) {
+  mote_view view = mote_thunk_shape(thunk, k, dtype, rank, broadcast);
+  if (thunk->status == MOTE_OK) mote_view_data(thunk, &view, thunk->call->inputs[k]);
+  return view;
 }
 
 /* Output k of the call. Leading axes of extent 1 may be missing. */
 static inline mote_view mote_thunk_output(mote_thunk* thunk, int32_t k, const char* dtype,
                                           int rank) {
   const DLTensor* t = thunk->status == MOTE_OK ? thunk->call->outputs[k] : NULL;
-  return mote_thunk_tensor(thunk, t, thunk->signature->outputs[k], dtype, rank, rank, 0);
+  mote_view view =
+      mote_thunk_described(thunk, t, thunk->signature->outputs[k], dtype, rank, rank, 0);
+  if (thunk->status == MOTE_OK) mote_view_data(thunk, &view, t);
+  return view;
 }
 
 /* Input k is one that this kernel does not take. */

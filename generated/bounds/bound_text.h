@@ -1,0 +1,30 @@
+// The files that mote-gen-bounds writes, as text.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+
+/// The bound of one instance, and its C once made.
+struct BoundKernel {
+  const OpRecord* record;
+  Instance instance;
+  std::string function;
+  std::string text = {};  ///< empty where every output is certain
+  std::exception_ptr failure = {};
+};
+
+/// Instances of f32 and f64, sorted by op, dtype, mask. 16-bit reals are accumulated in f32 and use
+/// its bounds.
+std::vector<BoundKernel> bound_kernels();
+void emit(BoundKernel& k);
+std::string bound_helpers_text();
+/// Kernel k is in shard k % shards.
+std::string bound_shard_text(const std::vector<BoundKernel>& kernels, int shard, int shards);
+std::string bound_registry_text(const std::vector<BoundKernel>& kernels);
+
+}  // namespace mote

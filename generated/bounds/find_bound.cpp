@@ -1,0 +1,26 @@
+// Binary search in the sorted registry that mote-gen-bounds wrote.
+#include <algorithm>
+#include <span>
+#include <tuple>
+
+#include "mote/generated/bounds.h"
+
+extern "C" {
+extern const mote_generated_kernel mote_bound_kernels[];
+extern const int32_t mote_bound_kernel_count;
+}
+
+namespace mote {
+
+const mote_generated_kernel* find_bound(std::string_view op, DType dtype,
+                                        std::uint32_t input_mask) {
+  const std::span all(mote_bound_kernels, static_cast<std::size_t>(mote_bound_kernel_count));
+  const auto key = [](const mote_generated_kernel& k) {
+    return std::tuple(std::string_view(k.op), std::string_view(k.dtype), k.input_mask);
+  };
+  const auto wanted = std::tuple(op, name(dtype), input_mask);
+  const auto at = std::ranges::lower_bound(all, wanted, {}, key);
+  return at != all.end() && key(*at) == wanted ? &*at : nullptr;
+}
+
+}  // namespace mote

@@ -1,0 +1,92 @@
+// mote-gen-bounds: the error bounds of the catalogue as C. In: the catalogue; out: a folder with
+// helpers, shards and the registry that mote/generated/bounds.h looks things up in. A file is
+// written only if its text changed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bound_text.h"
+#include "mote/base/error.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+void emit_all(std::vector<BoundKernel>& kernels) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t k = next++; k < kernels.size(); k = next++) {
+      try {
+        emit(kernels[k]);
+      } catch (...) {
+        kernels[k].failure = std::current_exception();
+      }
+    }
+  };
+  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  std::vector<std::thread> workers;
+  for (unsigned k = 1; k < count; ++k) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  for (const BoundKernel& k : kernels) {
+    if (!k.failure) continue;
+    try {
+      std::rethrow_exception(k.failure);
+    } catch (const std::exception& e) {
+      throw Error(fmt::format("{}: {}", k.function, e.what()));
+    }
+  }
+}
+
+void write_if_changed(const fs::path& path, const std::string& text) {
+  if (std::ifstream in(path, std::ios::binary);
+      in && std::string(std::istreambuf_iterator<char>(in), {}) == text)
+    return;
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) throw Error(fmt::format("cannot write {}", path.string()));
+}
+
+void run(const fs::path& folder, int shards) {
+  std::vector<BoundKernel> kernels = bound_kernels();
+  emit_all(kernels);
+  fs::create_directories(folder);
+  write_if_changed(folder / "mote_bound_helpers.h", bound_helpers_text());
+  for (int shard = 0; shard < shards; ++shard)
+    write_if_changed(folder / fmt::format("mote_bounds_{}.c", shard),
+                     bound_shard_text(kernels, shard, shards));
+  write_if_changed(folder / "bound_registry.c", bound_registry_text(kernels));
+}
+
+}  // namespace
+}  // namespace mote
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  int shards = 0;
+  const bool complete = args.size() == 3 && args[0] == "--shards";
+  if (complete) std::from_chars(args[1].data(), args[1].data() + args[1].size(), shards);
+  if (shards < 1) {
+    fmt::print(stderr, "usage: mote-gen-bounds --shards K FOLDER\n");
+    return 2;
+  }
+  try {
+    mote::run(args[2], shards);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "mote-gen-bounds: {}\n", e.what());
+    return 1;
+  }
+  return 0;
+}

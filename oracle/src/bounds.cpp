@@ -1,0 +1,210 @@
+#include "bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <sstream>
+#include <tuple>
+
+#include "mote/codegen/passes.h"
+#include "mote/generated/bounds.h"
+#include "mote/uops/bound.h"
+
+namespace mote {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Contract contract_of(const mote_contract* given, DType dtype) {
+  Contract c;
+  if (given == nullptr) return c;
+  const bool half = dtype == DType::f16 || dtype == DType::bf16;
+  c.narrow_accumulator = half && given->accumulator == MOTE_ACC_NATIVE;
+  c.multiply_bits = given->multiply_rounding;
+  c.flushes_denormals = given->flushes_denormals != 0;
+  const bool has_functions = given->size >= offsetof(mote_contract, functions) + sizeof(void*);
+  for (int k = 0; has_functions && k < given->function_count; ++k) {
+    const mote_accuracy& f = given->functions[k];
+    c.functions[f.function].ulp = f.ulp;
+  }
+  return c;
+}
+
+/// The program's text with its 16-bit inputs declared as f32, from which no other difference comes:
+/// both are computed in f32.
+std::string with_f32_inputs(const Program& p) {
+  std::istringstream lines(to_string(p));
+  std::string out;
+  for (std::string line; std::getline(lines, line); out += line + "\n") {
+    if (!line.starts_with("input ")) continue;
+    const std::size_t at = line.find(' ', 6) + 1;
+    for (const std::string_view narrow : {"f16[", "bf16["}) {
+      if (std::string_view(line).substr(at).starts_with(narrow))
+        line.replace(at, narrow.size(), "f32[");
+    }
+  }
+  return out;
+}
+
+/// The f32 instance's compiled bound, if it says the same.
+const mote_generated_kernel* compiled(const Case& c, const Program& bounds, bool& widened) {
+  if (c.target->is_file()) return nullptr;
+  const DType dtype = c.instance.dtype;
+  const std::string& op = c.target->op();
+  if (dtype == DType::f32 || dtype == DType::f64)
+    return find_bound(op, dtype, c.instance.input_mask);
+  if (!is_real(dtype)) return nullptr;
+  const auto* found = find_bound(op, DType::f32, c.instance.input_mask);
+  if (found == nullptr) return nullptr;
+  const Instance wide{DType::f32, c.instance.input_mask};
+  if (with_f32_inputs(bounds) != to_string(bound(*c.target->program(wide)))) return nullptr;
+  widened = true;
+  return found;
+}
+
+/// A compiled bound keeps several arrays where the reference keeps one: to count them exactly would
+/// mean to compile it again.
+constexpr std::size_t kArraysForOne = 8;
+
+std::shared_ptr<const Reference> from_kernel(const mote_kernel& kernel) {
+  const auto run = [&kernel](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
+    run_dense(of, in, out, [&](const mote_call* call) { return kernel.run(call, nullptr); });
+  };
+  const auto bytes = [](const Case& of) {
+    std::size_t total = 0;
+    const std::size_t one = reference_for(of)->bytes(of);
+    return __builtin_mul_overflow(one, kArraysForOne, &total) ? SIZE_MAX : total;
+  };
+  return std::make_shared<const Reference>(Reference{"generated bound", run, bytes});
+}
+
+using Key = std::tuple<std::string, DType, std::uint32_t, std::string>;
+
+/// What of a contract changes the bound, as text.
+std::string text_of(const Contract& c) {
+  std::string text = std::to_string(c.multiply_bits) + (c.narrow_accumulator ? "n" : "") +
+                     (c.flushes_denormals ? "z" : "");
+  for (const auto& [name, a] : c.functions) text += " " + name + "=" + std::to_string(a.ulp);
+  return text;
+}
+
+double as_real(const Number& n) {
+  return n.is_real() ? n.real() : static_cast<double>(n.integer());
+}
+
+}  // namespace
+
+std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract* given) {
+  static std::mutex mutex;
+  static std::map<Key, std::shared_ptr<const BoundOf>> known;
+  const std::lock_guard lock(mutex);
+  const Contract contract = contract_of(given, c.instance.dtype);
+  auto& kept =
+      known[{c.target->text(), c.instance.dtype, c.instance.input_mask, text_of(contract)}];
+  if (kept) return kept;
+  auto made = std::make_shared<BoundOf>();
+  bool all = true;
+  for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
+    made->certain_.push_back(is_certain(*c.program, k));
+    all = all && made->certain_.back();
+  }
+  kept = made;
+  if (all) return kept;
+  made->program_ = std::make_shared<const Program>(bound(*c.program, contract));
+  for (const ParamDecl& p : made->program_->params) {
+    if (c.params.contains(p.name)) continue;
+    made->accuracies_[p.name] = *p.default_value;  // those of the contract
+  }
+  const bool usual =
+      contract.multiply_bits == 0 && !contract.narrow_accumulator && !contract.flushes_denormals;
+  const auto* kernel = usual ? compiled(c, *made->program_, made->widened_) : nullptr;
+  made->reference_ =
+      kernel ? from_kernel(kernel->kernel)
+             : reference_of(made->call(c),
+                            std::make_shared<const LoopProgram>(compile(made->program_)));
+  return kept;
+}
+
+/// The call of the bound's kernel: the case with other outputs, dtypes and more parameters.
+Case BoundOf::call(const Case& c) const {
+  Case b = c;
+  b.program = program_;
+  b.params.insert(accuracies_.begin(), accuracies_.end());
+  b.outputs.clear();
+  for (std::size_t k = 0; k < program_->outputs.size(); ++k) {
+    CaseTensor t = c.outputs[k / 2];
+    t.name = program_->outputs[k].name;
+    t.dtype = program_->outputs[k].value.dtype();
+    b.outputs.push_back(std::move(t));
+  }
+  return b;
+}
+
+std::size_t BoundOf::bytes(const Case& c) const {
+  if (!program_) return 0;
+  std::size_t total = reference_->bytes(c);
+  if (total == SIZE_MAX) return total;
+  for (const CaseTensor& t : c.outputs)
+    total += 2 * sizeof(double) * static_cast<std::size_t>(volume(t.shape));
+  if (!widened_) return total;
+  for (const CaseTensor& t : c.inputs)
+    total += sizeof(float) * static_cast<std::size_t>(volume(t.shape));
+  return total;
+}
+
+std::vector<Interval> BoundOf::compute(const Case& c, std::vector<Dense>& inputs) const {
+  std::vector<Interval> intervals(c.outputs.size());
+  if (!program_) return intervals;
+  const Case b = call(c);
+  std::vector<Dense> ends;
+  for (const CaseTensor& t : b.outputs) ends.emplace_back(t.dtype, volume(t.shape));
+  if (widened_) {
+    std::vector<Dense> wide;
+    for (const Dense& d : inputs) {
+      const bool half = d.dtype() == DType::f16 || d.dtype() == DType::bf16;
+      Dense& w = wide.emplace_back(half ? DType::f32 : d.dtype(), d.count());
+      for (std::int64_t k = 0; k < d.count(); ++k) w.set(k, d.at(k));
+    }
+    reference_->run(b, wide, ends);
+  } else {
+    reference_->run(b, inputs, ends);
+  }
+  for (std::size_t k = 0; k < intervals.size(); ++k) {
+    if (certain_[k]) continue;
+    intervals[k].ends.push_back(std::move(ends[2 * k]));
+    intervals[k].ends.push_back(std::move(ends[2 * k + 1]));
+  }
+  return intervals;
+}
+
+bool is_indeterminate(const Interval& x, std::int64_t at, DType dtype) {
+  const Number lo = x.ends[0].at(at), hi = x.ends[1].at(at);
+  if (lo.is_real()) return lo.real() == -kInf && hi.real() == kInf;
+  const IntegerRange range = integer_range(dtype);
+  return lo.integer() == range.least && hi.integer() == range.greatest;
+}
+
+bool accepts(const Interval& x, std::int64_t at, const Dense& got) {
+  const Number lo = x.ends[0].at(at), hi = x.ends[1].at(at), y = got.at(at);
+  if (!lo.is_real()) return lo.integer() <= y.integer() && y.integer() <= hi.integer();
+  if (lo.real() == -kInf && hi.real() == kInf) return true;
+  if (std::isnan(lo.real()) || std::isnan(y.real())) {
+    return std::isnan(lo.real()) && std::isnan(hi.real()) && std::isnan(y.real());
+  }
+  return store_as(lo, got.dtype()).real() <= y.real() &&
+         y.real() <= store_as(hi, got.dtype()).real();
+}
+
+double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected) {
+  const double r = as_real(expected.at(at)), error = as_real(got.at(at)) - r;
+  if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
+  // The ends as they are stored: what a kernel can give.
+  const Number end = store_as(x.ends[error > 0 ? 1 : 0].at(at), got.dtype());
+  const double room = std::fabs(as_real(end) - r);
+  return std::isfinite(room) && room > 0 ? std::fabs(error) / room : 0;
+}
+
+}  // namespace mote

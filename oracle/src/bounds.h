@@ -1,0 +1,53 @@
+// The intervals that the outputs of a case must lie in: from the compiled bound of an op, from C
+// compiled at run time for a program file or an unusual contract, or from the interpreter.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "buffer.h"
+#include "mote/base/kernel.h"
+#include "mote/oracle/case.h"
+#include "reference.h"
+
+namespace mote {
+
+/// The ends of one output's elements, before they are rounded to its dtype; empty where the output
+/// is certain: it must be what the reference gives.
+struct Interval {
+  std::vector<Dense> ends;  ///< lo, hi
+  bool certain() const { return ends.empty(); }
+};
+
+class BoundOf {
+ public:
+  /// Made once for each instance and contract. A null contract promises what is usual.
+  static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* contract);
+
+  bool certain(std::size_t output) const { return certain_.at(output); }
+  /// Memory that it takes.
+  std::size_t bytes(const Case& c) const;
+  /// One for each output. Throws Error when it cannot be computed.
+  std::vector<Interval> compute(const Case& c, std::vector<Dense>& inputs) const;
+
+ private:
+  Case call(const Case& c) const;
+
+  std::shared_ptr<const Program> program_;  ///< null where every output is certain
+  std::vector<bool> certain_;
+  bool widened_ = false;  ///< 16-bit inputs are given as f32
+  std::map<std::string, Number> accuracies_;
+  std::shared_ptr<const Reference> reference_;
+};
+
+/// The element lies between the ends, rounded to its dtype; NaN where both ends are; anything where
+/// nothing is known.
+bool accepts(const Interval& x, std::int64_t at, const Dense& got);
+/// Nothing is known about the element.
+bool is_indeterminate(const Interval& x, std::int64_t at, DType dtype);
+/// Its distance from the reference as a share of what the bound allows; 0 where that is infinite.
+double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected);
+
+}  // namespace mote

@@ -1,0 +1,45 @@
+// Correct implementations of a program, drawn at random: every uop computed in the accumulator's
+// format, sums in any order and tree, products with or without rounding (fused multiply-adds, wider
+// evaluation), functions wrong by up to their declared accuracy, division by the reciprocal. What
+// any of them gives must lie within the bound.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/uops/bound.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote::test {
+
+enum class Order : std::uint8_t {
+  forward,
+  backward,
+  shuffled,
+  pairwise,
+  lanes,
+  blocks,
+  tree,
+  wide
+};
+
+/// How one implementation computes.
+struct Style {
+  Order order = Order::forward;
+  int wide_percent = 0;        ///< of operations whose results are not rounded
+  int reciprocal_percent = 0;  ///< of divisions that multiply by the reciprocal
+  double error = 0;            ///< of functions, as a share of the declared one
+  bool rounds_params = true;
+};
+Style random_style(std::uint64_t seed);
+std::string to_string(const Style& style);
+
+/// The outputs, rounded to their dtypes.
+std::vector<Array> evaluate_perturbed(const Program& program, const std::vector<Array>& inputs,
+                                      const std::map<std::string, Number>& params,
+                                      const Style& style, std::uint64_t seed,
+                                      const Contract& contract = {});
+
+}  // namespace mote::test

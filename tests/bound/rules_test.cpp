@@ -1,0 +1,200 @@
+// The rules of the bound, one at a time, on values worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "mote/uops/bound.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Ends {
+  std::vector<Number> lo, hi;
+};
+
+/// The bound of y of a program over x f32[N] (and w f32[N]).
+Ends ends(const std::string& body, const std::vector<double>& x, const std::vector<double>& w = {},
+          const Contract& contract = {}) {
+  const std::string inputs = w.empty() ? "input x f32[N]\n" : "input x f32[N]\ninput w f32[N]\n";
+  const Program p = parse_program("op test\n" + inputs + "output y = " + body + "\n");
+  std::vector<Array> arrays;
+  for (const auto* v : {&x, &w}) {
+    if (v->empty()) continue;
+    Array a{DType::f32, {static_cast<std::int64_t>(v->size())}, {}};
+    for (const double e : *v) a.values.push_back(store_as(e, DType::f32));
+    arrays.push_back(std::move(a));
+  }
+  const std::vector<Array> out = evaluate(bound(p, contract), arrays, {});
+  return {out[0].values, out[1].values};
+}
+
+void expect_point(const Ends& e, std::size_t k, double value) {
+  EXPECT_EQ(e.lo[k].real(), value);
+  EXPECT_EQ(e.hi[k].real(), value);
+}
+void expect_unknown(const Ends& e, std::size_t k) {
+  EXPECT_EQ(e.lo[k].real(), -kInf);
+  EXPECT_EQ(e.hi[k].real(), kInf);
+}
+
+TEST(BoundRules, SumsOfIntegersArePoints) {
+  expect_point(ends("sum[0](x)", {1, 2, 3, -7}), 0, -1);
+  expect_point(ends("sum[0](x*w)", {1, 2, 3}, {4, 5, -6}), 0, -4);
+}
+
+TEST(BoundRules, ASumBeyondTheGridIsNoPoint) {
+  const Ends e = ends("sum[0](x)", {0x1p24, 1, 1});
+  EXPECT_LT(e.lo[0].real(), 0x1p24 + 2);
+  EXPECT_GE(e.hi[0].real(), 0x1p24 + 2);
+  EXPECT_LE(e.hi[0].real() - e.lo[0].real(), 2 * 3 * 0x1p-24 * (0x1p24 + 2) * (1 + 1e-6));
+}
+
+TEST(BoundRules, OneTermIsNotRoundedAndZerosAreNoTerms) {
+  expect_point(ends("sum[0](x)", {0, 0.1F, 0}), 0, 0.1F);
+  expect_point(ends("sum[0](x)", {0, 0}), 0, 0);
+}
+
+TEST(BoundRules, AnAdditionHasTheExactAndTheRoundedResult) {
+  const Ends e = ends("x + w", {1, 1}, {0x1p-30, 2});
+  EXPECT_EQ(e.lo[0].real(), 1);
+  EXPECT_EQ(store_as(e.hi[0], DType::f32).real(), 1);
+  expect_point(e, 1, 3);
+}
+
+TEST(BoundRules, ABiasJoinsTheSumItIsAddedTo) {
+  // Begun with the bias, 2^24 + 1 + 1 rounds twice; the sum alone is a point.
+  const Ends e = ends("sum[0 keep](x) + w", {0.75, 0.5}, {0x1p24, 0x1p24});
+  EXPECT_LE(e.lo[0].real(), 0x1p24);
+  EXPECT_GE(e.hi[0].real(), 0x1p24 + 2);
+}
+
+TEST(BoundRules, SquaresAreNotNegative) {
+  const Ends e = ends("exp(x*x - x*x)*sum[0 keep](x*x)", {0.1, -0.2});
+  EXPECT_GT(e.lo[0].real(), 0);
+}
+
+TEST(BoundRules, DivisionByZero) {
+  const Ends e = ends("x/(w - w)", {1, 0}, {3, 3});
+  expect_unknown(e, 0);
+  EXPECT_TRUE(std::isnan(e.lo[1].real()) || e.lo[1].real() == -kInf);
+  const Ends signed_zero = ends("x/w", {1, 1}, {0.0, -0.0});
+  expect_point(signed_zero, 0, kInf);
+  expect_point(signed_zero, 1, -kInf);
+}
+
+TEST(BoundRules, PowersOfTwoDivideExactly) { expect_point(ends("x/8.0", {3}), 0, 0.375); }
+
+TEST(BoundRules, NanIsRequiredWhereItIsCertain) {
+  const Ends e = ends("x + w", {kNan, kInf, kInf}, {1, -kInf, kInf});
+  for (const std::size_t k : {0U, 1U}) {
+    EXPECT_TRUE(std::isnan(e.lo[k].real()));
+    EXPECT_TRUE(std::isnan(e.hi[k].real()));
+  }
+  expect_point(e, 2, kInf);
+}
+
+TEST(BoundRules, OverflowOfASumLeavesNothingKnown) {
+  expect_unknown(ends("sum[0](x)", {3e38, 3e38, -3e38}), 0);
+}
+
+TEST(BoundRules, OverflowOfAnOperationMayOrMayNotHappen) {
+  const Ends e = ends("(x + w)*0.5", {3e38}, {3e38});
+  EXPECT_LE(e.lo[0].real(), 3.0001e38);
+  EXPECT_EQ(e.hi[0].real(), kInf);
+}
+
+TEST(BoundRules, AComparisonOfPointsIsDecided) {
+  const Ends e = ends("where(x < w, f32(1), f32(2))", {1, 2}, {2, 1});
+  expect_point(e, 0, 1);
+  expect_point(e, 1, 2);
+}
+
+TEST(BoundRules, AnUndecidedComparisonGivesBothBranches) {
+  const Ends e = ends("where(exp(x) < exp(w), f32(1), f32(5))", {1}, {1});
+  EXPECT_LE(e.lo[0].real(), 1);
+  EXPECT_GE(e.hi[0].real(), 5);
+}
+
+TEST(BoundRules, ArgmaxOfNearlyEqualValuesIsAnyOfThem) {
+  const Ends e = ends("argmax[0](exp(x))", {0, 1, 1, 0.5});
+  EXPECT_EQ(e.lo[0].integer(), 1);
+  EXPECT_EQ(e.hi[0].integer(), 2);
+  const Ends certain = ends("argmax[0](x)", {0, 1, 1, 0.5});
+  EXPECT_EQ(certain.lo[0].integer(), 1);
+  EXPECT_EQ(certain.hi[0].integer(), 1);
+}
+
+TEST(BoundRules, ProductsOfSmallIntegersArePoints) {
+  expect_point(ends("prod[0](x)", {2, -3, 4}), 0, -24);
+  expect_point(ends("prod[0](x)", {2, 0, 4}), 0, 0);
+  expect_unknown(ends("prod[0](x)", {1e30, 1e30, 1e-30, 1e-30}), 0);
+}
+
+TEST(BoundRules, ProductsRoundInAnyOrder) {
+  const Ends e = ends("prod[0](x)", {1.1, 1.3, -1.7});
+  EXPECT_LT(e.lo[0].real(), -1.1 * 1.3 * 1.7);
+  EXPECT_GT(e.hi[0].real(), e.lo[0].real());
+  EXPECT_LT(e.hi[0].real(), -1.1 * 1.3 * 1.7 * (1 - 1e-6));
+}
+
+TEST(BoundRules, DeclaredAccuracyWidens) {
+  Contract rough;
+  rough.functions["exp"] = {.ulp = 100};
+  const Ends fine = ends("exp(x)", {1}), wide = ends("exp(x)", {1}, {}, rough);
+  EXPECT_GT(wide.hi[0].real() - wide.lo[0].real(), 20 * (fine.hi[0].real() - fine.lo[0].real()));
+}
+
+TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
+  Contract tf32;
+  tf32.multiply_bits = 11;
+  expect_point(ends("sum[0](x*w)", {3, 5}, {7, 9}, tf32), 0, 66);
+  const Ends e = ends("sum[0](x*w)", {1.0001, 0}, {1, 0}, tf32);
+  EXPECT_LT(e.lo[0].real(), 1);
+}
+
+TEST(BoundRules, DeclaredFlushingReachesZero) {
+  Contract flushing;
+  flushing.flushes_denormals = true;
+  const Ends e = ends("x*w", {1e-20}, {1e-19}, flushing);
+  EXPECT_EQ(e.lo[0].real(), 0);
+  EXPECT_GT(e.hi[0].real(), 0);
+}
+
+TEST(BoundRules, RigidBodies) {
+  const auto rigid = [](const std::string& body) {
+    return is_rigid(
+        parse_program("op t\ninput x f32[N]\ninput w f32[N]\noutput y = " + body + "\n"), 0);
+  };
+  EXPECT_TRUE(rigid("sum[0](x*w)"));
+  EXPECT_TRUE(rigid("exp(x)"));
+  EXPECT_TRUE(rigid("mean[0](x)"));
+  EXPECT_TRUE(rigid("max(x, w)"));
+  EXPECT_FALSE(rigid("exp(x)*w"));
+  EXPECT_FALSE(rigid("x/(w + 1.0)"));
+  EXPECT_FALSE(rigid("sum[0](x*sum[0 keep](w))"));
+}
+
+TEST(BoundRules, MovesAndChoicesAreCertain) {
+  const auto certain = [](const std::string& body) {
+    return is_certain(
+        parse_program("op t\ninput x f32[N]\ninput w f32[N]\noutput y = " + body + "\n"), 0);
+  };
+  EXPECT_TRUE(certain("max(x, w)"));
+  EXPECT_TRUE(certain("where(x < w, x, -w)"));
+  EXPECT_FALSE(certain("x + w"));
+  EXPECT_FALSE(certain("where(x < 0.1, x, w)"));
+}
+
+TEST(BoundRules, TheBoundPrintsAndParses) {
+  const Program p = parse_program("op t\ninput x f32[N]\noutput y = exp(x)*sum[0 keep](x)\n");
+  const Program b = bound(p);
+  EXPECT_TRUE(equal(b, parse_program(to_string(b))));
+}
+
+}  // namespace
+}  // namespace mote

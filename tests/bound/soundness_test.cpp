@@ -1,0 +1,186 @@
+// No false alarm: whatever a correct implementation of a program may compute lies within the bound.
+// Every op of the catalogue and random programs, against implementations drawn at random.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "judge.h"
+#include "mote/base/error.h"
+#include "mote/oracle/exactness.h"
+#include "mote/oracle/generate.h"
+#include "mote/uops/gradient.h"
+#include "mote/uops/invert.h"
+#include "perturbed.h"
+#include "random_program.h"
+#include "trial.h"
+
+namespace mote::test {
+namespace {
+
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::atoll(text) : otherwise;
+}
+
+struct Tally {
+  std::int64_t runs = 0, elements = 0, indeterminate = 0, alarms = 0;
+  void print(const char* what) const {
+    fmt::print("{}: {} evaluations of {} elements, {} indeterminate, {} false alarms\n", what, runs,
+               elements, indeterminate, alarms);
+  }
+};
+
+/// `draws` implementations on one set of inputs.
+void expect_sound(const Program& p, const Program& bound, const std::vector<Array>& inputs,
+                  const std::map<std::string, Number>& params, std::uint64_t seed, int draws,
+                  const std::string& what, Tally& tally) {
+  const Bounds bounds = bounds_of(bound, inputs, params);
+  const std::vector<Array> reference = evaluate(p, inputs, params);
+  for (int k = -1; k < draws; ++k) {
+    const std::uint64_t s = seed * 1000 + static_cast<std::uint64_t>(k + 1);
+    const Style style = random_style(s);
+    const Verdicts v = judge(
+        bounds, k < 0 ? reference : evaluate_perturbed(p, inputs, params, style, s), reference);
+    ++tally.runs;
+    tally.elements += v.elements;
+    tally.indeterminate += v.indeterminate;
+    if (v.refused == 0) continue;
+    ++tally.alarms;
+    if (tally.alarms <= 20)
+      ADD_FAILURE() << what << "\n  " << (k < 0 ? "the reference" : to_string(style)) << "\n  "
+                    << v.refused << " of " << v.elements << ": " << v.first;
+    return;
+  }
+}
+
+Array filled(const Case& c, std::size_t k, Data kind, std::uint64_t seed) {
+  const CaseTensor& t = c.inputs[k];
+  Array a{t.dtype, t.shape, {}};
+  if (is_real(t.dtype)) {
+    a.values = draw(kind, t.dtype, volume(t.shape), seed + k);
+    return a;
+  }
+  const Filler filler(
+      {FillKind::integer, seed},
+      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(t.shape)},
+      3);
+  for (std::int64_t at = 0; at < volume(t.shape); ++at)
+    a.values.push_back(Number(filler.integer(at)));
+  return a;
+}
+
+bool wanted(const std::string& op) {
+  const char* only = std::getenv("MOTE_OP");
+  return only == nullptr || op == only;
+}
+
+TEST(Soundness, EveryOpOfTheCatalogue) {
+  const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
+  Tally tally;
+  for (const OpRecord& record : catalogue()) {
+    if (!wanted(record.name)) continue;
+    for (const DType dtype : record.dtypes) {
+      if (!is_real(dtype)) continue;
+      const auto target = find_target(record.name);
+      std::map<std::uint32_t, Program> known;
+      for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
+        const auto seed = static_cast<std::uint64_t>(round);
+        std::uint64_t position = seed * 8;
+        Case c = generate(target, dtype, 5, position);
+        while (multiply_adds(*c.program, c.binding) > 400 && position < seed * 8 + 7)
+          c = generate(target, dtype, 5, ++position);
+        if (multiply_adds(*c.program, c.binding) > 3000) continue;
+        auto& b = known[c.instance.input_mask];
+        if (b.outputs.empty()) b = bound(*c.program);
+        const auto kind = static_cast<Data>(round % kDataKinds);
+        std::vector<Array> inputs;
+        for (std::size_t k = 0; k < c.inputs.size(); ++k)
+          inputs.push_back(filled(c, k, kind, seed * 7919 + 1));
+        expect_sound(*c.program, b, inputs, c.params, seed, 4,
+                     fmt::format("{} data {}", to_string(c), static_cast<int>(kind)), tally);
+      }
+    }
+  }
+  tally.print("catalogue");
+  EXPECT_GT(tally.elements, 0);
+}
+
+/// The program with its doubles as floats, where rounding is seen; nullopt where that is no
+/// program.
+std::optional<Program> in_f32(const Program& p) {
+  std::string text = to_string(p);
+  for (std::size_t at = text.find("f64"); at != std::string::npos; at = text.find("f64"))
+    text.replace(at, 3, "f32");
+  try {
+    return parse_program(text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+TEST(Soundness, GradientsOfEveryOp) {
+  const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
+  Tally tally;
+  for (const OpRecord& record : catalogue()) {
+    if (!wanted(record.name)) continue;
+    const Instance instance{DType::f32, full_mask(record)};
+    if (std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
+    const auto program = instantiate(record, instance);
+    std::optional<Program> g;
+    try {
+      g = invert(gradient(*program).program);
+    } catch (const Error&) {  // nothing real flows
+      continue;
+    }
+    const Program b = bound(*g);
+    for (std::int64_t round = 0; round < rounds * 4; ++round) {
+      const auto seed = static_cast<std::uint64_t>(round);
+      for (const Trial& t : make_trials(*g, seed + 3, 2)) {
+        std::vector<Array> inputs;
+        try {
+          inputs = make_inputs(*g, t);
+          evaluate(*g, inputs, t.params);
+        } catch (const Error&) {  // sizes that the op does not have
+          continue;
+        }
+        const auto kind = static_cast<Data>((round * 3 + tally.runs) % (kDataKinds - 1));
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+          if (!is_real(inputs[k].dtype)) continue;
+          inputs[k].values =
+              draw(kind, inputs[k].dtype, std::ssize(inputs[k].values), seed * 77 + k);
+        }
+        expect_sound(*g, b, inputs, t.params, seed, 4,
+                     fmt::format("{} data {} {}", g->name, static_cast<int>(kind), to_string(t)),
+                     tally);
+      }
+    }
+  }
+  tally.print("gradients");
+  EXPECT_GT(tally.elements, 0);
+}
+
+TEST(Soundness, RandomPrograms) {
+  const std::int64_t count = setting("MOTE_BOUND_PROGRAMS", 150);
+  const std::int64_t first = setting("MOTE_SEED", 1);
+  Tally tally;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto seed = static_cast<std::uint64_t>(first + k);
+    Program p = random_program(seed, {.most_nodes = 8, .most_elements = 300});
+    if (seed % 4 != 0) p = in_f32(p).value_or(p);
+    const Program b = bound(p);
+    for (const Trial& t : make_trials(p, seed, 2)) {
+      expect_sound(p, b, make_inputs(p, t), t.params, seed, 6,
+                   fmt::format("MOTE_SEED={} MOTE_BOUND_PROGRAMS=1 {}\n{}", seed, to_string(t),
+                               to_string(p)),
+                   tally);
+    }
+  }
+  tally.print("random programs");
+  EXPECT_GT(tally.elements, 0);
+}
+
+}  // namespace
+}  // namespace mote::test

@@ -1,0 +1,35 @@
+// Implementations of some ops in float, as people write them: other formulas, other orders of
+// summation, fused and online forms, all correct; and the same with one defect each. The lists are
+// what soundness and sharpness of the bound are measured by; a correct one leaves the list only
+// with a derivation of why it is none.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mote::test {
+
+using Floats = std::vector<float>;
+
+/// A matrix of R rows of N elements, or what the op makes of that (variants.cpp).
+struct Problem {
+  int rows = 0;
+  int columns = 0;
+  std::vector<Floats> inputs;
+};
+
+struct Variant {
+  std::string name;
+  std::function<Floats(const Problem&)> run;
+};
+
+struct VariantsOfOp {
+  std::string op;
+  std::vector<Variant> correct;
+  std::vector<Variant> defective;
+};
+
+const std::vector<VariantsOfOp>& variants();
+
+}  // namespace mote::test

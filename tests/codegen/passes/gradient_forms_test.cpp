@@ -1,0 +1,80 @@
+// The forms that gradients must reach: one nest for each gradient, no scatter, no temporary but
+// those that are named here; the loops as golden files.
+#include <algorithm>
+
+#include "mote/macroops/catalogue.h"
+#include "pass_testing.h"
+
+namespace mote {
+namespace {
+
+using namespace test;
+
+/// The loops of the op's whole gradient, which are right and as the golden file has them.
+LoopProgram gradient_loops(const std::string& op) {
+  const OpRecord& record = find_op(op + ".grad");
+  LoopProgram p = compile(instantiate(record, {DType::f32, full_mask(record)}));
+  verify(p);
+  expect_right(p);
+  expect_golden(to_string(p));
+  EXPECT_EQ(count(p).scatters, 0);
+  return p;
+}
+
+void expect_a_nest_each(const std::string& op) {
+  const LoopProgram p = gradient_loops(op);
+  EXPECT_EQ(count(p).nests, static_cast<int>(p.source->outputs.size()));
+  EXPECT_EQ(count(p).temporaries, 0);
+}
+
+/// "t[R]", of what is kept beside the outputs, but for names.
+std::vector<std::string> kept(const LoopProgram& p) {
+  std::vector<std::string> shapes;
+  for (const TensorDecl& t : p.tensors) {
+    if (t.role != TensorRole::temporary) continue;
+    std::string text;
+    for (const Expr& e : t.shape) text += (text.empty() ? "" : ", ") + e.to_string();
+    shapes.push_back(text);
+  }
+  std::ranges::sort(shapes);
+  return shapes;
+}
+
+using Shapes = std::vector<std::string>;
+
+TEST(GradientForms, Matmul) { expect_a_nest_each("matmul"); }
+TEST(GradientForms, Conv2d) { expect_a_nest_each("conv2d"); }
+TEST(GradientForms, ConvTranspose2d) { expect_a_nest_each("conv_transpose2d"); }
+TEST(GradientForms, AvgPool2d) { expect_a_nest_each("avg_pool2d"); }
+TEST(GradientForms, Softmax) { expect_a_nest_each("softmax"); }
+TEST(GradientForms, LogSoftmax) { expect_a_nest_each("log_softmax"); }
+TEST(GradientForms, MaxPool2dWithIndices) { expect_a_nest_each("max_pool2d_with_indices"); }
+
+TEST(GradientForms, MaxPool2dKeepsTheIndexImage) {
+  const LoopProgram p = gradient_loops("max_pool2d");
+  EXPECT_EQ(count(p).nests, 1);
+  ASSERT_EQ(count(p).temporaries, 1);
+  EXPECT_EQ(count(p).temporary_axes, 2);
+  const auto image = std::ranges::find(p.tensors, TensorRole::temporary, &TensorDecl::role);
+  EXPECT_EQ(image->dtype, DType::i64);
+}
+
+TEST(GradientForms, LayerNormKeepsTwoNumbersARow) {
+  EXPECT_EQ(kept(gradient_loops("layer_norm")), (Shapes{"R", "R"}));
+}
+TEST(GradientForms, RmsNormKeepsOneNumberARow) {
+  EXPECT_EQ(kept(gradient_loops("rms_norm")), (Shapes{"R"}));
+}
+TEST(GradientForms, GroupNormKeepsTwoNumbersAGroup) {
+  EXPECT_EQ(kept(gradient_loops("group_norm")), (Shapes{"N, $groups", "N, $groups"}));
+}
+
+/// For the queries that share a head of keys: exp of the scores and their gradient, and the sums.
+TEST(GradientForms, AttentionKeepsScoresOfOneHead) {
+  const LoopProgram p = gradient_loops("attention");
+  EXPECT_EQ(count(p).nests, 1);
+  EXPECT_EQ(kept(p), (Shapes{"G, T", "G, T, S", "G, T, S"}));
+}
+
+}  // namespace
+}  // namespace mote

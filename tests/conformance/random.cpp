@@ -1,0 +1,30 @@
+// Adapters of operators that draw random numbers, as far as their results do not depend on them:
+// nobody's stream is another's.
+#include "call.h"
+
+namespace mote::onnx {
+namespace {
+
+using Outputs = std::vector<Array>;
+
+/// The mask is an output of version 7 on; until version 12 the ratio is an attribute, and nothing
+/// is dropped.
+Outputs dropout(const Call& c) {
+  const Array& x = c.in(0);
+  const double ratio = c.has(1) ? real_in(c.in(1)) : c.real("ratio", 0.5);
+  const bool training = c.has(2) && real_in(c.in(2)) != 0;
+  if (training && ratio != 0) {
+    throw NotApplicable("random numbers: the test's data come from another generator");
+  }
+  const Params params = {{"ratio", ratio}, {"training", training ? 1 : 0}};
+  const Array flat = reshaped(x, merged({x.shape}, 4).front());
+  Outputs outputs = c.kernels().run_all("dropout", x.dtype, {&flat}, params);
+  for (Array& y : outputs) y = reshaped(std::move(y), x.shape);
+  return outputs;
+}
+
+}  // namespace
+
+Adapters random_adapters() { return {{"Dropout", dropout}}; }
+
+}  // namespace mote::onnx

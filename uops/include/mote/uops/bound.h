@@ -1,0 +1,55 @@
+// The error bound of a program, as another program: for every output y the interval [y_lo, y_hi]
+// that holds whatever a correct implementation computes before it rounds to y's dtype, in any order
+// of summation, with fused multiply-adds or without, in the accumulator's precision or a wider one.
+// A value v of a kernel is accepted iff round(y_lo) <= v <= round(y_hi), rounded as a store to y's
+// dtype. docs/bound.md has the rules.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/uops/program.h"
+
+namespace mote {
+
+/// How far a function may be from the exact result: |computed - f(x')| <= ulp·ulps of the result +
+/// abs, for some x' with |x' - x| <= arg·u·|x|.
+struct Accuracy {
+  double ulp = 4;
+  double arg = 0;
+  double abs = 0;
+};
+
+/// What an implementation promises about its numbers.
+struct Contract {
+  /// 16-bit reals are accumulated in their own format, not in f32.
+  bool narrow_accumulator = false;
+  /// Significant bits that operands of a multiplication keep where it feeds a sum (tf32 and f16:
+  /// 11, bf16: 8); 0: all.
+  int multiply_bits = 0;
+  /// Operands and results below the least normal number may become 0.
+  bool flushes_denormals = false;
+  /// By name ("exp"). What is not listed has the default: sqrt 1 ulp, rsqrt 2, any other 4. The
+  /// ulps are only the defaults of the bound's parameters ulp_<name>.
+  std::map<std::string, Accuracy, std::less<>> functions;
+};
+
+/// A body without a division by data or a smooth function, or with nothing else that rounds: it has
+/// one formula, and its inputs are taken as they are. Inputs of any other are perturbed by two
+/// units of roundoff, since equivalent formulas differ by that much. Of the output at that
+/// position.
+bool is_rigid(const Program& program, std::size_t output);
+
+/// True where no correct implementation can differ from the reference: data is only moved,
+/// compared, chosen; integers. Then y_lo and y_hi would be y itself.
+bool is_certain(const Program& program, std::size_t output);
+
+/// Inputs and parameters as in `program`, and a real parameter ulp_<function> for each function in
+/// it; outputs y_lo, y_hi for each output y, f64 for real ones, else of y's dtype. An indeterminate
+/// element, about which nothing can be said, has -inf and +inf (integers: the dtype's least and
+/// greatest value). NaN in both: the element must be NaN. Throws Error when a chain of nodes gets
+/// too long.
+Program bound(const Program& program, const Contract& contract = {});
+
+}  // namespace mote

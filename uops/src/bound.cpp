@@ -1,0 +1,264 @@
+// bound(): each output's graph walked once, operands first; every node gets the interval that the
+// rules give it.
+#include "mote/uops/bound.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <unordered_map>
+
+#include "bound_value.h"
+#include "mote/base/error.h"
+#include "node.h"
+
+namespace mote {
+namespace {
+
+using bounds::Context;
+using bounds::Interval;
+
+int significant_bits(double v) {
+  if (v == 0 || !std::isfinite(v)) return 1;
+  int exponent = 0;
+  const auto digits =
+      static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(v), &exponent), 53));
+  return 53 - std::countr_zero(digits);
+}
+
+std::vector<IndexText> texts(const std::vector<Expr>& from) { return {from.begin(), from.end()}; }
+
+class Walk {
+ public:
+  Walk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
+
+  Interval of(const Uop& output) {
+    if (context_.contract.multiply_bits > 0) mark_products(output);
+    for (const Uop& u : topological(std::vector<Uop>{output})) {
+      if (!done_.contains(u.id())) done_.emplace(u.id(), interval(u));
+    }
+    Interval x = bounds::settled(done_.at(output.id()), output.dtype(), context_);
+    if (context_.rigid || !is_real(output.dtype()) || x.certain()) return x;
+    // Below the least normal number relative perturbations mean nothing.
+    const double least = bounds::format_of(output.dtype(), context_.contract).normal;
+    x.lo = x.lo - least;
+    x.hi = x.hi + least;
+    return x;
+  }
+
+ private:
+  /// Multiplications whose results sums take as they are.
+  void mark_products(const Uop& output) {
+    std::vector<Uop> open;
+    for (const Uop& u : topological(std::vector<Uop>{output})) {
+      const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+      if (r && r->op == ReduceOp::sum) open.push_back(r->x);
+    }
+    while (!open.empty()) {
+      const Uop u = open.back();
+      open.pop_back();
+      const auto* m = std::get_if<uop::Map>(&u.node().kind);
+      if (m && m->op == MapOp::mul) context_.products.insert(u.id());
+      const bool passes = (m && m->op == MapOp::where) ||
+                          std::holds_alternative<uop::Reindex>(u.node().kind) ||
+                          std::holds_alternative<uop::StopGradient>(u.node().kind);
+      if (!passes) continue;
+      for (const Uop& x : operands(u)) open.push_back(x);
+    }
+  }
+
+  Interval interval(const Uop& u) {
+    return std::visit([&](const auto& kind) { return visit(u, kind); }, u.node().kind);
+  }
+  const Interval& at(const Uop& u) const { return done_.at(u.id()); }
+  std::vector<Interval> arguments(const Uop& u) const {
+    std::vector<Interval> args;
+    for (const Uop& x : operands(u)) args.push_back(at(x));
+    return args;
+  }
+
+  Interval visit(const Uop& u, const uop::Input&) const {
+    if (!is_real(u.dtype())) return bounds::exactly(u);
+    Interval x = bounds::exactly(u.dtype() == DType::f64 ? u : cast(u, DType::f64));
+    const bounds::Format f = bounds::format_of(u.dtype(), context_.contract);
+    x.bits = real_format(u.dtype()).precision;
+    x.sign_of_zero = true;
+    if (!context_.rigid) {
+      constexpr double kUnits = 2;
+      const Uop v = x.lo;
+      x.lo = min(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
+      x.hi = max(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
+      x.sign_of_zero = false;
+    }
+    if (context_.contract.flushes_denormals) {
+      x.lo = where(abs(x.lo) < f.normal, min(x.lo, 0), x.lo);
+      x.hi = where(abs(x.hi) < f.normal, max(x.hi, 0), x.hi);
+      x.sign_of_zero = false;
+    }
+    return x;
+  }
+
+  Interval visit(const Uop& u, const uop::Scalar& s) const {
+    if (!is_real(u.dtype())) return bounds::exactly(u);
+    return constant(s.value.real(), u.dtype());
+  }
+  /// A literal: as it is, or rounded to the format first.
+  Interval constant(double v, DType dtype) const {
+    const bounds::Format f = bounds::format_of(dtype, context_.contract);
+    const double stored = store_as(v, f.dtype).real();
+    Interval x = bounds::exactly(bounds::number(v));
+    x.nonnegative = v >= 0 && !std::signbit(v);
+    x.sign_of_zero = true;
+    x.bits = significant_bits(v);
+    if (stored == v || std::isnan(v)) return x;
+    x.lo = bounds::number(std::min(v, stored));
+    x.hi = bounds::number(std::max(v, stored));
+    return x;
+  }
+
+  Interval visit(const Uop& u, const uop::Param& p) const {
+    if (!is_real(u.dtype())) return bounds::exactly(u);
+    const bounds::Format f = bounds::format_of(u.dtype(), context_.contract);
+    const Uop value = param(p.name, DType::f64);
+    Interval x = bounds::exactly(value);
+    x.sign_of_zero = true;
+    if (f.dtype == DType::f64) return x;
+    const Uop stored = cast(cast(value, f.dtype), DType::f64);
+    x.lo = min(value, stored);
+    x.hi = max(value, stored);
+    return x;
+  }
+
+  /// A position, as an integer or as the real that it is cast to.
+  Interval visit(const Uop& u, const uop::Iota& i) const {
+    if (!is_real(u.dtype())) return bounds::exactly(u);
+    const Interval x = bounds::exactly(cast(iota(i.value, shape_of(u)), DType::f64));
+    const bounds::Format f = bounds::format_of(u.dtype(), context_.contract);
+    return bounds::rounded(x, f, context_, true);
+  }
+
+  Interval visit(const Uop& u, const uop::Reindex& r) const {
+    const auto moved = [&](const Uop& x, const Number& fill) {
+      return reindex(x, shape_of(u), texts(r.from), fill);
+    };
+    const Interval& x = at(r.x);
+    Interval y = x;
+    const bool real = is_real(u.dtype());
+    const Interval fill = real ? constant(r.fill.real(), u.dtype()) : Interval();
+    const auto end = [&](const Uop& e) {
+      return real ? std::get<uop::Scalar>(e.node().kind).value : r.fill;
+    };
+    const bool same = x.lo.id() == x.hi.id() && (!real || fill.certain());
+    y.lo = moved(x.lo, end(fill.lo));
+    y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
+    if (!real) return y;
+    y.nonnegative = x.nonnegative && fill.nonnegative;
+    y.bits = std::max(x.bits, fill.bits);
+    if (!x.sum) return y;
+    const double v = std::fabs(r.fill.real()), size = std::isinf(v) ? 0 : v;
+    y.sum->count = moved(x.sum->count, v == 0 ? 0.0 : 1.0);
+    y.sum->magnitude = moved(x.sum->magnitude, size);
+    if (x.sum->grid) {
+      const Number unit = apply(MapOp::lowest_bit, std::vector{r.fill}, DType::f64, DType::f64);
+      y.sum->grid = moved(x.sum->grid, fill.certain() ? unit : Number(0.0));
+    }
+    return y;
+  }
+
+  Interval visit(const Uop& u, const uop::Map&) const {
+    return bounds::map_rule(u, arguments(u), context_);
+  }
+  Interval visit(const Uop& u, const uop::Reduce& r) const {
+    return bounds::reduce_rule(u, r, at(r.x), context_);
+  }
+  Interval visit(const Uop& u, const uop::Scatter&) const {
+    return bounds::scatter_rule(u, arguments(u), context_);
+  }
+  Interval visit(const Uop& u, const uop::SelectScatter&) const {
+    return bounds::scatter_rule(u, arguments(u), context_);
+  }
+  Interval visit(const Uop&, const uop::StopGradient& s) const { return at(s.x); }
+
+  /// An index that is not certain reads anything.
+  Interval visit(const Uop& u, const uop::Select& s) const {
+    const Interval x = bounds::settled(at(s.x), s.x.dtype(), context_);
+    const Interval& index = at(s.index);
+    const bool real = is_real(u.dtype());
+    const Interval fill = real ? constant(s.fill.real(), u.dtype()) : Interval();
+    const auto end = [&](const Uop& e) {
+      return real ? std::get<uop::Scalar>(e.node().kind).value : s.fill;
+    };
+    const bool same = x.certain() && (!real || fill.certain());
+    Interval y = x;
+    y.lo = select(x.lo, s.axis, index.lo, end(fill.lo));
+    y.hi = same ? y.lo : select(x.hi, s.axis, index.lo, end(fill.hi));
+    y.nonnegative = real && x.nonnegative && fill.nonnegative;
+    y.bits = std::max(x.bits, fill.bits);
+    if (index.certain()) return y;
+    const Uop unknown = ne(index.lo, index.hi);
+    if (real) return bounds::unless(unknown, y);
+    const IntegerRange range = integer_range(u.dtype());
+    y.lo = where(unknown, scalar(Number(range.least), u.dtype()), y.lo);
+    y.hi = where(unknown, scalar(Number(range.greatest), u.dtype()), y.hi);
+    return y;
+  }
+
+  Context context_;
+  std::unordered_map<const UopNode*, Interval> done_;
+};
+
+/// Integers are 64-bit until they are stored: ends that storing would wrap leave nothing known.
+Interval stored(const Interval& x, DType dtype) {
+  if (x.certain() || !is_integer(dtype) || dtype == DType::i64) return x;
+  const IntegerRange range = integer_range(dtype);
+  const Uop lo = cast(x.lo, DType::i64), hi = cast(x.hi, DType::i64);
+  const Uop known = eq(lo, hi) || (lo >= range.least && hi <= range.greatest);
+  Interval y;
+  y.lo = where(known, x.lo, scalar(Number(range.least), dtype));
+  y.hi = where(known, x.hi, scalar(Number(range.greatest), dtype));
+  return y;
+}
+
+std::vector<ParamDecl> with_accuracies(const Program& p, const Contract& contract) {
+  std::vector<ParamDecl> params = p.params;
+  std::set<MapOp> functions;
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  for (const Uop& u : topological(roots)) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    if (m && (bounds::is_function(m->op) || m->op == MapOp::pow)) functions.insert(m->op);
+  }
+  for (const MapOp op : functions) {
+    ParamDecl decl;
+    decl.name = bounds::ulp_param(op);
+    decl.is_integer = false;
+    decl.default_value = bounds::accuracy_of(op, contract).ulp;
+    decl.meaning = fmt::format("greatest error of {} in ulps", name(op));
+    params.push_back(decl);
+  }
+  return params;
+}
+
+}  // namespace
+
+Program bound(const Program& program, const Contract& contract) {
+  ProgramSpec spec;
+  spec.name = program.name + ".bound";
+  spec.inputs = program.inputs;
+  spec.sizes = program.sizes;
+  spec.constraints = program.constraints;
+  spec.params = with_accuracies(program, contract);
+  Walk rigid(contract, true), perturbed(contract, false);
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    const Output& o = program.outputs[k];
+    const Interval x = (is_rigid(program, k) ? rigid : perturbed).of(o.value);
+    const Interval y = stored(x, o.value.dtype());
+    spec.outputs.push_back({o.name + "_lo", y.lo});
+    spec.outputs.push_back({o.name + "_hi", y.hi});
+  }
+  return make_program(std::move(spec));
+}
+
+}  // namespace mote

@@ -1,0 +1,279 @@
+// Rules of arithmetic on reals: rounding, sums, products, quotients.
+#include <cmath>
+#include <limits>
+
+#include "bound_value.h"
+
+namespace mote::bounds {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Uop isnan(const Uop& x) { return map(MapOp::isnan, std::vector<Uop>{x}); }
+Uop isinf(const Uop& x) { return map(MapOp::isinf, std::vector<Uop>{x}); }
+Uop negation(const Uop& x) { return map(MapOp::logical_not, std::vector<Uop>{x}); }
+Uop either(const Uop& a, const Uop& b) { return a || b; }
+
+/// Both ends times 1 -+ k, outward. Zeros and infinities stay.
+Interval relative(const Interval& x, double k) {
+  Interval y = x;
+  if (x.nonnegative) {
+    y.lo = x.lo * (1 - k);
+    y.hi = x.hi * (1 + k);
+  } else {
+    y.lo = min(x.lo * (1 - k), x.lo * (1 + k));
+    y.hi = max(x.hi * (1 - k), x.hi * (1 + k));
+  }
+  return y;
+}
+
+/// One double outward.
+Interval outward(const Interval& x, const Format& f) {
+  if (f.dtype != DType::f64) return relative(x, 0x1p-52);
+  Interval y = x;
+  const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
+  y.lo = where(zero || isinf(x.lo), x.lo, next_down(x.lo));
+  y.hi = where(zero || isinf(x.hi), x.hi, next_up(x.hi));
+  return y;
+}
+
+Uop round_to(const Uop& x, DType dtype) {
+  return dtype == DType::f64 ? x : cast(cast(x, dtype), DType::f64);
+}
+
+Interval flushed(Interval x, const Format& f) {
+  const Uop small_lo = abs(x.lo) < f.normal, small_hi = abs(x.hi) < f.normal;
+  x.lo = where(small_lo, min(x.lo, 0), x.lo);
+  x.hi = where(small_hi, max(x.hi, 0), x.hi);
+  return x;
+}
+
+/// Operands of a multiplication with so many bits only; a value that has no more stays.
+Interval narrowed(Interval x, int bits) {
+  const Uop fits = eq(x.lo, x.hi) && abs(x.lo) <= lowest_bit(x.lo) * std::ldexp(1.0, bits);
+  const Interval wide = relative(x, std::ldexp(1.0, -bits));
+  x.lo = where(fits, x.lo, wide.lo);
+  x.hi = where(fits, x.hi, wide.hi);
+  x.bits = 1000;
+  return x;
+}
+
+/// A NaN from certain operands is a certain one; else nothing is known.
+Interval with_nans(Interval x, const Interval& a, const Interval& b) {
+  if (a.certain() && b.certain()) return x;
+  Uop certain = either(isnan(a.lo), isnan(b.lo));
+  Uop points = Uop();
+  if (!a.certain()) points = eq(a.lo, a.hi);
+  if (!b.certain()) points = points ? points && eq(b.lo, b.hi) : eq(b.lo, b.hi);
+  certain = either(certain, points);
+  return unless(either(isnan(x.lo), isnan(x.hi)) && negation(certain), x);
+}
+
+/// The hull of op over the ends.
+Interval corners(MapOp op, const Interval& a, const Interval& b) {
+  const auto at = [&](const Uop& x, const Uop& y) { return map(op, std::vector<Uop>{x, y}); };
+  Interval x;
+  if (a.certain() && b.certain()) {
+    x.lo = x.hi = at(a.lo, b.lo);
+  } else if (a.certain() || b.certain()) {
+    const Uop p = at(a.lo, b.lo), q = at(a.hi, b.hi);
+    x.lo = min(p, q);
+    x.hi = max(p, q);
+  } else {
+    const Uop p = at(a.lo, b.lo), q = at(a.lo, b.hi), r = at(a.hi, b.lo), s = at(a.hi, b.hi);
+    x.lo = min(min(p, q), min(r, s));
+    x.hi = max(max(p, q), max(r, s));
+  }
+  return x;
+}
+
+/// The result is exact in double: operands are points on a grid that 53 bits hold.
+Uop on_grid(const Interval& x, const Uop& grid) {
+  return eq(x.lo, x.hi) && abs(x.lo) < grid * 0x1p53;
+}
+
+Interval choose(const Uop& condition, const Interval& a, Interval b) {
+  b.lo = where(condition, a.lo, b.lo);
+  b.hi = where(condition, a.hi, b.hi);
+  return b;
+}
+
+Interval product_of(const Interval& a, const Interval& b, bool square, DType dtype,
+                    const Context& c) {
+  const Format f = format_of(dtype, c.contract);
+  Interval x = corners(MapOp::mul, a, b);
+  if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only where it may be 0
+    const Uop straddles = a.lo <= 0 && a.hi >= 0;
+    const Uop p = a.lo * a.lo, q = a.hi * a.hi;
+    x.lo = where(straddles, 0, min(p, q));
+    x.hi = max(p, q);
+  }
+  x.nonnegative = square || (a.nonnegative && b.nonnegative);
+  const bool exact = a.certain() && b.certain() && a.bits + b.bits <= 53;
+  Interval y = rounded(x, f, c, exact);
+  if (c.rigid && !exact) {
+    const Uop grid = on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo));
+    y = choose(grid && eq(a.lo, a.hi) && eq(b.lo, b.hi), rounded(x, f, c, true), y);
+  }
+  return with_nans(y, a, b);
+}
+
+}  // namespace
+
+Uop number(double v) { return scalar(v, DType::f64); }
+
+Interval exactly(const Uop& u) {
+  Interval x;
+  x.lo = x.hi = u;
+  return x;
+}
+
+Interval unless(const Uop& unknown, Interval x) {
+  x.lo = where(unknown, -kInf, x.lo);
+  x.hi = where(unknown, kInf, x.hi);
+  return x;
+}
+
+Uop is_indeterminate(const Interval& x) { return eq(x.lo, -kInf) && eq(x.hi, kInf); }
+
+Format format_of(DType dtype, const Contract& contract) {
+  const bool half = dtype == DType::f16 || dtype == DType::bf16;
+  const DType t = half && !contract.narrow_accumulator ? DType::f32 : dtype;
+  const RealFormat f = real_format(is_real(t) ? t : DType::f64);
+  return {is_real(t) ? t : DType::f64,
+          std::ldexp(1.0, -f.precision),
+          std::ldexp(1.0, f.least_exponent),
+          std::ldexp(1.0, f.least_exponent + f.precision - 1),
+          f.greatest,
+          f.precision};
+}
+
+Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double) {
+  if (!exact_in_double) x = outward(x, f);
+  if (f.dtype != DType::f64) {
+    const bool point = x.certain();
+    const Uop lo = round_to(x.lo, f.dtype), hi = point ? lo : round_to(x.hi, f.dtype);
+    x = {min(x.lo, lo), max(x.hi, hi), std::nullopt, x.nonnegative};
+  }
+  if (c.contract.flushes_denormals) x = flushed(x, f);
+  x.sign_of_zero = false;
+  x.bits = 1000;
+  return x;
+}
+
+Terms as_terms(const Interval& x, const Context& c) {
+  Terms t{x, {}};
+  t.ends.sum.reset();
+  if (x.sum) {
+    t.sum = *x.sum;
+    return t;
+  }
+  if (x.certain()) {
+    const Uop size = abs(x.lo);
+    t.sum.magnitude = where(isinf(size), 0, size);
+    t.sum.count = cast(ne(x.lo, 0), DType::f64);
+    if (c.rigid) t.sum.grid = lowest_bit(x.lo);
+    return t;
+  }
+  // A certain infinity takes no part in rounding; a possible one leaves nothing to say.
+  const Uop size = x.nonnegative ? x.hi : max(abs(x.lo), abs(x.hi));
+  t.sum.magnitude = where(isinf(x.lo) && eq(x.lo, x.hi), 0, size);
+  t.sum.count = cast(ne(size, 0), DType::f64);
+  if (c.rigid) t.sum.grid = where(eq(x.lo, x.hi), lowest_bit(x.lo), 0);
+  return t;
+}
+
+Interval settled(const Interval& x, DType dtype, const Context& c) {
+  if (!x.sum) return x;
+  const Format f = format_of(dtype, c.contract);
+  const Pending& s = *x.sum;
+  Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
+  if (c.contract.flushes_denormals) slack = slack + s.count * f.normal;
+  Interval y;
+  y.nonnegative = x.nonnegative;
+  Uop exact = s.count <= 1;
+  // Exact in any order: the format holds the sum of any terms.
+  if (s.grid) exact = exact || s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
+  slack = where(exact, 0, slack);
+  y.lo = x.lo - slack;
+  y.hi = x.hi + slack;
+  if (y.nonnegative) y.lo = max(y.lo, 0);
+  const Uop overflow = s.magnitude > f.greatest;
+  y.lo = y.nonnegative ? y.lo : where(overflow, -kInf, y.lo);
+  y.hi = where(overflow, kInf, y.hi);
+  return unless(ne(isnan(y.lo), isnan(y.hi)), y);
+}
+
+Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c) {
+  const Format f = format_of(dtype, c.contract);
+  Interval x;
+  x.nonnegative = a.nonnegative && b.nonnegative;
+  x.lo = a.lo + b.lo;
+  x.hi = a.lo.id() == a.hi.id() && b.lo.id() == b.hi.id() ? x.lo : a.hi + b.hi;
+  if (a.sum || b.sum) {
+    const Pending p = as_terms(a, c).sum, q = as_terms(b, c).sum;
+    x.sum = Pending{p.count + q.count, p.magnitude + q.magnitude, Uop()};
+    if (p.grid.id() != nullptr && q.grid.id() != nullptr) x.sum->grid = min(p.grid, q.grid);
+    return x;
+  }
+  const bool certain = a.certain() && b.certain();
+  const Interval exact = x;
+  x = rounded(x, f, c, false);
+  if (c.rigid) {
+    const Uop grid = on_grid(exact, min(lowest_bit(a.lo), lowest_bit(b.lo)));
+    const Uop points = certain ? grid : grid && eq(a.lo, a.hi) && eq(b.lo, b.hi);
+    x = choose(points, rounded(exact, f, c, true), x);
+  }
+  return certain ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
+}
+
+Interval negated(const Interval& x) {
+  Interval y = x;
+  y.nonnegative = false;
+  y.lo = -x.hi;
+  y.hi = x.lo.id() == x.hi.id() ? y.lo : -x.lo;
+  return y;
+}
+
+Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
+                    const Context& c, bool feeds_sum) {
+  const int bits = feeds_sum ? c.contract.multiply_bits : 0;
+  const Interval a = bits > 0 ? narrowed(x, bits) : x, b = bits > 0 ? narrowed(y, bits) : y;
+  return product_of(a, b, square, dtype, c);
+}
+
+Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {
+  const Format f = format_of(dtype, c.contract);
+  Interval x = corners(MapOp::div, a, b);
+  x.nonnegative = a.nonnegative && b.nonnegative;
+  // 2.5 units cover a * (1/b), which rounds twice, and a final rounding.
+  Interval y = rounded(x, f, c, false);
+  y = relative(y, 1.5 * f.unit);
+  const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
+  y.lo = where(zero, x.lo, y.lo - f.least);
+  y.hi = where(zero, x.hi, y.hi + f.least);
+  if (c.rigid && b.certain()) {
+    const Uop power_of_two = eq(lowest_bit(b.lo), abs(b.lo));
+    const Uop grid = on_grid(x, lowest_bit(a.lo) / abs(b.lo));
+    y = choose(power_of_two && grid && eq(a.lo, a.hi), rounded(x, f, c, true), y);
+  }
+  if (y.nonnegative) y.lo = max(y.lo, 0);
+  y = with_nans(y, a, b);
+  if (b.certain() && b.sign_of_zero) return y;
+  // The infinity of x/0 has the sign of a zero that correct implementations need not agree on.
+  const Uop may_be_zero = b.lo <= 0 && b.hi >= 0;
+  return unless(may_be_zero && negation(isnan(y.lo)), y);
+}
+
+Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c) {
+  const Terms t = as_terms(x, c);
+  Interval y;
+  y.nonnegative = x.nonnegative;
+  y.lo = sum_over(t.ends.lo, axes);
+  y.hi = t.ends.lo.id() == t.ends.hi.id() ? y.lo : sum_over(t.ends.hi, axes);
+  y.sum = Pending{sum_over(t.sum.count, axes), sum_over(t.sum.magnitude, axes), Uop()};
+  if (t.sum.grid) y.sum->grid = min_over(t.sum.grid, axes);
+  return y;
+}
+
+}  // namespace mote::bounds

@@ -1,0 +1,98 @@
+// Whether a body has one formula only, so that its inputs are taken as they are; and whether it is
+// certain altogether.
+#include <unordered_map>
+#include <unordered_set>
+
+#include "bound_value.h"
+#include "node.h"
+
+namespace mote {
+namespace {
+
+struct Count {
+  int smooth = 0;      ///< functions, powers, divisions by data
+  int arithmetic = 0;  ///< whatever rounds, smooth ones too
+  int sums = 0;        ///< reductions on one path, one after another
+};
+
+bool is_smooth(MapOp op) {
+  return bounds::is_function(op) || op == MapOp::pow || op == MapOp::recip || op == MapOp::div;
+}
+bool rounds(MapOp op) {
+  return op == MapOp::add || op == MapOp::sub || op == MapOp::mul || op == MapOp::mod;
+}
+
+class Rigidity {
+ public:
+  explicit Rigidity(const Uop& output) {
+    for (const Uop& u : topological(std::vector<Uop>{output})) visit(u);
+  }
+  bool rigid() const { return (smooth_ == 0 || arithmetic_ <= 1) && sums_ <= 1; }
+  bool certain() const { return arithmetic_ == 0 && casts_ == 0; }
+
+ private:
+  /// Not a number that is rounded before it is used.
+  static bool is_exact(const Uop& u) {
+    if (!is_real(u.dtype()) || u.dtype() == DType::f64) return true;
+    const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
+    if (s) return same(store_as(s->value, u.dtype()), s->value);
+    return !std::holds_alternative<uop::Param>(u.node().kind);
+  }
+
+  void visit(const Uop& u) {
+    bool data = std::holds_alternative<uop::Input>(u.node().kind) && is_real(u.dtype());
+    int depth = 0;
+    for (const Uop& x : operands(u)) {
+      data = data || data_.contains(x.id());
+      depth = std::max(depth, depth_[x.id()]);
+    }
+    if (data) data_.insert(u.id());
+    if (!is_exact(u)) ++casts_;
+    if (const auto* m = std::get_if<uop::Map>(&u.node().kind)) count(u, *m, data);
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    const bool real = is_real(u.dtype());
+    if (r && real && (r->op == ReduceOp::sum || r->op == ReduceOp::prod)) {
+      ++arithmetic_;
+      ++depth;
+    }
+    const auto* s = std::get_if<uop::Scatter>(&u.node().kind);
+    const auto* along = std::get_if<uop::SelectScatter>(&u.node().kind);
+    if (real && (s || along)) {
+      const ScatterOp op = s ? s->op : along->op;
+      if (op == ScatterOp::add || op == ScatterOp::mul) ++arithmetic_, ++depth;
+    }
+    depth_[u.id()] = depth;
+    sums_ = std::max(sums_, depth);
+  }
+
+  void count(const Uop& u, const uop::Map& m, bool data) {
+    const Uop& last = m.args.back();
+    if (m.op == MapOp::cast && is_real(u.dtype()) && !is_real(last.dtype()) &&
+        u.dtype() != DType::f64)
+      ++casts_;
+    if (!is_real(u.dtype())) return;
+    if (is_smooth(m.op)) {
+      ++arithmetic_;
+      const bool scales = m.op == MapOp::div && !data_.contains(last.id());
+      if (data && !scales) ++smooth_;
+    } else if (rounds(m.op) || m.op == MapOp::next_up || m.op == MapOp::next_down) {
+      ++arithmetic_;
+    }
+  }
+
+  std::unordered_set<const UopNode*> data_;  ///< depends on a real input
+  std::unordered_map<const UopNode*, int> depth_;
+  int smooth_ = 0, arithmetic_ = 0, sums_ = 0, casts_ = 0;
+};
+
+}  // namespace
+
+bool is_rigid(const Program& program, std::size_t output) {
+  return Rigidity(program.outputs.at(output).value).rigid();
+}
+
+bool is_certain(const Program& program, std::size_t output) {
+  return Rigidity(program.outputs.at(output).value).certain();
+}
+
+}  // namespace mote

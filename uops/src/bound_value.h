@@ -1,0 +1,95 @@
+// Intervals of uops, and the rules that make them. A rule reads the intervals of a node's operands
+// and gives the node's.
+//
+// Invariants of an interval: every value that a correct implementation may hold lies in [lo, hi],
+// or is NaN where lo = -inf and hi = +inf; both ends are NaN iff it must be NaN; one end is never
+// NaN alone. Ends of reals are f64, of integers and booleans the node's own dtype.
+#pragma once
+
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "mote/uops/bound.h"
+
+namespace mote::bounds {
+
+/// A sum that nothing has read yet: its terms can still be joined with others in any order.
+struct Pending {
+  Uop count;      ///< terms that are not zero
+  Uop magnitude;  ///< sum of the greatest magnitudes of the terms
+  Uop grid;       ///< all terms are points and multiples of it; 0: not so. Empty: not followed
+};
+
+struct Interval {
+  Uop lo, hi;  ///< the same node where the value is certain for every input
+  std::optional<Pending> sum;
+  bool nonnegative = false;
+  bool sign_of_zero = false;  ///< a certain zero has the reference's sign
+  int bits = 1000;            ///< significant bits that a certain value has at most
+  bool certain() const { return lo.id() == hi.id() && !sum; }
+};
+
+/// A real format as numbers.
+struct Format {
+  DType dtype;    ///< f64, or what rounds to the format
+  double unit;    ///< roundoff: half the distance from 1 to the next
+  double least;   ///< subnormal
+  double normal;  ///< least normal
+  double greatest;
+  int precision;
+};
+/// What an element of dtype is computed in.
+Format format_of(DType dtype, const Contract& contract);
+
+/// What all rules need.
+struct Context {
+  const Contract& contract;
+  bool rigid;
+  std::unordered_set<const UopNode*> products = {};  ///< multiplications that feed a sum
+};
+
+Uop number(double v);
+Interval exactly(const Uop& u);
+/// [-inf, inf] where `unknown` holds.
+Interval unless(const Uop& unknown, Interval x);
+/// Nothing is known: a real element with these ends, NaN included.
+Uop is_indeterminate(const Interval& x);
+/// A sum is rounded: what its order may do is added to its ends.
+Interval settled(const Interval& x, DType dtype, const Context& c);
+/// Ends one double outward, 0 stays 0; then joined with their rounding to the format.
+Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
+
+Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c);
+Interval negated(const Interval& x);
+Interval multiplied(const Interval& a, const Interval& b, bool square, DType dtype,
+                    const Context& c, bool feeds_sum);
+Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
+/// Reduce sum of x, unrounded.
+Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
+/// The terms of a sum, for those that are joined otherwise (scatters).
+struct Terms {
+  Interval ends;
+  Pending sum;
+};
+Terms as_terms(const Interval& x, const Context& c);
+
+/// Map ops of one argument that are functions (sqrt … erf), pow, and mod.
+bool is_function(MapOp op);
+Interval function_of(MapOp op, const Interval& x, DType dtype, const Context& c);
+Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c);
+Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c);
+/// The parameter that holds a function's accuracy in ulps.
+std::string ulp_param(MapOp op);
+Accuracy accuracy_of(MapOp op, const Contract& contract);
+
+/// Any Map node; `args` as its operands.
+Interval map_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
+/// Map of integers and booleans.
+Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
+Interval comparison(MapOp op, const Interval& a, const Interval& b);
+Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& x, const Context& c);
+Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
+Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& c);
+
+}  // namespace mote::bounds
