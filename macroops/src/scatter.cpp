@@ -41,14 +41,12 @@ ProgramSpec index_add(const Instance& instance, ScatterOp op) {
 }
 
 /// The row-major position that a row of index means in x[A, B, D], -1 where it is none. Its last
-/// column is along D; columns that it does not have are 0; there are three at most.
+/// column is along D; columns that it does not have are 0, those before the last three are not read.
 Uop flat_position(const Uop& index) {
   const char* const axes[] = {"A", "B", "D"};
-  IndexText row("i0");
-  row.constraints.push_back({max(Expr::size("K"), Expr(3)), Expr(3)});
   Uop position, known;
   for (int a = 0; a < 3; ++a) {
-    const Uop column = reindex(index, {"I"}, {row, parse_expr("K - 3").expr + a});
+    const Uop column = reindex(index, {"I"}, {"i0", parse_expr("K - 3").expr + a});
     const Uop at = from_end(column, axes[a]), extent = iota(axes[a], {"I"});
     const Uop in_axis = at >= 0 && at < extent;
     position = position ? position * extent + at : at;
@@ -142,7 +140,7 @@ std::vector<OpRecord> scatter_ops() {
     records.push_back(scattering(
         "scatter_nd", join, "y[index[i, 0], index[i, 1], index[i, 2], s]", "updates[i, s]",
         "; x begins with three indexed axes: fewer than three columns of index count from the "
-        "last, the other axes having extent 1",
+        "last, the other axes having extent 1; of more columns the last three count",
         "ONNX opset 18 ScatterND", scatter_nd));
   }
   records.push_back(scattering("index", kAdd, "y[r, index[i], c]", "alpha * updates[r, i, c]", "",

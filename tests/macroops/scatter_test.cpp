@@ -129,11 +129,6 @@ TEST(ScatterNd, CountsItsColumnsFromTheLastIndexedAxis) {
       f64({2, 1, 2, 2}, {-3, -4, 3, 4, 5, 6, -1, -2}));
 }
 
-TEST(ScatterNd, HasThreeColumnsAtMost) {
-  const Array x = f64({1, 1, 2, 1}, {1, 2});
-  EXPECT_THROW(run("scatter_nd", {x, i64({1, 4}, {7, 0, 0, 0}), f64({1, 1}, {5})}), Error);
-}
-
 TEST(ScatterNd, JoinsByItsNameAndNegativeCountsFromTheEnd) {
   const Array x = f64({1, 2, 2, 1}, {1, 2, 3, 4});
   const Array index = i64({3, 2}, {-1, -1, 1, 1, -2, 0}), updates = f64({3, 1}, {10, 20, 0.5});

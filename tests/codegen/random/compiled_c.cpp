@@ -67,7 +67,7 @@ CBatch::CBatch() {
   if (mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
   folder_ = name;
   source_ = emit_c_includes() + emit_c_fast_includes() + "#include \"mote/base/thunk.h\"\n\n" +
-            emit_c_fast_prelude();
+            emit_c_fast_prelude() + emit_c_bound_prelude();
 }
 
 CBatch::~CBatch() {
