@@ -1,7 +1,8 @@
 // What is known about symbols, and the prover that uses it: lower bounds of sizes and parameters,
 // half-open ranges of loop variables, divisibility. The prover has fuel and never hangs: running
-// out means "not proved". Facts is a value; proofs are remembered until a fact changes, so that one
-// Facts may not be asked from two threads at once.
+// out means "not proved". Facts is a value with cheap copies; proofs are remembered, also for those
+// that come to the same facts from copies of one Facts, so that a Facts and its copies belong to one
+// thread.
 //
 // Each divisor counts as >= 1, in the question as in the facts: make_program and bind (program.h)
 // let no program divide by anything else where there is an element to compute. Answers depend on
@@ -43,8 +44,11 @@ class Facts {
   Expr simplify(const Expr& e) const;
 
  private:
+  struct Added;
   struct State;
-  std::unique_ptr<State> state_;
+  void add(const Added& fact);
+
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace mote
