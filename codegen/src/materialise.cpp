@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "index_uops.h"
+
 namespace mote {
 namespace {
 
@@ -69,21 +71,13 @@ bool is_injective(const std::vector<Expr>& index, const std::set<Symbol>& domain
   return known.size() == domain.size();
 }
 
-class UseAnalysis {
+/// The uses that are seen from one root.
+class RootAnalysis {
  public:
-  explicit UseAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
+  explicit RootAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
 
-  Uses run(const std::vector<Uop>& outputs, const std::vector<Uop>& order) {
-    for (const Uop& u : outputs) from_root(u, true);
-    for (const Uop& u : order)
-      if (materialised_.count(u.id())) from_root(u, false);
-    return std::move(uses_);
-  }
-
- private:
   /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
-  void from_root(const Uop& u, bool is_output) {
-    visited_.clear();
+  Uses run(const Uop& u, bool is_output) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
     for (const Expr& extent : u.shape()) index.push_back(fresh(extent, domain));
@@ -92,8 +86,10 @@ class UseAnalysis {
     } else {
       operands_of(u, index, domain);
     }
+    return std::move(uses_);
   }
 
+ private:
   Expr fresh(const Expr& extent, std::set<Symbol>& domain) {
     if (extent.constant() == 1) return Expr(0);
     const Symbol s(SymbolKind::loop, "q" + std::to_string(count_++));
@@ -119,11 +115,8 @@ class UseAnalysis {
   void operands_of(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
     const auto& kind = u.node().kind;
     if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
-      std::map<Symbol, Expr> env;
-      for (std::size_t k = 0; k < index.size(); ++k)
-        env.emplace(Symbol(SymbolKind::loop, "i" + std::to_string(k)), index[k]);
       std::vector<Expr> from;
-      for (const Expr& e : r->from) from.push_back(e.substitute(env));
+      for (const Expr& e : r->from) from.push_back(at(e, index));
       visit(r->x, from, domain);
     } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
       for (const Uop& a : m->args) visit(a, index, domain);
@@ -164,9 +157,46 @@ class UseAnalysis {
 
   const NodeSet& materialised_;
   Uses uses_;
-  /// Of the root: which of the node's uses that place is.
+  /// Which of the node's uses that place is.
   std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
+};
+
+/// The uses of every node, while what is materialised changes node by node: a root is looked at
+/// again only if it sees the node that changed.
+class UseAnalysis {
+ public:
+  UseAnalysis(std::vector<Uop> outputs, const std::vector<Uop>& order, const NodeSet& materialised)
+      : outputs_(std::move(outputs)), order_(order), materialised_(materialised) {}
+
+  Uses uses() {
+    Uses all;
+    for (const Uop& u : outputs_) add(u, true, all);
+    for (const Uop& u : order_)
+      if (materialised_.count(u.id())) add(u, false, all);
+    return all;
+  }
+
+  void changed(const UopNode* node) {
+    std::erase_if(roots_, [&](const auto& root) {
+      return root.first.first == node || root.second.count(node) > 0;
+    });
+  }
+
+ private:
+  void add(const Uop& u, bool is_output, Uses& all) {
+    const auto [root, is_new] = roots_.try_emplace({u.id(), is_output});
+    if (is_new) root->second = RootAnalysis(materialised_).run(u, is_output);
+    for (const auto& [node, uses] : root->second) {
+      std::vector<Use>& of_node = all[node];
+      of_node.insert(of_node.end(), uses.begin(), uses.end());
+    }
+  }
+
+  const std::vector<Uop> outputs_;
+  const std::vector<Uop>& order_;
+  const NodeSet& materialised_;
+  std::map<std::pair<const UopNode*, bool>, Uses> roots_;
 };
 
 std::vector<Uop> output_values(const Program& program) {
@@ -185,22 +215,24 @@ bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode
 }
 
 /// A reduction with one injective use is computed in place: no tensor. One at a time, since the
-/// index maps of what it reads change with it.
-bool inline_one_reduction(const std::vector<Uop>& order, const Uses& uses, NodeSet& materialised) {
+/// index maps of what it reads change with it. Returns the one that changed.
+const UopNode* inline_one_reduction(const std::vector<Uop>& order, const Uses& uses,
+                                    NodeSet& materialised) {
   for (const Uop& u : order) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     if (!r || !materialised.count(u.id())) continue;
     const auto found = uses.find(u.id());
     if (found == uses.end() || found->second.size() != 1 || !found->second[0].injective) continue;
     materialised.erase(u.id());
-    return true;
+    return u.id();
   }
-  return false;
+  return nullptr;
 }
 
 /// The map nearest to its readers that would otherwise be computed again and again.
-bool materialise_one_map(const std::vector<Uop>& order, const Uses& uses, const NodeSet& barred,
-                         NodeSet& materialised) {
+const UopNode* materialise_one_map(const std::vector<Uop>& order, const Uses& uses,
+                                   const NodeSet& barred, NodeSet& materialised) {
+  std::map<const UopNode*, bool> memo;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const Uop& u = *it;
     if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
@@ -208,14 +240,13 @@ bool materialise_one_map(const std::vector<Uop>& order, const Uses& uses, const 
     if (found == uses.end()) continue;
     bool repeated = false;
     for (const Use& use : found->second) repeated = repeated || !use.injective;
-    const bool costly = is_expensive(u, materialised);
-    const bool wanted = (repeated && (costly || !barred.count(u.id()))) ||
+    const bool wanted = (repeated && (!barred.count(u.id()) || expensive(u, materialised, memo))) ||
                         (is_transcendental(u) && found->second.size() >= kPlacesOfTranscendental);
     if (!wanted) continue;
     materialised.insert(u.id());
-    return true;
+    return u.id();
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
@@ -243,10 +274,13 @@ NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
   for (const Uop& u : order)
     if (std::holds_alternative<uop::Reduce>(u.node().kind) || is_scatter(u))
       materialised.insert(u.id());
+  UseAnalysis analysis(outputs, order, materialised);
   while (true) {
-    const Uses uses = UseAnalysis(materialised).run(outputs, order);
-    if (inline_one_reduction(order, uses, materialised)) continue;
-    if (!materialise_one_map(order, uses, barred, materialised)) return materialised;
+    const Uses uses = analysis.uses();
+    const UopNode* changed = inline_one_reduction(order, uses, materialised);
+    if (changed == nullptr) changed = materialise_one_map(order, uses, barred, materialised);
+    if (changed == nullptr) return materialised;
+    analysis.changed(changed);
   }
 }
 
