@@ -1,7 +1,6 @@
 // The files that mote-gen-bounds writes, as text.
 #pragma once
 
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,6 @@ struct BoundKernel {
   Instance instance;
   std::string function;
   std::string text = {};  ///< empty where every output is certain
-  std::exception_ptr failure = {};
 };
 
 /// Instances of f32 and f64, sorted by op, dtype, mask. 16-bit reals are accumulated in f32 and use
@@ -23,7 +21,7 @@ struct BoundKernel {
 std::vector<BoundKernel> bound_kernels();
 void emit(BoundKernel& k);
 std::string bound_helpers_text();
-/// Kernel k is in shard k % shards.
+/// The bounds of an op are in one shard.
 std::string bound_shard_text(const std::vector<BoundKernel>& kernels, int shard, int shards);
 std::string bound_registry_text(const std::vector<BoundKernel>& kernels);
 

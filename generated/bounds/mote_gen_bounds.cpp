@@ -3,61 +3,20 @@
 // written only if its text changed.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bound_text.h"
-#include "mote/base/error.h"
+#include "generate.h"
 
 namespace mote {
 namespace {
 
 namespace fs = std::filesystem;
-
-void emit_all(std::vector<BoundKernel>& kernels) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t k = next++; k < kernels.size(); k = next++) {
-      try {
-        emit(kernels[k]);
-      } catch (...) {
-        kernels[k].failure = std::current_exception();
-      }
-    }
-  };
-  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  std::vector<std::thread> workers;
-  for (unsigned k = 1; k < count; ++k) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
-  for (const BoundKernel& k : kernels) {
-    if (!k.failure) continue;
-    try {
-      std::rethrow_exception(k.failure);
-    } catch (const std::exception& e) {
-      throw Error(fmt::format("{}: {}", k.function, e.what()));
-    }
-  }
-}
-
-void write_if_changed(const fs::path& path, const std::string& text) {
-  if (std::ifstream in(path, std::ios::binary);
-      in && std::string(std::istreambuf_iterator<char>(in), {}) == text)
-    return;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) throw Error(fmt::format("cannot write {}", path.string()));
-}
 
 void run(const fs::path& folder, int shards) {
   std::vector<BoundKernel> kernels = bound_kernels();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "generate.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 
@@ -42,14 +43,6 @@ std::string where_compiled(const Kernel& k) {
   if (part_of(k) == Part::gradients) return "";
   if (has_one_level(k)) return "MOTE_LEVEL_NUMBER == 3";
   return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
-}
-
-/// All kernels of an op share a shard, so that an edit of the op compiles one file again; which one
-/// depends on the op's name alone, so that a new op moves no other.
-int shard_of(const OpRecord& record, int shards) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : record.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return static_cast<int>(hash % static_cast<std::uint32_t>(shards));
 }
 
 /// An output depends on random words otherwise than by comparisons: in other arithmetic it would be

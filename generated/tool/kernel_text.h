@@ -1,7 +1,6 @@
 // The files that mote-gen writes, as text: helpers, shards, dispatch, registry.
 #pragma once
 
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,6 @@ struct Kernel {
   std::string text = {};        ///< oracle variant and thunk
   std::string fast = {};        ///< fast variant; empty: the oracle's is as good
   std::string dispatch = {};    ///< chooses among the fast one's compilations
-  std::exception_ptr failure = {};
 
   std::string fast_function() const { return function + "_fast"; }
 };

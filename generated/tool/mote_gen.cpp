@@ -5,20 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "generate.h"
 #include "kernel_text.h"
 #include "mote/base/error.h"
 #include "ops_text.h"
@@ -52,51 +49,6 @@ std::vector<Kernel> all_kernels() {
 std::string describe(const Kernel& k) {
   return fmt::format("{} {} inputs {:#x}", k.record->name, name(k.instance.dtype),
                      k.instance.input_mask);
-}
-
-/// Fills in every text, on as many threads as there are cores.
-void emit_all(std::vector<Kernel>& kernels) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t k = next++; k < kernels.size(); k = next++) {
-      try {
-        emit(kernels[k]);
-      } catch (...) {
-        kernels[k].failure = std::current_exception();
-      }
-    }
-  };
-  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  std::vector<std::thread> workers;
-  for (unsigned k = 1; k < count; ++k) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
-}
-
-void report_failures(const std::vector<Kernel>& kernels) {
-  for (const Kernel& k : kernels) {
-    if (!k.failure) continue;
-    try {
-      std::rethrow_exception(k.failure);
-    } catch (const std::exception& e) {
-      throw Error(fmt::format("{}: {}", describe(k), e.what()));
-    }
-  }
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// True if the file had another text, or was not there.
-bool write_if_changed(const fs::path& path, const std::string& text) {
-  if (fs::exists(path) && read(path) == text) return false;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) throw Error(fmt::format("cannot write {}", path.string()));
-  return true;
 }
 
 /// How many files changed.
@@ -175,7 +127,6 @@ void run(const Options& options) {
     return;
   }
   emit_all(kernels);
-  report_failures(kernels);
   const int written = write_all(kernels, options);
   if (!options.timing) return;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

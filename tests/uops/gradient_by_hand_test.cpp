@@ -12,8 +12,6 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-using Arrays = std::vector<Array>;
-
 Array whole(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
   Array a = random_array(DType::f64, shape, seed);
   for (Number& n : a.values) n = Number(std::floor(n.real() * 4));

@@ -10,6 +10,11 @@
 
 namespace mote::test {
 
+using Arrays = std::vector<Array>;
+
+inline const char* const kX = "input x f64[N]\noutput y = ";
+inline const char* const kXW = "input x f64[N]\ninput w f64[N]\noutput y = ";
+
 inline Program with_body(const std::string& text) { return parse_program("op p\n" + text); }
 
 /// The gradients of a program of one output, from gy and the inputs that they need.

@@ -12,11 +12,6 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-using Arrays = std::vector<Array>;
-
-const char* const kX = "input x f64[N]\noutput y = ";
-const char* const kXW = "input x f64[N]\ninput w f64[N]\noutput y = ";
-
 TEST(Gradient, NeedsOnlyWhatItReads) {
   const Program p = with_body(std::string(kXW) + "tanh(x)*w");
   const Gradient both = gradient(p);

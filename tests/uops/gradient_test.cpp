@@ -13,11 +13,6 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-using Arrays = std::vector<Array>;
-
-const char* const kX = "input x f64[N]\noutput y = ";
-const char* const kXW = "input x f64[N]\ninput w f64[N]\noutput y = ";
-
 // ---- what other systems got wrong
 
 TEST(Gradient, ProductWithARepeatedFactor) {
