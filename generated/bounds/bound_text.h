@@ -20,6 +20,9 @@ struct BoundKernel {
 /// its bounds.
 std::vector<BoundKernel> bound_kernels();
 void emit(BoundKernel& k);
+/// All that the text depends on beside the generator.
+std::string made_from(const BoundKernel& k);
+std::vector<std::string*> texts(BoundKernel& k);
 std::string bound_helpers_text();
 /// The bounds of an op are in one shard.
 std::string bound_shard_text(const std::vector<BoundKernel>& kernels, int shard, int shards);

@@ -18,15 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void run(const fs::path& folder, int shards) {
+void run(const fs::path& folder, int shards, const std::vector<fs::path>& built_from) {
   std::vector<BoundKernel> kernels = bound_kernels();
-  emit_all(kernels);
+  TextCache cache(folder / "cache", built_from);
+  emit_all(kernels, &cache);
   fs::create_directories(folder);
   write_if_changed(folder / "mote_bound_helpers.h", bound_helpers_text());
   for (int shard = 0; shard < shards; ++shard)
     write_if_changed(folder / fmt::format("mote_bounds_{}.c", shard),
                      bound_shard_text(kernels, shard, shards));
   write_if_changed(folder / "bound_registry.c", bound_registry_text(kernels));
+  cache.save();
 }
 
 }  // namespace
@@ -35,14 +37,17 @@ void run(const fs::path& folder, int shards) {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   int shards = 0;
-  const bool complete = args.size() == 3 && args[0] == "--shards";
+  const bool complete = args.size() >= 3 && args[0] == "--shards";
   if (complete) std::from_chars(args[1].data(), args[1].data() + args[1].size(), shards);
   if (shards < 1) {
-    fmt::print(stderr, "usage: mote-gen-bounds --shards K FOLDER\n");
+    fmt::print(stderr,
+               "usage: mote-gen-bounds --shards K FOLDER [FILE...]\n"
+               "         FOLDER keeps texts for the next run of a generator built from the same "
+               "FILEs\n");
     return 2;
   }
   try {
-    mote::run(args[2], shards);
+    mote::run(args[2], shards, {args.begin() + 3, args.end()});
   } catch (const std::exception& e) {
     fmt::print(stderr, "mote-gen-bounds: {}\n", e.what());
     return 1;

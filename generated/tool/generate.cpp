@@ -5,16 +5,30 @@
 
 namespace mote {
 
+std::uint64_t hash_of(std::string_view bytes) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
 int shard_of(const OpRecord& record, int shards) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : record.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return static_cast<int>(hash % static_cast<std::uint32_t>(shards));
+  return static_cast<int>(hash_of(record.name) % static_cast<std::uint64_t>(shards));
+}
+
+std::string made_from(const std::string& function, const OpRecord& record, const Program& program) {
+  std::string text = function;
+  for (const InputDecl& input : record.inputs) text += " " + input.name;
+  for (const ParamDecl& param : record.params) text += " $" + param.name;
+  return text + "\n" + to_string(program);
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 bool write_if_changed(const std::filesystem::path& path, const std::string& text) {
-  if (std::ifstream in(path, std::ios::binary);
-      in && std::string(std::istreambuf_iterator<char>(in), {}) == text)
-    return false;
+  if (std::filesystem::exists(path) && read_file(path) == text) return false;
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.flush();

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "mote/base/error.h"
 #include "mote/macroops/catalogue.h"
+#include "text_cache.h"
 
 namespace mote {
 
@@ -21,19 +25,43 @@ namespace mote {
 /// depends on the op's name alone, so that a new op moves no other.
 int shard_of(const OpRecord& record, int shards);
 
+/// A kernel's function, the names of its record's inputs and parameters, and its program, as text.
+std::string made_from(const std::string& function, const OpRecord& record, const Program& program);
+
+/// The bytes of a file; none where it can't be read.
+std::string read_file(const std::filesystem::path& path);
+std::uint64_t hash_of(std::string_view bytes);  ///< FNV-1a
+
 /// True if the file had another text, or was not there. Throws Error where it cannot be written.
 bool write_if_changed(const std::filesystem::path& path, const std::string& text);
 
-/// emit(k) for every kernel, on as many threads as there are cores. Throws Error with the kernel's
-/// function for the first that fails.
+/// Fills in the kernel's texts, from the cache where they were made from the same before.
 template <typename Kernel>
-void emit_all(std::vector<Kernel>& kernels) {
+void emit_cached(Kernel& kernel, TextCache* cache) {
+  const std::string key = made_from(kernel);
+  const std::vector<std::string*> into = texts(kernel);
+  if (const auto known = cache != nullptr ? cache->find(key) : std::nullopt;
+      known && known->size() == into.size()) {
+    for (std::size_t k = 0; k < into.size(); ++k) *into[k] = (*known)[k];
+    return;
+  }
+  emit(kernel);
+  if (cache == nullptr) return;
+  std::vector<std::string> made;
+  for (const std::string* text : into) made.push_back(*text);
+  cache->put(key, made);
+}
+
+/// emit_cached() for every kernel, on as many threads as there are cores. Throws Error with the
+/// kernel's function for the first that fails.
+template <typename Kernel>
+void emit_all(std::vector<Kernel>& kernels, TextCache* cache = nullptr) {
   std::vector<std::exception_ptr> failures(kernels.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t k = next++; k < kernels.size(); k = next++) {
       try {
-        emit(kernels[k]);
+        emit_cached(kernels[k], cache);
       } catch (...) {
         failures[k] = std::current_exception();
       }

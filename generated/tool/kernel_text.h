@@ -23,6 +23,9 @@ struct Kernel {
 
 /// The texts of one kernel.
 void emit(Kernel& k);
+/// All that the texts depend on beside the generator, as text; fills in the read mask.
+std::string made_from(Kernel& k);
+std::vector<std::string*> texts(Kernel& k);
 
 std::string helpers_text();
 std::string fast_helpers_text();

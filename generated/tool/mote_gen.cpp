@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -30,6 +31,8 @@ struct Options {
   int shards = 8;
   int fast_shards = 4;
   int gradient_shards = 4;
+  std::optional<fs::path> cache;     ///< texts of earlier runs
+  std::vector<fs::path> built_from;  ///< files that the generator was built from
   bool list = false;
   bool timing = false;
 };
@@ -79,8 +82,11 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
 }
 
 constexpr const char* kUsage =
-    "usage: mote-gen [--shards K] [--fast-shards K] [--gradient-shards K] [--timing] FOLDER\n"
-    "           write the kernels' C to FOLDER\n"
+    "usage: mote-gen [--shards K] [--fast-shards K] [--gradient-shards K] [--timing]\n"
+    "                [--cache FILE [--built-from FILE]...] FOLDER\n"
+    "           write the kernels' C to FOLDER; FILE keeps it for the next run of a generator "
+    "that\n"
+    "           is built from the same files\n"
     "       mote-gen --list\n"
     "           print the kernels\n";
 
@@ -109,6 +115,10 @@ Options parse(const std::vector<std::string>& args) {
                count != nullptr && k + 1 < args.size()) {
       *count = shard_count(args[k], args[k + 1]);
       ++k;
+    } else if (args[k] == "--cache" && k + 1 < args.size()) {
+      options.cache = args[++k];
+    } else if (args[k] == "--built-from" && k + 1 < args.size()) {
+      options.built_from.emplace_back(args[++k]);
     } else if (args[k].starts_with("-") || !options.folder.empty()) {
       throw Error(fmt::format("unexpected argument '{}'", args[k]));
     } else {
@@ -126,8 +136,11 @@ void run(const Options& options) {
     for (const Kernel& k : kernels) fmt::print("{} {}\n", k.function, describe(k));
     return;
   }
-  emit_all(kernels);
+  std::optional<TextCache> cache;
+  if (options.cache) cache.emplace(*options.cache, options.built_from);
+  emit_all(kernels, cache ? &*cache : nullptr);
   const int written = write_all(kernels, options);
+  if (cache) cache->save();
   if (!options.timing) return;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   fmt::print("{} kernels, {} files written, {:.2f} s\n", kernels.size(), written, elapsed.count());
