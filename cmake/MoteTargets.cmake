@@ -16,10 +16,17 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "" FORCE)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# What the shared libraries export is what mote/base/export.h marks.
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
-find_program(MOTE_CCACHE ccache)
+# Where it is installed, unless $CCACHE_DISABLE or -DMOTE_CCACHE=OFF says otherwise.
+if(NOT DEFINED ENV{CCACHE_DISABLE})
+  find_program(MOTE_CCACHE ccache)
+endif()
 if(MOTE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${MOTE_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${MOTE_CCACHE})
@@ -33,31 +40,7 @@ if(MOTE_SANITIZE)
   target_link_options(mote_options INTERFACE -fsanitize=${MOTE_SANITIZE})
 endif()
 
-# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, no
-# function is evaluated by the compiler, whose last bit may differ from the C library's, and a zero
-# keeps its sign, which gcc turns in 0.0 - (c ? -2.0 : 0.0) where it may count on the rounding mode.
-set(MOTE_ORACLE_FLAGS -O2 -ffp-contract=off -frounding-math -fwrapv)
-foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
-  list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
-endforeach()
-
-# mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
-# infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
-# says so. Level v0 is for every machine of the architecture, v3 and v4 are levels of x86-64.
-set(MOTE_FAST_LEVELS v0)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND MOTE_FAST_LEVELS v3 v4)
-endif()
-function(mote_fast_options target level)
-  target_compile_options(${target} PRIVATE
-    -O2 -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast)
-  if(NOT level STREQUAL "v0")
-    target_compile_options(${target} PRIVATE -march=x86-64-${level})
-  endif()
-  if(MOTE_OPENMP)
-    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
-  endif()
-endfunction()
+include(MoteKernels)
 
 # mote_precompile(target header): the outside headers that most files include, parsed once, where the
 # target has enough C++ sources to repay it. With ccache, which seldom finds an object again that was
@@ -99,10 +82,7 @@ function(mote_add_plugin name)
   endif()
   set_target_properties(${name} PROPERTIES
     PREFIX ""
-    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder}
-    C_VISIBILITY_PRESET hidden
-    CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder})
   add_dependencies(mote_${arg_GROUP} ${name})
 endfunction()
 

@@ -35,7 +35,7 @@ enum class Part : std::uint8_t { ops, gradients };
 std::string shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string fast_shard_text(const std::vector<Kernel>& kernels, Part part, int shard, int shards);
 std::string dispatch_text(const std::vector<Kernel>& kernels);
-/// The kernels are sorted by op, dtype, mask.
-std::string registry_text(const std::vector<Kernel>& kernels);
+/// Their table under that name. The kernels are sorted by op, dtype, mask.
+std::string registry_text(const std::vector<Kernel>& kernels, const std::string& table);
 
 }  // namespace mote

@@ -1,7 +1,7 @@
-// mote-gen: the catalogue's kernels as C. In: the catalogue; out: a folder with helpers, K shards
-// of kernels, shards of their fast variants, the same for gradients, and the tables that
-// mote/base/registry.h and ops.h declare. A file is written only if its text changed, so that a
-// build compiles nothing it has compiled before.
+// mote-gen: kernels as C. In: the catalogue, or with --library the ops that were added to it; out:
+// a folder with helpers, K shards of kernels, shards of their fast variants, the same for
+// gradients, and the tables that mote/base/registry.h and ops.h declare. A file is written only if
+// its text changed, so that a build compiles nothing it has compiled before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,9 @@
 
 #include "generate.h"
 #include "kernel_text.h"
+#include "library_text.h"
 #include "mote/base/error.h"
+#include "mote/generator/generator.h"
 #include "ops_text.h"
 
 namespace mote {
@@ -33,16 +35,23 @@ struct Options {
   int gradient_shards = 4;
   std::optional<fs::path> cache;     ///< texts of earlier runs
   std::vector<fs::path> built_from;  ///< files that the generator was built from
+  std::string library = {};          ///< of the ops that were added; empty: the catalogue
   bool list = false;
   bool timing = false;
 };
 
 /// Sorted as the registry is: op, variant, dtype, mask.
-std::vector<Kernel> all_kernels() {
+std::vector<Kernel> all_kernels(const std::string& library) {
   std::vector<Kernel> kernels;
-  for (const OpRecord* record : generated_ops())
+  const std::string prefix = library.empty() ? "mote_" : library + "_";
+  const auto add = [&](const OpRecord* record) {
     for (const Instance& instance : instances(*record))
-      kernels.push_back({record, instance, "mote_" + instance_name(*record, instance)});
+      kernels.push_back({record, instance, prefix + instance_name(*record, instance)});
+  };
+  if (library.empty())
+    std::ranges::for_each(generated_ops(), add);
+  else
+    std::ranges::for_each(added_ops(), add);
   std::ranges::sort(kernels, {}, [](const Kernel& k) {
     return std::tuple(k.record->name, name(k.instance.dtype), k.instance.input_mask);
   });
@@ -52,6 +61,14 @@ std::vector<Kernel> all_kernels() {
 std::string describe(const Kernel& k) {
   return fmt::format("{} {} inputs {:#x}", k.record->name, name(k.instance.dtype),
                      k.instance.input_mask);
+}
+
+/// The ops that the kernels' table tells of: gradients have no row of their own.
+std::vector<const OpRecord*> described_ops(const std::string& library) {
+  std::vector<const OpRecord*> ops;
+  for (const OpRecord& record : catalogue())
+    if (is_added(record) == !library.empty()) ops.push_back(&record);
+  return ops;
 }
 
 /// How many files changed.
@@ -76,19 +93,40 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
         fast_shard_text(kernels, Part::gradients, shard, options.gradient_shards));
   }
   put("dispatch.c", dispatch_text(kernels));
-  put("registry.c", registry_text(kernels));
-  put("ops.c", ops_text());
+  const std::string prefix = options.library.empty() ? "mote" : options.library;
+  put("registry.c", registry_text(kernels, prefix + "_generated_kernel"));
+  put("ops.c", ops_text(described_ops(options.library), prefix + "_op"));
+  if (!options.library.empty()) {
+    put(options.library + ".h", library_header_text(options.library));
+    const std::size_t rows = 2 * kernels.size();  // each in two variants
+    put("library.c", library_text(options.library, rows, described_ops(options.library).size()));
+    put("plugin.c", plugin_text(options.library, rows));
+  }
   return written;
 }
 
 constexpr const char* kUsage =
     "usage: mote-gen [--shards K] [--fast-shards K] [--gradient-shards K] [--timing]\n"
-    "                [--cache FILE [--built-from FILE]...] FOLDER\n"
+    "                [--cache FILE [--built-from FILE]...] [--library NAME] FOLDER\n"
     "           write the kernels' C to FOLDER; FILE keeps it for the next run of a generator "
     "that\n"
-    "           is built from the same files\n"
+    "           is built from the same files; --library: of the ops that were added to the\n"
+    "           catalogue, with tables and functions of that name\n"
     "       mote-gen --list\n"
     "           print the kernels\n";
+
+/// A name of C, for it begins those of functions and tables.
+std::string library_name(const std::string& text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const bool is_name =
+      !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, [&](char c) {
+        return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+      });
+  if (!is_name || text == "mote")
+    throw Error(
+        fmt::format("--library takes a name of letters, digits and _, not 'mote'; got '{}'", text));
+  return text;
+}
 
 int shard_count(const std::string& option, const std::string& text) {
   int count = 0;
@@ -115,6 +153,8 @@ Options parse(const std::vector<std::string>& args) {
                count != nullptr && k + 1 < args.size()) {
       *count = shard_count(args[k], args[k + 1]);
       ++k;
+    } else if (args[k] == "--library" && k + 1 < args.size()) {
+      options.library = library_name(args[++k]);
     } else if (args[k] == "--cache" && k + 1 < args.size()) {
       options.cache = args[++k];
     } else if (args[k] == "--built-from" && k + 1 < args.size()) {
@@ -131,7 +171,8 @@ Options parse(const std::vector<std::string>& args) {
 
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Kernel> kernels = all_kernels();
+  std::vector<Kernel> kernels = all_kernels(options.library);
+  if (kernels.empty()) throw Error("there are no ops to make kernels of");
   if (options.list) {
     for (const Kernel& k : kernels) fmt::print("{} {}\n", k.function, describe(k));
     return;
@@ -147,21 +188,22 @@ void run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace mote
 
-int main(int argc, char** argv) {
-  mote::Options options;
+int generator_main(int argc, char** argv) {
+  Options options;
   try {
-    options = mote::parse({argv + 1, argv + argc});
-  } catch (const mote::Error& e) {
-    fmt::print(stderr, "mote-gen: {}\n{}", e.what(), mote::kUsage);
+    options = parse({argv + 1, argv + argc});
+  } catch (const Error& e) {
+    fmt::print(stderr, "mote-gen: {}\n{}", e.what(), kUsage);
     return 2;
   }
   try {
-    mote::run(options);
+    run(options);
   } catch (const std::exception& e) {
     fmt::print(stderr, "mote-gen: {}\n", e.what());
     return 1;
   }
   return 0;
 }
+
+}  // namespace mote

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
 
 namespace mote {
 
-std::string ops_text();
+/// Under that name. The records are sorted by name.
+std::string ops_text(const std::vector<const OpRecord*>& records, const std::string& table);
 
 }  // namespace mote

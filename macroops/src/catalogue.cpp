@@ -6,9 +6,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "families.h"
@@ -27,8 +29,37 @@ std::vector<OpRecord> assemble() {
         random_ops, loss_ops, optimiser_ops}) {
     for (OpRecord& record : family()) all.push_back(std::move(record));
   }
+  return all;
+}
+
+/// What extend_catalogue() was given before the catalogue was first asked for.
+struct Added {
+  std::mutex mutex;
+  std::vector<OpRecord> records;
+  std::set<std::string, std::less<>> names;
+  bool closed = false;
+};
+Added& added() {
+  static Added all;
+  return all;
+}
+
+std::vector<OpRecord> assemble_with_added() {
+  std::vector<OpRecord> all = assemble();
+  Added& more = added();
+  const std::lock_guard lock(more.mutex);
+  more.closed = true;
+  for (OpRecord& record : more.records) all.push_back(std::move(record));
+  more.records.clear();
   std::ranges::sort(all, {}, &OpRecord::name);
   return all;
+}
+
+bool is_op_name(std::string_view name) {
+  const auto is_first = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !name.empty() && is_first(name[0]) && std::ranges::all_of(name, [&](char c) {
+    return is_first(c) || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 std::uint32_t required_mask(const OpRecord& record) {
@@ -122,8 +153,34 @@ std::shared_ptr<const Program> build(const OpRecord& record, const Instance& ins
 }  // namespace
 
 std::span<const OpRecord> catalogue() {
-  static const std::vector<OpRecord> all = assemble();
+  static const std::vector<OpRecord> all = assemble_with_added();
   return all;
+}
+
+void extend_catalogue(std::vector<OpRecord> records) {
+  static const std::vector<OpRecord> own = assemble();
+  Added& more = added();
+  const std::lock_guard lock(more.mutex);
+  std::set<std::string, std::less<>> names = more.names;
+  for (const OpRecord& record : records) {
+    if (!is_op_name(record.name))
+      throw Error(fmt::format(
+          "'{}' is no name of an op: expected a letter, then letters, digits and _", record.name));
+    if (!names.insert(record.name).second ||
+        std::ranges::find(own, record.name, &OpRecord::name) != own.end())
+      throw Error(fmt::format("op {}: the catalogue already has an op of this name", record.name));
+    if (more.closed)
+      throw Error(fmt::format(
+          "op {}: the catalogue is already in use; extend_catalogue() comes first", record.name));
+  }
+  more.names = std::move(names);
+  std::ranges::move(records, std::back_inserter(more.records));
+}
+
+bool is_added(const OpRecord& record) {
+  Added& more = added();
+  const std::lock_guard lock(more.mutex);
+  return more.names.contains(std::string_view(record.name).substr(0, record.name.find('.')));
 }
 
 const OpRecord& find_op(std::string_view name) {

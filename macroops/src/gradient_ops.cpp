@@ -318,4 +318,11 @@ std::span<const OpRecord* const> generated_ops() {
   return all;
 }
 
+std::vector<const OpRecord*> added_ops() {
+  std::vector<const OpRecord*> records;
+  for (const OpRecord* record : generated_ops())
+    if (is_added(*record)) records.push_back(record);
+  return records;
+}
+
 }  // namespace mote

@@ -10,12 +10,12 @@ namespace mote {
 namespace {
 
 /// A fast kernel and the oracle's of the same instance; the table holds both.
-GeneratedKernels kernels_of(std::string_view op) {
+GeneratedKernels kernels_of(std::span<const mote_generated_kernel> all, std::string_view op) {
   GeneratedKernels kernels;
-  for (const mote_generated_kernel& k : generated_kernels()) {
+  for (const mote_generated_kernel& k : all) {
     if (op != k.op || std::string_view(k.variant) != "oracle") continue;
     const DType dtype = *parse_dtype(k.dtype);
-    const mote_generated_kernel* fast = find_generated(op, "fast", dtype, k.input_mask);
+    const mote_generated_kernel* fast = find_generated(all, op, "fast", dtype, k.input_mask);
     kernels.push_back({dtype, k.input_mask, fast != nullptr ? &fast->kernel : nullptr, &k.kernel});
   }
   return kernels;
@@ -23,9 +23,10 @@ GeneratedKernels kernels_of(std::string_view op) {
 
 }  // namespace
 
-void register_catalogue(Registry& registry) {
+void register_library(const mote_kernel_library& library, Registry& registry) {
+  const std::span kernels(library.kernels, static_cast<std::size_t>(library.kernel_count));
   for (const mote_op_definition& op :
-       std::span(mote_ops, static_cast<std::size_t>(mote_op_count))) {
+       std::span(library.ops, static_cast<std::size_t>(library.op_count))) {
     InPlacePairs pairs;
     for (std::int32_t k = 0; k < op.pair_count; ++k)
       pairs.emplace_back(op.in_place[k].input, op.in_place[k].output);
@@ -33,8 +34,17 @@ void register_catalogue(Registry& registry) {
         .include(op.family)
         .set<Definition>(kDefinition, &op)
         .set<InPlacePairs>(kInPlace, std::move(pairs))
-        .set<GeneratedKernels>(kGenerated, kernels_of(op.name));
+        .set<GeneratedKernels>(kGenerated, kernels_of(kernels, op.name));
   }
+}
+
+void register_catalogue(Registry& registry) {
+  register_library({.name = "mote",
+                    .kernels = mote_generated_kernels,
+                    .kernel_count = mote_generated_kernel_count,
+                    .op_count = mote_op_count,
+                    .ops = mote_ops},
+                   registry);
 }
 
 }  // namespace mote

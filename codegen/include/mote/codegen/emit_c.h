@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/codegen/schedule.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
@@ -62,4 +63,4 @@ std::string emit_c_includes();
 /// The prototype, as a declaration with a semicolon.
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// (input, output), by their positions among the inputs and among the outputs.
 using InPlacePair = std::pair<int, int>;
@@ -18,4 +19,4 @@ using InPlacePair = std::pair<int, int>;
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs);
 
-}  // namespace mote
+}  // namespace MOTE_API

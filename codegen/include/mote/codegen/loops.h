@@ -9,10 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/evaluate.h"
 #include "mote/uops/facts.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// e >= 0, or e == 0. May hold loads (data-dependent conditions).
 struct Condition {
@@ -209,4 +210,4 @@ struct LoopCount {
 };
 LoopCount count(const LoopProgram& p);
 
-}  // namespace mote
+}  // namespace MOTE_API

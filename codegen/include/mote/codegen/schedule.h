@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct Version {
   std::string name;                ///< a word that tells it from the others; the last has none
@@ -32,4 +33,4 @@ void verify(const Schedule& s);
 /// Steps and loops of every version.
 std::string to_string(const Schedule& s);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,9 +6,10 @@
 #include <string_view>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 #include "mote/base/registry.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// All of them, sorted by op, variant, dtype, mask.
 std::span<const mote_generated_kernel> generated_kernels();
@@ -16,7 +17,12 @@ std::span<const mote_generated_kernel> generated_kernels();
 const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
                                             DType dtype, std::uint32_t input_mask);
 
+/// The same in the table of another library.
+const mote_generated_kernel* find_generated(std::span<const mote_generated_kernel> kernels,
+                                            std::string_view op, std::string_view variant,
+                                            DType dtype, std::uint32_t input_mask);
+
 /// The backend `gen`: all kernels of the variant fast.
 const mote_backend& gen_backend();
 
-}  // namespace mote
+}  // namespace MOTE_API

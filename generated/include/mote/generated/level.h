@@ -3,11 +3,13 @@
 #ifndef MOTE_GENERATED_LEVEL_H
 #define MOTE_GENERATED_LEVEL_H
 
+#include "mote/base/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-int mote_level(void);
+MOTE_API int mote_level(void);
 
 #ifdef __cplusplus
 }

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// An input of an op; its shape is in the program. Optional inputs may be absent.
 struct InputDecl {
@@ -53,6 +54,12 @@ struct OpRecord {
 
 /// All ops, sorted by name.
 std::span<const OpRecord> catalogue();
+/// Adds ops to the catalogue; from then on all that goes by it (kernels, gradients, cases, the
+/// tool) has them like its own. Comes before the first use of the catalogue, whose records never
+/// move. Throws Error where it comes too late, and for a name that is taken or is no name of an op.
+void extend_catalogue(std::vector<OpRecord> records);
+/// Whether extend_catalogue() added the op, or the op that it is the gradient of.
+bool is_added(const OpRecord& record);
 /// An op of the catalogue, or "NAME.grad", "NAME.grad.grad", … for gradients. Throws Error that
 /// names near matches and says how to list all, and for the gradient of an op that has none.
 const OpRecord& find_op(std::string_view name);
@@ -73,6 +80,8 @@ int gradient_orders(const OpRecord& record);
 /// The records that have generated kernels: the catalogue, and the gradients to those orders.
 /// Sorted by name.
 std::span<const OpRecord* const> generated_ops();
+/// Those of them that are added; empty where nothing was.
+std::vector<const OpRecord*> added_ops();
 /// 0 for an op of the catalogue, 1 for its gradient, 2 for that one's.
 int gradient_order(const OpRecord& record);
 
@@ -89,4 +98,4 @@ std::string instance_name(const OpRecord& record, const Instance& instance);
 /// The mask with every input.
 std::uint32_t full_mask(const OpRecord& record);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/plugin.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct BackendEntry {
   const mote_backend* backend = nullptr;
@@ -55,4 +56,4 @@ bool has_kernel(const mote_backend& backend, std::string_view op);
 /// Where the running program lies, and files installed beside it.
 std::string executable_folder();
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 /// The words of $CC ("ccache gcc"), or "cc" where that is not set.
 std::vector<std::string> c_compiler();
@@ -18,4 +20,4 @@ bool c_compiler_works();
 /// nullopt when it cannot be started or does not exit with 0.
 std::optional<std::string> run_command(const std::vector<std::string>& words);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/run.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
@@ -76,4 +77,4 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
 int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
               bool each_must_judge);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -12,11 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/oracle/fill.h"
 #include "mote/oracle/layout.h"
 #include "mote/oracle/target.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct CaseTensor {
   std::string name;
@@ -60,4 +61,4 @@ std::vector<ParamList> param_lists(const Program& program);
 std::vector<Case> read_cases(const std::string& path,
                              const std::function<void(const Case&)>& accept = {});
 
-}  // namespace mote
+}  // namespace MOTE_API

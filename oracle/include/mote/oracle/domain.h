@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct Knob {
   std::string name;
@@ -48,4 +49,4 @@ std::vector<std::vector<std::int64_t>> input_shapes(const Program& program, cons
 /// Integer parameters by symbol.
 Sizes param_values(const Program& program, const Params& params);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <string>
 
+#include "mote/base/export.h"
 #include "mote/oracle/fill.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct Exactness {
   bool exact = false;
@@ -35,4 +36,4 @@ Judgement judge(const Program& program, const Binding& binding, FillKind fill);
 /// node.
 double multiply_adds(const Program& program, const Binding& binding);
 
-}  // namespace mote
+}  // namespace MOTE_API

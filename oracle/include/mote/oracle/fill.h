@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "mote/base/export.h"
 #include "mote/uops/uop.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// integer: integers in [-r, r], in most tensors without 0, never all 0.
 /// onehot: one tensor (position seed mod number of inputs) has exactly one element that is not 0,
@@ -71,4 +72,4 @@ std::uint64_t mix(std::uint64_t x);
 /// All integers up to it are values of the dtype: fills keep within it.
 std::int64_t greatest_radius(DType dtype);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,10 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "mote/base/export.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/domain.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// Domains made before are kept.
 const Domain& domain_of(const std::shared_ptr<const Program>& program);
@@ -36,4 +37,4 @@ Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uin
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
                 std::uint64_t position);
 
-}  // namespace mote
+}  // namespace MOTE_API

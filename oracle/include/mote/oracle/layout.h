@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 struct Layout {
   std::vector<int> order;     ///< axes from outermost to innermost in memory; empty: row-major
@@ -60,4 +62,4 @@ void for_each_element(const std::vector<std::int64_t>& shape,
   }
 }
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -7,9 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "mote/base/export.h"
 #include "mote/oracle/case.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// Bytes of every buffer that running the case takes. Throws Error when that overflows 63 bits.
 std::int64_t bytes_needed(const Case& c);
@@ -32,4 +33,4 @@ std::string format_bytes(std::int64_t bytes);
 /// "512M", "2GiB", "1000000". Throws Error.
 std::int64_t parse_bytes(const std::string& text);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -3,9 +3,10 @@
 
 #include <string>
 
+#include "mote/base/export.h"
 #include "mote/oracle/campaign.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// The table op × dtype × backend.
 std::string table_text(const CampaignResult& result);
@@ -22,4 +23,4 @@ std::string table_json(const CampaignResult& result);
 std::string failure_json(const Failure& failure);
 std::string outcome_json(const Case& c, const Outcome& outcome);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/macroops/catalogue.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct Resolved {
   std::shared_ptr<const Program> program;
@@ -42,4 +43,4 @@ DType require_dtype(std::string_view text);
 /// program file's own name: for functions and files.
 std::string instance_name(const Resolved& resolved);
 
-}  // namespace mote
+}  // namespace MOTE_API

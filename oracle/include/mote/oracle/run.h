@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/memory.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 class CallFrame;
 struct Interval;
@@ -103,4 +104,4 @@ class Prepared {
 /// The shell command that runs a case again, on its backend: mote replay '…'.
 std::string replay_command(const Case& c);
 
-}  // namespace mote
+}  // namespace MOTE_API

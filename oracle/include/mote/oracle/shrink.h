@@ -4,9 +4,10 @@
 
 #include <functional>
 
+#include "mote/base/export.h"
 #include "mote/oracle/case.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 struct ShrinkLimits {
   int tries = 2000;
@@ -25,4 +26,4 @@ struct Shrunk {
 Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
               const ShrinkLimits& limits = {});
 
-}  // namespace mote
+}  // namespace MOTE_API

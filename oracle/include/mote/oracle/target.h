@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/macroops/catalogue.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 class Target {
  public:
@@ -41,4 +42,4 @@ class Target {
 /// Targets made before are kept: a program file is read once.
 std::shared_ptr<const Target> find_target(std::string_view text);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 struct Allocator {
   /// At least `bytes` bytes at a multiple of `alignment`, a power of two; nullptr: there is none.
@@ -24,4 +26,4 @@ void set_default_allocator(const Allocator& allocator);
 /// The C++ library's.
 Allocator system_allocator();
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/runtime/tensor_struct.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 inline constexpr int kMaxAxes = MOTE_MAX_AXES;
 
@@ -42,4 +43,4 @@ class AxisList {
 
 std::string to_string(const AxisList& list);  ///< "[2,3,4]"
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
+#include "mote/base/registry.h"
 #include "mote/runtime/registry.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// "definition": what run() goes by. A plug-in's op has one too.
 using Definition = const mote_op_definition*;
@@ -30,7 +32,11 @@ struct GeneratedKernel {
 using GeneratedKernels = std::vector<GeneratedKernel>;
 inline constexpr const char* kGenerated = "generated";
 
-/// Every op of the catalogue, with its family as its group, "definition", "in_place", "generated".
+/// Every op of the library, with its family as its group, "definition", "in_place", "generated".
+/// The library (its table, its code) stays as long as the registry. Throws StatusError where an op
+/// of that name is there already.
+void register_library(const mote_kernel_library& library, Registry& registry = Registry::global());
+/// The library that is part of mote.
 void register_catalogue(Registry& registry);
 
-}  // namespace mote
+}  // namespace MOTE_API

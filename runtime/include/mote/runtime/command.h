@@ -12,13 +12,14 @@
 #include <variant>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
 #include "mote/runtime/catalogue.h"
 #include "mote/runtime/registry.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A parameter's value by name.
 struct Setting {
@@ -88,7 +89,7 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
 void run(const Command& command, std::initializer_list<const Tensor*> inputs,
          std::initializer_list<Tensor*> outputs, const RunOptions& options = {});
 
-}  // namespace mote
+}  // namespace MOTE_API
 
 template <>
 struct std::hash<mote::Command> {

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 /// StatusError MOTE_FAILED that names the file and the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "mote/base/export.h"
 #include "mote/runtime/axes.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A view's strides, for the axes of the joint shape; 0 where it repeats.
 using AxisStrides = std::array<std::int64_t, kMaxAxes>;
@@ -27,4 +28,4 @@ int merge_axes(JointAxes& axes, std::span<AxisStrides> views, int begin, int end
 /// so that merging finds the order in memory.
 void order_axes(JointAxes& axes, std::span<AxisStrides> views);
 
-}  // namespace mote
+}  // namespace MOTE_API

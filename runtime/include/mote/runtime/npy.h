@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// The bytes of a .npy file. The result owns its memory; an array in Fortran's order becomes a view
 /// with the first stride 1. Big-endian elements are swapped.
@@ -23,4 +24,4 @@ std::vector<std::byte> to_npy(const Tensor& tensor);
 Tensor read_npy(const std::string& path, const Allocator& allocator = default_allocator());
 void write_npy(const std::string& path, const Tensor& tensor);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 /// Position of an op in the order of registration.
 using OpId = std::uint32_t;
@@ -174,4 +176,4 @@ inline Registration register_op(std::string_view name, Registry& registry = Regi
   return {registry, registry.add(name)};
 }
 
-}  // namespace mote
+}  // namespace MOTE_API

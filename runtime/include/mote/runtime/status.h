@@ -4,9 +4,10 @@
 #include <string>
 
 #include "mote/base/error.h"
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 class StatusError : public Error {
  public:
@@ -17,4 +18,4 @@ class StatusError : public Error {
   mote_status status_;
 };
 
-}  // namespace mote
+}  // namespace MOTE_API

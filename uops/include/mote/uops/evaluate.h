@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A dense row-major tensor of values. Reals hold doubles, integers and booleans hold int64.
 struct Array {
@@ -24,4 +25,4 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< Error 
 std::vector<Array> evaluate(const Program& program, const std::vector<Array>& inputs,
                             const std::map<std::string, Number>& params);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -1,8 +1,8 @@
 // What is known about symbols, and the prover that uses it: lower bounds of sizes and parameters,
 // half-open ranges of loop variables, divisibility. The prover has fuel and never hangs: running
 // out means "not proved". Facts is a value with cheap copies; proofs are remembered, also for those
-// that come to the same facts from copies of one Facts, so that a Facts and its copies belong to one
-// thread.
+// that come to the same facts from copies of one Facts, so that a Facts and its copies belong to
+// one thread.
 //
 // Each divisor counts as >= 1, in the question as in the facts: make_program and bind (program.h)
 // let no program divide by anything else where there is an element to compute. Answers depend on
@@ -13,9 +13,10 @@
 #include <map>
 #include <memory>
 
+#include "mote/base/export.h"
 #include "mote/uops/expr.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 class Facts {
  public:
@@ -51,4 +52,4 @@ class Facts {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace mote
+}  // namespace MOTE_API

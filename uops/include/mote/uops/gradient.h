@@ -21,9 +21,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// What is asked for and what may be read. Names are those of the program's inputs and outputs.
 struct GradientRequest {
@@ -68,4 +69,4 @@ std::vector<std::string> outputs_that_spare(const Program& program, GradientRequ
 /// work where the request gives none. compile() makes its loops.
 Gradient gradient_kernel(const Program& program, GradientRequest request = {});
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,9 +6,10 @@
 // then on.
 #pragma once
 
+#include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// The program with every Scatter add that can be solved as base + sum(where(guards, x[…], 0)),
 /// base left out where it is 0; and every SelectScatter add that writes one element along its axis
@@ -16,4 +17,4 @@ namespace mote {
 /// indices that no rule solves, or where a divisor is not known to be >= 1.
 Program invert(const Program& program);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/uops/uop.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A run-time parameter, used in indices ($stride) or as a value ($eps).
 struct ParamDecl {
@@ -103,4 +104,4 @@ struct Binding {
 Binding bind(const Program& p, const std::vector<std::vector<std::int64_t>>& input_shapes,
              const std::map<std::string, Number>& params);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -28,9 +28,10 @@
 #include <vector>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 #include "mote/uops/expr.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A scalar: a real or an integer (bool too).
 struct Number {
@@ -353,4 +354,4 @@ Uop min_over(const Uop& x, const Axes& axes);
 Uop argmax_over(const Uop& x, const Axes& axes);
 Uop argmin_over(const Uop& x, const Axes& axes);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 #include "mote/base/registry.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// nullptr when there is none. Its call has the inputs of the op's record; its outputs are those of
 /// bound(). `input_mask`: bit k: input k of the op's record is present.
 const mote_generated_kernel* find_bound(std::string_view op, DType dtype, std::uint32_t input_mask);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
@@ -26,4 +27,4 @@ NamedTensors read_npz(const std::string& path, const Allocator& allocator = defa
 void write_npz(const std::string& path, const NamedTensors& tensors,
                Compression compression = Compression::stored);
 
-}  // namespace mote
+}  // namespace MOTE_API

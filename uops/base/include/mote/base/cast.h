@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 inline std::int64_t real_to_integer(double x, IntegerRange range) {
   if (std::isnan(x)) return 0;
@@ -31,4 +32,4 @@ inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
   }
 }
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 DLDataType to_dlpack(DType dtype);
 /// nullopt for element types that mote does not have.
@@ -30,4 +31,4 @@ std::int64_t element_count(const DLTensor& tensor);
 /// "dlpack(code,bits,lanes)".
 std::string describe(const DLTensor& tensor);
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -7,7 +7,9 @@
 #include <span>
 #include <string_view>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 /// The order is fixed: it is part of the kernel ABI's registry. f16 is IEEE binary16, bf16 the
 /// upper half of binary32; both are stored in 16 bits and never computed in.
@@ -69,4 +71,4 @@ constexpr RealFormat real_format(DType dtype) {
   }
 }
 
-}  // namespace mote
+}  // namespace MOTE_API

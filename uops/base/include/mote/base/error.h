@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 /// A mistake of the caller: bad input, a malformed program, an unknown name. One line.
 class Error : public std::runtime_error {
@@ -27,4 +29,4 @@ struct Reason {
   std::string text;
 };
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 
-namespace mote {
+namespace mote MOTE_API {
 namespace detail {
 
 /// The bits of x rounded to a 16-bit format with that many stored bits of fraction.
@@ -49,4 +50,4 @@ inline double from_bf16(std::uint16_t bits) {
   return detail::decode16(bits, 7, real_format(DType::bf16));
 }
 
-}  // namespace mote
+}  // namespace MOTE_API

@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
 
-/// Names a few slips (insertions, deletions, replacements, swaps of neighbours) from `name`, nearest
-/// first; where there are none, those that hold it or are held by it. Three at most.
+namespace mote MOTE_API {
+
+/// Names a few slips (insertions, deletions, replacements, swaps of neighbours) from `name`,
+/// nearest first; where there are none, those that hold it or are held by it. Three at most.
 std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
 
-}  // namespace mote
+}  // namespace MOTE_API

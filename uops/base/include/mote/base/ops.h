@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "mote/base/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -53,8 +55,8 @@ typedef struct mote_op_definition {
 } mote_op_definition;
 
 /* Sorted by name. */
-extern const mote_op_definition mote_ops[];
-extern const int32_t mote_op_count;
+MOTE_API extern const mote_op_definition mote_ops[];
+MOTE_API extern const int32_t mote_op_count;
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
 // For std::visit: a visitor made of one lambda for each alternative.
 #pragma once
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace mote MOTE_API {
 
 template <typename... F>
 struct Overloaded : F... {
@@ -10,4 +12,4 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-}  // namespace mote
+}  // namespace MOTE_API

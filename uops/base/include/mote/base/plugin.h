@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote {
+namespace mote MOTE_API {
 
 /// A loaded plug-in; the library is closed with the last copy.
 struct Plugin {
@@ -30,4 +31,4 @@ struct KernelChoice {
 };
 KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call);
 
-}  // namespace mote
+}  // namespace MOTE_API

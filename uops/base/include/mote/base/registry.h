@@ -2,7 +2,9 @@
 #ifndef MOTE_BASE_REGISTRY_H
 #define MOTE_BASE_REGISTRY_H
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
+#include "mote/base/ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,9 +22,19 @@ typedef struct mote_generated_kernel {
   mote_kernel kernel;
 } mote_generated_kernel;
 
-/* Sorted by op, variant, dtype, input_mask. */
-extern const mote_generated_kernel mote_generated_kernels[];
-extern const int32_t mote_generated_kernel_count;
+/* The kernels of a set of ops, sorted by op, variant, dtype, input_mask, and what is known of the
+ * ops, sorted by name: what mote-gen writes, of the catalogue and of libraries beside it. */
+typedef struct mote_kernel_library {
+  const char* name;
+  const mote_generated_kernel* kernels;
+  int32_t kernel_count;
+  int32_t op_count;
+  const mote_op_definition* ops;
+} mote_kernel_library;
+
+/* Those of the catalogue. */
+MOTE_API extern const mote_generated_kernel mote_generated_kernels[];
+MOTE_API extern const int32_t mote_generated_kernel_count;
 
 #ifdef __cplusplus
 }

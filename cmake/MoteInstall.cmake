@@ -1,0 +1,106 @@
+# What `cmake --install` puts where: headers, the components' libraries, the tool with its cases and
+# plug-ins, a package for find_package(mote) and files for pkg-config.
+#
+# A component is one shared library and one archive of the same objects: runtime (libmote), npz
+# (libmote_npz), compiler (libmote_compiler) and oracle (libmote_oracle).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# mote_component(name OUTPUT file OF targets... NEEDS components... PRIVATE libraries... FOLDERS
+# folders...): the objects of the targets, and the headers of the folders.
+function(mote_component name)
+  cmake_parse_arguments(arg "" "OUTPUT" "OF;NEEDS;PRIVATE;FOLDERS" ${ARGN})
+  foreach(kind IN ITEMS SHARED STATIC)
+    string(TOLOWER ${kind} suffix)
+    set(library mote_${name}_${suffix})
+    add_library(${library} ${kind})
+    foreach(target IN LISTS arg_OF)
+      target_sources(${library} PRIVATE $<TARGET_OBJECTS:${target}>)
+    endforeach()
+    foreach(needed IN LISTS arg_NEEDS)
+      target_link_libraries(${library} PUBLIC mote_${needed}_${suffix})
+    endforeach()
+    target_link_libraries(${library} PUBLIC dlpack::dlpack PRIVATE ${arg_PRIVATE})
+    target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_compile_features(${library} INTERFACE cxx_std_20)
+    set_target_properties(${library} PROPERTIES
+      OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
+      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+      ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+    install(TARGETS ${library} EXPORT mote-${suffix}-targets)
+  endforeach()
+  target_link_options(mote_${name}_shared PRIVATE -Wl,--no-undefined)
+  foreach(folder IN LISTS arg_FOLDERS)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+            FILES_MATCHING PATTERN "*.h")
+  endforeach()
+endfunction()
+
+set(generated mote_generated)
+foreach(level IN LISTS MOTE_FAST_LEVELS)
+  list(APPEND generated mote_fast_${level})
+endforeach()
+set(openmp "")
+if(MOTE_OPENMP)
+  set(openmp OpenMP::OpenMP_C)
+endif()
+mote_component(runtime OUTPUT mote OF mote_base ${generated} mote_runtime
+  PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${openmp} FOLDERS uops/base generated runtime)
+mote_component(npz OUTPUT mote_npz OF mote_npz NEEDS runtime PRIVATE ZLIB::ZLIB FOLDERS runtime/npz)
+mote_component(compiler OUTPUT mote_compiler OF mote_uops mote_macroops mote_codegen NEEDS runtime
+  PRIVATE fmt::fmt FOLDERS uops macroops codegen)
+mote_component(oracle OUTPUT mote_oracle OF mote_bounds mote_oracle NEEDS compiler
+  PRIVATE fmt::fmt Threads::Threads ${CMAKE_DL_LIBS} FOLDERS generated/bounds oracle)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/mote)
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/install/mote-config.cmake.in ${CMAKE_BINARY_DIR}/install/mote-config.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR)
+# 0.x: a minor version may change what the last one promised.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/mote-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/install/mote-config.cmake
+              ${CMAKE_BINARY_DIR}/install/mote-config-version.cmake DESTINATION ${package})
+foreach(kind IN ITEMS shared static)
+  install(EXPORT mote-${kind}-targets NAMESPACE mote:: DESTINATION ${package})
+endforeach()
+
+# The files for pkg-config find the prefix from where they are, so that an installation can be moved.
+file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+
+# mote_pkg_config(file library description REQUIRES ... REQUIRES_PRIVATE ... LIBS_PRIVATE ...)
+function(mote_pkg_config file library description)
+  cmake_parse_arguments(arg "" "" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE" ${ARGN})
+  list(JOIN arg_REQUIRES ", " requires)
+  list(JOIN arg_REQUIRES_PRIVATE ", " requires_private)
+  list(JOIN arg_LIBS_PRIVATE " " libs_private)
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/install/mote.pc.in
+                 ${CMAKE_BINARY_DIR}/install/${file}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/install/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+set(openmp "")
+if(MOTE_OPENMP)
+  set(openmp -lgomp)
+endif()
+mote_pkg_config(mote mote "Tensors and generated machine-learning kernels"
+  LIBS_PRIVATE -lstdc++ -lm -lpthread -ldl ${openmp})
+mote_pkg_config(mote-npz mote_npz "Reading and writing .npz files as tensors"
+  REQUIRES mote REQUIRES_PRIVATE zlib)
+mote_pkg_config(mote-compiler mote_compiler "Kernels from micro-ops, as C"
+  REQUIRES mote REQUIRES_PRIVATE fmt)
+mote_pkg_config(mote-oracle mote_oracle "Kernels checked against their generated reference"
+  REQUIRES mote-compiler REQUIRES_PRIVATE fmt)
+
+# What mote_add_kernels() makes generators and tools of.
+install(TARGETS mote_generator mote_tool)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/generated/tool/include/ ${PROJECT_SOURCE_DIR}/oracle/tool/include/
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake DESTINATION ${package})
+install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/install/kernels/ DESTINATION ${package}/kernels)
+
+install(TARGETS mote)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/oracle/cases/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mote/cases
+        FILES_MATCHING PATTERN "*.cases")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/mote/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/mote
+        FILES_MATCHING PATTERN "*.so")

@@ -1,0 +1,111 @@
+# How generated kernels are compiled, here and in projects that use mote; and mote_add_kernels, with
+# which such a project has kernels of its own ops.
+# How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, no
+# function is evaluated by the compiler, whose last bit may differ from the C library's, and a zero
+# keeps its sign, which gcc turns in 0.0 - (c ? -2.0 : 0.0) where it may count on the rounding mode.
+set(MOTE_ORACLE_FLAGS -O2 -ffp-contract=off -frounding-math -fwrapv)
+foreach(function exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh erf pow fmod)
+  list(APPEND MOTE_ORACLE_FLAGS -fno-builtin-${function})
+endforeach()
+
+# mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
+# infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
+# says so. Level v0 is for every machine of the architecture, v3 and v4 are levels of x86-64.
+set(MOTE_FAST_LEVELS v0)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND MOTE_FAST_LEVELS v3 v4)
+endif()
+function(mote_fast_options target level)
+  target_compile_options(${target} PRIVATE
+    -O2 -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+  if(NOT level STREQUAL "v0")
+    target_compile_options(${target} PRIVATE -march=x86-64-${level})
+  endif()
+  if(MOTE_OPENMP)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
+  endif()
+endfunction()
+
+# mote_fast_definitions(target level): what the sources of fast kernels go by.
+function(mote_fast_definitions target level)
+  string(REPLACE "v" "" number ${level})
+  target_compile_definitions(${target} PRIVATE MOTE_LEVEL=_${level} MOTE_LEVEL_NUMBER=${number})
+endfunction()
+
+# mote_add_kernels(target SOURCES my_ops.cpp...): kernels of the ops that the sources define, in
+#
+#     std::vector<mote::OpRecord> mote::library_ops();      // mote/macroops/library.h
+#
+# - target: a static library of them, with gradients; its header <target>.h declares the table
+#   `target`, which mote::register_library() (mote/runtime/catalogue.h) adds to the registry.
+# - target_plugin: a plug-in whose backend `target` has the fast kernels.
+# - target_mote: the tool mote, whose catalogue has the ops too: target_mote explain my_op.
+# - the test target_check, where tests are enabled: the oracle on the plug-in. CASES: how many
+#   cases it judges (default 500).
+function(mote_add_kernels target)
+  cmake_parse_arguments(arg "" "CASES" "SOURCES" ${ARGN})
+  if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "mote_add_kernels(${target}): expected SOURCES and files, got "
+                        "'${arg_SOURCES}' and '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_CASES)
+    set(arg_CASES 500)
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
+
+  add_library(${target}_ops OBJECT ${arg_SOURCES})
+  target_link_libraries(${target}_ops PRIVATE mote::compiler)
+  add_executable(${target}_generator ${MOTE_KERNELS_FOLDER}/generator_main.cpp $<TARGET_OBJECTS:${target}_ops>)
+  target_link_libraries(${target}_generator PRIVATE mote::generator)
+  add_executable(${target}_mote ${MOTE_KERNELS_FOLDER}/tool_main.cpp $<TARGET_OBJECTS:${target}_ops>)
+  target_link_libraries(${target}_mote PRIVATE mote::tool)
+
+  set(oracle ${folder}/mote_kernels_0.c ${folder}/mote_gradients_0.c)
+  set(fast ${folder}/mote_fast_0.c)
+  set(fast_gradients ${folder}/mote_fast_gradients_0.c)
+  set(tables ${folder}/dispatch.c ${folder}/registry.c ${folder}/ops.c ${folder}/library.c)
+  add_custom_command(
+    OUTPUT ${folder}/stamp
+    BYPRODUCTS ${oracle} ${fast} ${fast_gradients} ${tables} ${folder}/plugin.c ${folder}/${target}.h
+               ${folder}/mote_helpers.h ${folder}/mote_fast_helpers.h
+    COMMAND ${target}_generator --shards 1 --fast-shards 1 --gradient-shards 1 --library ${target} ${folder}
+    COMMAND ${CMAKE_COMMAND} -E touch ${folder}/stamp
+    DEPENDS ${target}_generator
+    COMMENT "Generating kernels of ${target}"
+    VERBATIM)
+  add_custom_target(${target}_generate DEPENDS ${folder}/stamp)
+
+  add_library(${target} STATIC ${oracle} ${tables})
+  add_dependencies(${target} ${target}_generate)
+  target_compile_options(${target} PRIVATE ${MOTE_ORACLE_FLAGS})
+  target_include_directories(${target} PUBLIC ${folder})
+  target_link_libraries(${target} PUBLIC mote::runtime PRIVATE m)
+  foreach(level IN LISTS MOTE_FAST_LEVELS)
+    add_library(${target}_${level} OBJECT ${fast})
+    if(level STREQUAL "v3")
+      target_sources(${target}_${level} PRIVATE ${fast_gradients})
+    endif()
+    add_dependencies(${target}_${level} ${target}_generate)
+    mote_fast_options(${target}_${level} ${level})
+    target_link_libraries(${target}_${level} PRIVATE mote::runtime)
+    mote_fast_definitions(${target}_${level} ${level})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${level}>)
+  endforeach()
+  if("v4" IN_LIST MOTE_FAST_LEVELS)
+    target_compile_definitions(${target} PRIVATE MOTE_X86_LEVELS)
+  endif()
+  if(MOTE_OPENMP)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
+  endif()
+  set_target_properties(${target} ${target}_ops PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  foreach(level IN LISTS MOTE_FAST_LEVELS)
+    set_target_properties(${target}_${level} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endforeach()
+
+  add_library(${target}_plugin MODULE ${folder}/plugin.c)
+  add_dependencies(${target}_plugin ${target}_generate)
+  target_link_libraries(${target}_plugin PRIVATE ${target})
+  set_target_properties(${target}_plugin PROPERTIES PREFIX "" OUTPUT_NAME ${target})
+  add_test(NAME ${target}_check COMMAND ${target}_mote check
+    --plugin $<TARGET_FILE:${target}_plugin> --backend ${target} --count ${arg_CASES})
+endfunction()

@@ -1,0 +1,15 @@
+// What is written for a library of ops beside its kernels: the table that a program registers, and
+// a plug-in of its fast kernels.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace mote {
+
+/// Declares the table, `extern const mote_kernel_library NAME`.
+std::string library_header_text(const std::string& library);
+std::string library_text(const std::string& library, std::size_t kernels, std::size_t ops);
+std::string plugin_text(const std::string& library, std::size_t kernels);
+
+}  // namespace mote

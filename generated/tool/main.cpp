@@ -1,0 +1,3 @@
+#include "mote/generator/generator.h"
+
+int main(int argc, char** argv) { return mote::generator_main(argc, argv); }

@@ -1,0 +1,13 @@
+// What the sources given to mote_add_kernels() (CMake) define.
+#pragma once
+
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+
+/// The ops of the library: defined by its sources, called once by its generator and its tool.
+std::vector<OpRecord> library_ops();
+
+}  // namespace mote
