@@ -1,7 +1,6 @@
 #include "signature.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace mote {
 namespace {
@@ -47,11 +46,12 @@ std::optional<CallKind> call_kind(std::uint64_t word) {
 }
 
 Signature::Signature(const Command& command, const CallTensors& tensors)
-    : hash_(command.hash()), words_(1 + 4 * tensors.operands.size()) {
+    : hash_(command.hash()), words_(1 + 4 * tensors.operands.size()), room_(words_.get().data()) {
   push(word_of({tensors.instance, tensors.input_mask, tensors.in_place}));
   for (const Operand& o : tensors.operands) {
     const DLTensor& dl = o.tensor->dl();
-    push(static_cast<std::uint64_t>(o.tensor->dtype()) << 8 | static_cast<unsigned>(dl.ndim));
+    push(std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |
+         static_cast<std::uint64_t>(dl.ndim));
     for (int begin = 0; begin < dl.ndim; begin += kAxesInWord) {
       std::uint64_t word = 0;
       for (int axis = begin; axis < std::min(begin + kAxesInWord, dl.ndim); ++axis)

@@ -4,6 +4,7 @@
 // are 0, 1 or neither, of one sign, and both go on where the next axis ends or neither does.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,22 +20,24 @@ class Signature {
   Signature(const Command& command, const CallTensors& tensors);
 
   std::uint64_t hash() const { return hash_; }
-  std::span<const std::uint64_t> words() const { return words_.get().first(count_); }
+  std::span<const std::uint64_t> words() const { return {room_, count_}; }
 
  private:
   void push(std::uint64_t word) {
-    words_.get()[count_++] = word;
+    room_[count_++] = word;
     hash_ = mixed(hash_, word);
   }
+  /// The product waits for no earlier word.
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-    const std::uint64_t product = (hash ^ word) * 0x9E3779B97F4A7C15U;
-    return product ^ product >> 32;
+    const std::uint64_t product = word * 0x9E3779B97F4A7C15U;
+    return std::rotl(hash, 5) ^ product ^ product >> 32;
   }
   friend std::uint64_t hash_of(const Command&, std::span<const std::uint64_t>);
 
   std::uint64_t hash_;
   std::size_t count_ = 0;
-  mutable SmallArray<std::uint64_t, 4 * kFewOperands + 1> words_;
+  SmallArray<std::uint64_t, 4 * kFewOperands + 1> words_;
+  std::uint64_t* room_;
 };
 
 std::uint64_t hash_of(const Command& command, std::span<const std::uint64_t> words);

@@ -9,12 +9,13 @@
 namespace mote {
 
 struct TuningTable::Buckets {
+  /// The count is a power of two.
   explicit Buckets(std::size_t count) : slots(count) {}
   /// The slot of that entry, or the empty one where it would be. Fewer than all are in use.
   std::atomic<const TuningEntry*>& slot(const Command& command,
                                         std::span<const std::uint64_t> words,
                                         std::uint64_t hash) const {
-    for (std::size_t k = hash % slots.size();; k = (k + 1) % slots.size()) {
+    for (std::size_t k = hash & (slots.size() - 1);; k = (k + 1) & (slots.size() - 1)) {
       const TuningEntry* entry = slots[k].load(std::memory_order_acquire);
       if (entry == nullptr ||
           (std::ranges::equal(entry->signature, words) && entry->command == command))

@@ -1,6 +1,6 @@
 // What calls share: backends, memory to work in, measured times, the threads that streams run on.
-// A context may be used from many threads at once. It outlives what was made with it but streams,
-// which keep the threads alive themselves.
+// A context may be used from many threads at once. It outlives what was made with it; it ends when
+// the work of its streams has.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,16 @@ namespace mote {
 class TuningTable;
 class Workers;
 
+inline constexpr int kMaxWorkers = 1024;
+
 struct ContextOptions {
   /// Asked in this order, unless a measured time says otherwise; the generated kernels come after
   /// them. They stay loaded as long as the context.
   std::vector<const mote_backend*> backends = {};
   /// What the workspaces of all calls may take together. A kernel that wants more declines.
   std::size_t workspace_limit = kNoWorkspaceLimit;
-  /// Threads that the context's streams share; 0: as many as the machine has.
+  /// Threads that the context's streams share; 0: as many as the machine has processors. A kernel
+  /// that shares its loops among OpenMP's threads does so on each of them.
   int workers = 0;
   /// Of workspace.
   Allocator allocator = default_allocator();
@@ -41,7 +44,7 @@ class Context {
   TuningTable& tuning();
   /// The threads of streams, which are started when first asked for. StatusError where the system
   /// has none.
-  std::shared_ptr<Workers> workers();
+  Workers& workers();
 
  private:
   struct State;
