@@ -230,11 +230,11 @@ TEST(Stream, DestructionWaitsForTheWork) {
 
 TEST(Stream, DestructionFromWithinWorkDoesNotWait) {
   std::atomic<int> runs = 0;
+  const Event event;
   {
     Context context({.workers = 1});
     Stream outer(context);
     auto own = std::make_shared<Stream>(context);
-    const Event event;
     Stream* seen = own.get();
     seen->enqueue([&, own = std::move(own)]() mutable {
       own->enqueue([&] { ++runs; });
