@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/codegen/schedule.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
@@ -63,4 +63,4 @@ std::string emit_c_includes();
 /// The prototype, as a declaration with a semicolon.
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options);
 
-}  // namespace MOTE_API
+}  // namespace mote

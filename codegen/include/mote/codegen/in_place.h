@@ -8,7 +8,7 @@
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// (input, output), by their positions among the inputs and among the outputs.
 using InPlacePair = std::pair<int, int>;
@@ -19,4 +19,4 @@ using InPlacePair = std::pair<int, int>;
 std::optional<std::string> why_not_in_place(const LoopProgram& p,
                                             std::span<const InPlacePair> pairs);
 
-}  // namespace MOTE_API
+}  // namespace mote

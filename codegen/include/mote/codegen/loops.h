@@ -13,7 +13,7 @@
 #include "mote/uops/evaluate.h"
 #include "mote/uops/facts.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// e >= 0, or e == 0. May hold loads (data-dependent conditions).
 struct Condition {
@@ -210,4 +210,4 @@ struct LoopCount {
 };
 LoopCount count(const LoopProgram& p);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -7,7 +7,7 @@
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Pulls values through Map and Reindex, composing index maps; materialises what must be: outputs,
 /// reductions used more than once or at a non-injective index, indices of Select.
@@ -49,4 +49,4 @@ std::span<const Pass> passes();
 LoopProgram compile(std::shared_ptr<const Program> program,
                     const std::function<void(const char* stage, const LoopProgram&)>& observe = {});
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Version {
   std::string name;                ///< a word that tells it from the others; the last has none
@@ -33,4 +33,4 @@ void verify(const Schedule& s);
 /// Steps and loops of every version.
 std::string to_string(const Schedule& s);
 
-}  // namespace MOTE_API
+}  // namespace mote

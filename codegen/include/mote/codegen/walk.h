@@ -7,7 +7,7 @@
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// An element of a tensor that is read or written. Loads inside indices and conditions count as
 /// reads (of a Let, too, when an index names one); a StoreReduce counts as one write.
@@ -46,4 +46,4 @@ Value rewrite_exprs(const Value& v, const std::function<Expr(const Expr&)>& f);
 void rewrite_values(Body& body, const std::function<Value(const Value&)>& f);
 void rewrite_exprs(Body& body, const std::function<Expr(const Expr&)>& f);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/base/registry.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// All of them, sorted by op, variant, dtype, mask.
 std::span<const mote_generated_kernel> generated_kernels();
@@ -25,4 +25,4 @@ const mote_generated_kernel* find_generated(std::span<const mote_generated_kerne
 /// The backend `gen`: all kernels of the variant fast.
 const mote_backend& gen_backend();
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -13,7 +13,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// An input of an op; its shape is in the program. Optional inputs may be absent.
 struct InputDecl {
@@ -98,4 +98,4 @@ std::string instance_name(const OpRecord& record, const Instance& instance);
 /// The mask with every input.
 std::uint32_t full_mask(const OpRecord& record);
 
-}  // namespace MOTE_API
+}  // namespace mote

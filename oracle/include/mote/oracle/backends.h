@@ -12,7 +12,7 @@
 #include "mote/base/export.h"
 #include "mote/base/plugin.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct BackendEntry {
   const mote_backend* backend = nullptr;
@@ -56,4 +56,4 @@ bool has_kernel(const mote_backend& backend, std::string_view op);
 /// Where the running program lies, and files installed beside it.
 std::string executable_folder();
 
-}  // namespace MOTE_API
+}  // namespace mote

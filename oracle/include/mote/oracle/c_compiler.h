@@ -8,7 +8,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The words of $CC ("ccache gcc"), or "cc" where that is not set.
 std::vector<std::string> c_compiler();
@@ -20,4 +20,4 @@ bool c_compiler_works();
 /// nullopt when it cannot be started or does not exit with 0.
 std::optional<std::string> run_command(const std::vector<std::string>& words);
 
-}  // namespace MOTE_API
+}  // namespace mote

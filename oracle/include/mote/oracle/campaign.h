@@ -13,7 +13,7 @@
 #include "mote/oracle/backends.h"
 #include "mote/oracle/run.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
@@ -77,4 +77,4 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
 int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
               bool each_must_judge);
 
-}  // namespace MOTE_API
+}  // namespace mote

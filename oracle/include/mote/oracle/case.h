@@ -17,7 +17,7 @@
 #include "mote/oracle/layout.h"
 #include "mote/oracle/target.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct CaseTensor {
   std::string name;
@@ -61,4 +61,4 @@ std::vector<ParamList> param_lists(const Program& program);
 std::vector<Case> read_cases(const std::string& path,
                              const std::function<void(const Case&)>& accept = {});
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -14,7 +14,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Knob {
   std::string name;
@@ -49,4 +49,4 @@ std::vector<std::vector<std::int64_t>> input_shapes(const Program& program, cons
 /// Integer parameters by symbol.
 Sizes param_values(const Program& program, const Params& params);
 
-}  // namespace MOTE_API
+}  // namespace mote

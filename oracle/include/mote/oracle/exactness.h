@@ -14,7 +14,7 @@
 #include "mote/oracle/fill.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Exactness {
   bool exact = false;
@@ -36,4 +36,4 @@ Judgement judge(const Program& program, const Binding& binding, FillKind fill);
 /// node.
 double multiply_adds(const Program& program, const Binding& binding);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/uop.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// integer: integers in [-r, r], in most tensors without 0, never all 0.
 /// onehot: one tensor (position seed mod number of inputs) has exactly one element that is not 0,
@@ -72,4 +72,4 @@ std::uint64_t mix(std::uint64_t x);
 /// All integers up to it are values of the dtype: fills keep within it.
 std::int64_t greatest_radius(DType dtype);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -10,7 +10,7 @@
 #include "mote/oracle/case.h"
 #include "mote/oracle/domain.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Domains made before are kept.
 const Domain& domain_of(const std::shared_ptr<const Program>& program);
@@ -37,4 +37,4 @@ Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uin
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
                 std::uint64_t position);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -10,7 +10,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Layout {
   std::vector<int> order;     ///< axes from outermost to innermost in memory; empty: row-major
@@ -62,4 +62,4 @@ void for_each_element(const std::vector<std::int64_t>& shape,
   }
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

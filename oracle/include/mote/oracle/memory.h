@@ -10,7 +10,7 @@
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Bytes of every buffer that running the case takes. Throws Error when that overflows 63 bits.
 std::int64_t bytes_needed(const Case& c);
@@ -33,4 +33,4 @@ std::string format_bytes(std::int64_t bytes);
 /// "512M", "2GiB", "1000000". Throws Error.
 std::int64_t parse_bytes(const std::string& text);
 
-}  // namespace MOTE_API
+}  // namespace mote

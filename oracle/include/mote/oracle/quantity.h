@@ -7,7 +7,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// "1.5GiB": 1.5 and "GiB". A text that does not begin with a number has the value NaN.
 struct Quantity {
@@ -22,4 +22,4 @@ double parse_seconds(const std::string& text);
 std::uint64_t parse_whole(std::string_view what, const std::string& text, std::uint64_t least,
                           std::uint64_t most);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -6,7 +6,7 @@
 #include "mote/base/export.h"
 #include "mote/oracle/campaign.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The table op × dtype × backend.
 std::string table_text(const CampaignResult& result);
@@ -23,4 +23,4 @@ std::string table_json(const CampaignResult& result);
 std::string failure_json(const Failure& failure);
 std::string outcome_json(const Case& c, const Outcome& outcome);
 
-}  // namespace MOTE_API
+}  // namespace mote

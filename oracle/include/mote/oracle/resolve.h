@@ -11,7 +11,7 @@
 #include "mote/base/export.h"
 #include "mote/macroops/catalogue.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Resolved {
   std::shared_ptr<const Program> program;
@@ -43,4 +43,4 @@ DType require_dtype(std::string_view text);
 /// program file's own name: for functions and files.
 std::string instance_name(const Resolved& resolved);
 
-}  // namespace MOTE_API
+}  // namespace mote

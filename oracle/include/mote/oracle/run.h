@@ -13,7 +13,7 @@
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/memory.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 class CallFrame;
 struct Interval;
@@ -104,4 +104,4 @@ class Prepared {
 /// The shell command that runs a case again, on its backend: mote replay '…'.
 std::string replay_command(const Case& c);
 
-}  // namespace MOTE_API
+}  // namespace mote

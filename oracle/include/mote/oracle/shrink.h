@@ -7,7 +7,7 @@
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct ShrinkLimits {
   int tries = 2000;
@@ -26,4 +26,4 @@ struct Shrunk {
 Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
               const ShrinkLimits& limits = {});
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -10,7 +10,7 @@
 #include "mote/base/export.h"
 #include "mote/macroops/catalogue.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 class Target {
  public:
@@ -42,4 +42,4 @@ class Target {
 /// Targets made before are kept: a program file is read once.
 std::shared_ptr<const Target> find_target(std::string_view text);
 
-}  // namespace MOTE_API
+}  // namespace mote

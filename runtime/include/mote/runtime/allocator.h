@@ -6,7 +6,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 struct Allocator {
   /// At least `bytes` bytes at a multiple of `alignment`, a power of two; nullptr: there is none.
@@ -26,4 +26,4 @@ void set_default_allocator(const Allocator& allocator);
 /// The C++ library's.
 Allocator system_allocator();
 
-}  // namespace MOTE_API
+}  // namespace mote

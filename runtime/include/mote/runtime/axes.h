@@ -13,7 +13,7 @@
 #include "mote/base/export.h"
 #include "mote/runtime/tensor_struct.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 inline constexpr int kMaxAxes = MOTE_MAX_AXES;
 
@@ -43,4 +43,4 @@ class AxisList {
 
 std::string to_string(const AxisList& list);  ///< "[2,3,4]"
 
-}  // namespace MOTE_API
+}  // namespace mote

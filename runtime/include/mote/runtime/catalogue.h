@@ -12,7 +12,7 @@
 #include "mote/base/registry.h"
 #include "mote/runtime/registry.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// "definition": what run() goes by. A plug-in's op has one too.
 using Definition = const mote_op_definition*;
@@ -39,4 +39,4 @@ void register_library(const mote_kernel_library& library, Registry& registry = R
 /// The library that is part of mote.
 void register_catalogue(Registry& registry);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -19,7 +19,7 @@
 #include "mote/runtime/registry.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A parameter's value by name.
 struct Setting {
@@ -101,7 +101,7 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
 void run(const Command& command, std::initializer_list<const Tensor*> inputs,
          std::initializer_list<Tensor*> outputs, const RunOptions& options = {});
 
-}  // namespace MOTE_API
+}  // namespace mote
 
 template <>
 struct std::hash<mote::Command> {

@@ -8,10 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/runtime/workspace.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 class TuningTable;
 class Workers;

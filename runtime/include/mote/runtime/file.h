@@ -8,10 +8,10 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// StatusError MOTE_FAILED that names the file and the system's reason.
 std::vector<std::byte> read_file(const std::string& path);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/runtime/axes.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A view's strides, for the axes of the joint shape; 0 where it repeats.
 using AxisStrides = std::array<std::int64_t, kMaxAxes>;
@@ -28,4 +28,4 @@ int merge_axes(JointAxes& axes, std::span<AxisStrides> views, int begin, int end
 /// so that merging finds the order in memory.
 void order_axes(JointAxes& axes, std::span<AxisStrides> views);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -11,7 +11,7 @@
 #include "mote/base/export.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The bytes of a .npy file. The result owns its memory; an array in Fortran's order becomes a view
 /// with the first stride 1. Big-endian elements are swapped.
@@ -24,4 +24,4 @@ std::vector<std::byte> to_npy(const Tensor& tensor);
 Tensor read_npy(const std::string& path, const Allocator& allocator = default_allocator());
 void write_npy(const std::string& path, const Tensor& tensor);
 
-}  // namespace MOTE_API
+}  // namespace mote

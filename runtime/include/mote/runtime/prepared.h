@@ -7,9 +7,10 @@
 #include <memory>
 #include <span>
 
+#include "mote/base/export.h"
 #include "mote/runtime/command.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 class PreparedCommand {
  public:

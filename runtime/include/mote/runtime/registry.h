@@ -18,7 +18,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Position of an op in the order of registration.
 using OpId = std::uint32_t;
@@ -176,4 +176,4 @@ inline Registration register_op(std::string_view name, Registry& registry = Regi
   return {registry, registry.add(name)};
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

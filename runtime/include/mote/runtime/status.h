@@ -7,7 +7,7 @@
 #include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 class StatusError : public Error {
  public:
@@ -18,4 +18,4 @@ class StatusError : public Error {
   mote_status status_;
 };
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -19,10 +19,11 @@
 #include <memory>
 #include <span>
 
+#include "mote/base/export.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/prepared.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 class Context;
 

@@ -15,7 +15,7 @@
 #include "mote/runtime/axes.h"
 #include "mote/runtime/tensor_struct.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The order in memory of the logical axes N, C, H, W.
 enum class Layout : std::uint8_t { nchw, nhwc, chwn };
@@ -128,4 +128,4 @@ const Tensor& as_tensor(const mote_image& image);
 void set_image(mote_image& image, void* data, DType dtype, std::int64_t rows, std::int64_t cols,
                std::int64_t channels, std::int64_t step);
 
-}  // namespace MOTE_API
+}  // namespace mote

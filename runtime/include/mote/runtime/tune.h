@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/context.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 struct CallTensors;
 

@@ -8,9 +8,10 @@
 #include <mutex>
 #include <utility>
 
+#include "mote/base/export.h"
 #include "mote/runtime/allocator.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 /// No limit but the address space.
 inline constexpr std::size_t kNoWorkspaceLimit = static_cast<std::size_t>(PTRDIFF_MAX) / 64 * 64;

@@ -12,7 +12,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// How far a function may be from the exact result: |computed - f(x')| <= ulp·ulps of the result +
 /// abs, for some x' with |x' - x| <= arg·u·|x|.
@@ -53,4 +53,4 @@ bool is_certain(const Program& program, std::size_t output);
 /// too long.
 Program bound(const Program& program, const Contract& contract = {});
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -4,11 +4,11 @@
 #include "mote/base/export.h"
 #include "mote/uops/uop.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Element k of an array of dtype; the memory need not be aligned.
 Number load_element(const void* data, DType dtype, std::int64_t k);
 /// Stores n as element k, rounded or wrapped to dtype (store_as).
 void store_element(void* data, DType dtype, std::int64_t k, const Number& n);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A dense row-major tensor of values. Reals hold doubles, integers and booleans hold int64.
 struct Array {
@@ -25,4 +25,4 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< Error 
 std::vector<Array> evaluate(const Program& program, const std::vector<Array>& inputs,
                             const std::map<std::string, Number>& params);
 
-}  // namespace MOTE_API
+}  // namespace mote

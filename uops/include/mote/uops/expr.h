@@ -22,7 +22,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// loop: i0 in a uop, or a named variable of a loop program; size: dA0 or a declared size (KH);
 /// param: $stride (the name is kept without the $).
@@ -166,7 +166,7 @@ struct ParsedExpr {
 /// Throws Error "index text: line L, column C: …".
 ParsedExpr parse_expr(std::string_view text, int line = 1, int column = 1);
 
-}  // namespace MOTE_API
+}  // namespace mote
 
 template <>
 struct std::hash<mote::Expr> {

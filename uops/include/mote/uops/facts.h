@@ -16,7 +16,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/expr.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 class Facts {
  public:
@@ -52,4 +52,4 @@ class Facts {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -24,7 +24,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// What is asked for and what may be read. Names are those of the program's inputs and outputs.
 struct GradientRequest {
@@ -69,4 +69,4 @@ std::vector<std::string> outputs_that_spare(const Program& program, GradientRequ
 /// work where the request gives none. compile() makes its loops.
 Gradient gradient_kernel(const Program& program, GradientRequest request = {});
 
-}  // namespace MOTE_API
+}  // namespace mote

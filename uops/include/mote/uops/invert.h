@@ -9,7 +9,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/program.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The program with every Scatter add that can be solved as base + sum(where(guards, x[…], 0)),
 /// base left out where it is 0; and every SelectScatter add that writes one element along its axis
@@ -17,4 +17,4 @@ namespace mote MOTE_API {
 /// indices that no rule solves, or where a divisor is not known to be >= 1.
 Program invert(const Program& program);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -11,7 +11,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/uop.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A run-time parameter, used in indices ($stride) or as a value ($eps).
 struct ParamDecl {
@@ -104,4 +104,4 @@ struct Binding {
 Binding bind(const Program& p, const std::vector<std::vector<std::int64_t>>& input_shapes,
              const std::map<std::string, Number>& params);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -31,7 +31,7 @@
 #include "mote/base/export.h"
 #include "mote/uops/expr.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A scalar: a real or an integer (bool too).
 struct Number {
@@ -354,4 +354,4 @@ Uop min_over(const Uop& x, const Axes& axes);
 Uop argmax_over(const Uop& x, const Axes& axes);
 Uop argmin_over(const Uop& x, const Axes& axes);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,10 +9,10 @@
 #include "mote/base/export.h"
 #include "mote/base/registry.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// nullptr when there is none. Its call has the inputs of the op's record; its outputs are those of
 /// bound(). `input_mask`: bit k: input k of the op's record is present.
 const mote_generated_kernel* find_bound(std::string_view op, DType dtype, std::uint32_t input_mask);
 
-}  // namespace MOTE_API
+}  // namespace mote

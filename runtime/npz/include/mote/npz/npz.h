@@ -11,7 +11,7 @@
 #include "mote/base/export.h"
 #include "mote/runtime/tensor.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
@@ -27,4 +27,4 @@ NamedTensors read_npz(const std::string& path, const Allocator& allocator = defa
 void write_npz(const std::string& path, const NamedTensors& tensors,
                Compression compression = Compression::stored);
 
-}  // namespace MOTE_API
+}  // namespace mote

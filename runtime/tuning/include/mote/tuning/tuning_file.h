@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "mote/base/error.h"
+#include "mote/base/export.h"
 #include "mote/runtime/context.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 inline constexpr int kTuningVersion = 1;
 

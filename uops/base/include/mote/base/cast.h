@@ -8,7 +8,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 inline std::int64_t real_to_integer(double x, IntegerRange range) {
   if (std::isnan(x)) return 0;
@@ -32,4 +32,4 @@ inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
   }
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -13,7 +13,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 DLDataType to_dlpack(DType dtype);
 /// nullopt for element types that mote does not have.
@@ -31,4 +31,4 @@ std::int64_t element_count(const DLTensor& tensor);
 /// "dlpack(code,bits,lanes)".
 std::string describe(const DLTensor& tensor);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// The order is fixed: it is part of the kernel ABI's registry. f16 is IEEE binary16, bf16 the
 /// upper half of binary32; both are stored in 16 bits and never computed in.
@@ -71,4 +71,4 @@ constexpr RealFormat real_format(DType dtype) {
   }
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -9,7 +9,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A mistake of the caller: bad input, a malformed program, an unknown name. One line.
 class Error : public std::runtime_error {
@@ -29,4 +29,4 @@ struct Reason {
   std::string text;
 };
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -1,8 +1,12 @@
-/* What the shared libraries export: all else is hidden. C++ headers open `namespace mote MOTE_API`,
+/* What the shared libraries export: all else is hidden. C++ headers open `namespace MOTE_API mote`,
  * C headers mark each declaration. C99. */
 #ifndef MOTE_BASE_EXPORT_H
 #define MOTE_BASE_EXPORT_H
 
+#ifdef __cplusplus
+#define MOTE_API [[gnu::visibility("default")]]
+#else
 #define MOTE_API __attribute__((visibility("default")))
+#endif
 
 #endif

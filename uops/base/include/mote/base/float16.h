@@ -9,7 +9,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 namespace detail {
 
 /// The bits of x rounded to a 16-bit format with that many stored bits of fraction.
@@ -50,4 +50,4 @@ inline double from_bf16(std::uint16_t bits) {
   return detail::decode16(bits, 7, real_format(DType::bf16));
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -8,10 +8,10 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Names a few slips (insertions, deletions, replacements, swaps of neighbours) from `name`,
 /// nearest first; where there are none, those that hold it or are held by it. Three at most.
 std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
 
-}  // namespace MOTE_API
+}  // namespace mote

@@ -3,7 +3,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 template <typename... F>
 struct Overloaded : F... {
@@ -12,4 +12,4 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-}  // namespace MOTE_API
+}  // namespace mote

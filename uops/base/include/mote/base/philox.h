@@ -7,7 +7,7 @@
 
 #include "mote/base/export.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// Four words for a counter of 128 bits (low word first) and a key of 64.
 inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
@@ -34,4 +34,4 @@ inline std::int64_t philox_word(std::int64_t seed, std::int64_t position) {
   return philox4x32({low(block), low(block >> 32), 0, 0}, {low(key), low(key >> 32)})[at % 4];
 }
 
-}  // namespace MOTE_API
+}  // namespace mote

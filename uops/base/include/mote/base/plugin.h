@@ -10,7 +10,7 @@
 #include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote MOTE_API {
+namespace MOTE_API mote {
 
 /// A loaded plug-in; the library is closed with the last copy.
 struct Plugin {
@@ -31,4 +31,4 @@ struct KernelChoice {
 };
 KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call);
 
-}  // namespace MOTE_API
+}  // namespace mote

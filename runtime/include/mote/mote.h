@@ -1,0 +1,190 @@
+/* mote from C (C99): tensors, ops, commands, backends, contexts, streams. It is the C++ runtime
+ * (mote/runtime/) under other names, and says the same of shapes, strides and errors.
+ *
+ * - Every function that can fail returns a mote_status; MOTE_OK is 0. mote_last_error() then says
+ *   what was wrong: op, what, got, expected. On an error nothing has been written to the results.
+ * - What mote_X_create made, mote_X_free frees; freeing NULL does nothing. A tensor's memory stays
+ *   until the last view of it is freed.
+ * - Arrays of tensors: an optional input or output that is left out is NULL.
+ * - No function throws or aborts. Pointers that may be NULL are named as such; others must not be,
+ *   which is MOTE_INVALID. */
+#ifndef MOTE_MOTE_H
+#define MOTE_MOTE_H
+
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mote/base/export.h"
+#include "mote/base/kernel.h"
+#include "mote/base/ops.h"
+#include "mote/base/registry.h"
+#include "mote/runtime/tensor_struct.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the library ---- */
+
+/* "0.1.0" */
+MOTE_API const char* mote_version(void);
+/* What went wrong in this thread's last call that failed; "" before the first. Valid until the next
+ * one fails. */
+MOTE_API const char* mote_last_error(void);
+
+/* Where tensors get their memory: `bytes` at a multiple of `alignment`, NULL where there is none.
+ * Holds for tensors that are made later; safe from any thread. */
+typedef struct mote_allocator {
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  void (*release)(void* context, void* memory, size_t bytes, size_t alignment);
+  void* context;
+} mote_allocator;
+MOTE_API mote_status mote_set_default_allocator(const mote_allocator* allocator);
+
+/* ---- tensors: a mote_tensor begins with a DLTensor, tensor->dl ---- */
+
+/* "f64", "f32", "f16", "bf16", "i64", "i32", "i8", "u8", "bool" */
+MOTE_API mote_status mote_dtype(const char* name, DLDataType* dtype);
+
+/* Row-major, uninitialised. */
+MOTE_API mote_status mote_tensor_create(DLDataType dtype, int32_t rank, const int64_t* shape,
+                                        mote_tensor** tensor);
+/* A view of the caller's memory, which outlives it. Strides in elements; NULL: row-major. */
+MOTE_API mote_status mote_tensor_over(void* data, DLDataType dtype, int32_t rank,
+                                      const int64_t* shape, const int64_t* strides,
+                                      mote_tensor** tensor);
+MOTE_API void mote_tensor_free(mote_tensor* tensor);
+
+/* Views of the same memory. */
+MOTE_API mote_status mote_tensor_slice(const mote_tensor* x, int32_t axis, int64_t begin,
+                                       int64_t count, int64_t step, mote_tensor** view);
+MOTE_API mote_status mote_tensor_select(const mote_tensor* x, int32_t axis, int64_t index,
+                                        mote_tensor** view);
+/* Axis k of the view is axis order[k]. */
+MOTE_API mote_status mote_tensor_permute(const mote_tensor* x, int32_t rank, const int32_t* order,
+                                         mote_tensor** view);
+MOTE_API mote_status mote_tensor_broadcast_to(const mote_tensor* x, int32_t rank,
+                                              const int64_t* shape, mote_tensor** view);
+MOTE_API mote_status mote_tensor_reshape(const mote_tensor* x, int32_t rank, const int64_t* shape,
+                                         mote_tensor** view);
+/* The same bytes as an image (rows, columns, channels); of three axes. */
+MOTE_API mote_status mote_tensor_as_image(mote_tensor* tensor, mote_image** image);
+
+/* Elements, converted as casts do. index: one for each axis; may be NULL at rank 0. */
+MOTE_API mote_status mote_tensor_fill_real(mote_tensor* y, double value);
+MOTE_API mote_status mote_tensor_fill_integer(mote_tensor* y, int64_t value);
+MOTE_API mote_status mote_tensor_copy(const mote_tensor* x, mote_tensor* y);
+MOTE_API mote_status mote_tensor_real_at(const mote_tensor* x, const int64_t* index, double* value);
+MOTE_API mote_status mote_tensor_integer_at(const mote_tensor* x, const int64_t* index,
+                                            int64_t* value);
+MOTE_API mote_status mote_tensor_set_real(mote_tensor* y, const int64_t* index, double value);
+MOTE_API mote_status mote_tensor_set_integer(mote_tensor* y, const int64_t* index, int64_t value);
+
+/* DLPack without a copy. The tensor takes `managed` over; on an error the caller still owns it. */
+MOTE_API mote_status mote_tensor_from_dlpack(DLManagedTensor* managed, mote_tensor** tensor);
+MOTE_API mote_status mote_tensor_to_dlpack(const mote_tensor* x, DLManagedTensor** managed);
+/* .npy files */
+MOTE_API mote_status mote_tensor_read_npy(const char* path, mote_tensor** tensor);
+MOTE_API mote_status mote_tensor_write_npy(const mote_tensor* x, const char* path);
+
+/* ---- ops and commands ---- */
+
+/* The op of that name or alias, with its inputs, outputs and parameters; the names of near ones are
+ * in the error. */
+MOTE_API mote_status mote_op_find(const char* name, const mote_op_definition** definition);
+/* The ops of the catalogue and of libraries that were registered: `count` of them, names valid as
+ * long as the program; `names` may be NULL, else has room for `room`. */
+MOTE_API mote_status mote_op_names(const char** names, size_t room, size_t* count);
+/* Adds the ops of a library that mote_add_kernels() (CMake) made. */
+MOTE_API mote_status mote_register_library(const mote_kernel_library* library);
+
+typedef struct mote_command mote_command;
+/* An op with parameters; axis may be NULL. params may be NULL where count is 0. */
+MOTE_API mote_status mote_command_create(const char* op, const mote_param* params, size_t count,
+                                         const int32_t* axis, mote_command** command);
+/* What mote_command_text gave, "conv2d stride0=2". */
+MOTE_API mote_status mote_command_parse(const char* text, mote_command** command);
+MOTE_API void mote_command_free(mote_command* command);
+/* Valid as long as the command. */
+MOTE_API const char* mote_command_text(const mote_command* command);
+MOTE_API int mote_command_equal(const mote_command* a, const mote_command* b);
+
+/* ---- backends and contexts ---- */
+
+/* Loads a plug-in, in a child process first if `probe` is not 0. Its backends stay until the
+ * process ends. */
+MOTE_API mote_status mote_load_backends(const char* path, int probe);
+/* Loads what $MOTE_PLUGIN_PATH and the installation have. The problems of those that are left out
+ * are in mote_last_error(), one a line; then it returns MOTE_FAILED, and the others are loaded. */
+MOTE_API mote_status mote_load_found_backends(int probe);
+/* All that are loaded, in that order: `count` of them; `backends` may be NULL. */
+MOTE_API mote_status mote_loaded_backends(const mote_backend** backends, size_t room,
+                                          size_t* count);
+
+typedef struct mote_context_options {
+  size_t size; /* sizeof(mote_context_options) */
+  const mote_backend* const* backends;
+  size_t backend_count;
+  size_t workspace_limit; /* bytes of all calls together; 0: no limit */
+  int32_t workers;        /* threads for streams; 0: as many as processors */
+  int32_t reserved;
+} mote_context_options;
+typedef struct mote_context mote_context;
+/* options may be NULL: the generated kernels, no limit. A context may be used from many threads; it
+ * is freed after all that was made with it. */
+MOTE_API mote_status mote_context_create(const mote_context_options* options,
+                                         mote_context** context);
+MOTE_API void mote_context_free(mote_context* context);
+
+/* ---- running ---- */
+
+typedef struct mote_stream mote_stream;
+typedef struct mote_event mote_event;
+typedef struct mote_prepared mote_prepared;
+
+/* Runs the command. context may be NULL. With a stream: checked now, run in the stream's order; the
+ * kernel's error comes with mote_stream_synchronize. stream may be NULL: done when it returns. */
+MOTE_API mote_status mote_run(const mote_command* command, const mote_tensor* const* inputs,
+                              size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                              mote_context* context, mote_stream* stream);
+
+/* Checks and chooses once for tensors of these forms; their memory is kept, the tensors need not
+ * be. */
+MOTE_API mote_status mote_prepare(const mote_command* command, const mote_tensor* const* inputs,
+                                  size_t input_count, mote_tensor* const* outputs,
+                                  size_t output_count, mote_context* context,
+                                  mote_prepared** prepared);
+/* stream may be NULL. */
+MOTE_API mote_status mote_prepared_run(mote_prepared* prepared, mote_stream* stream);
+MOTE_API mote_status mote_prepared_rebind(mote_prepared* prepared, const mote_tensor* const* inputs,
+                                          size_t input_count, mote_tensor* const* outputs,
+                                          size_t output_count);
+MOTE_API void mote_prepared_free(mote_prepared* prepared);
+
+/* Measures all kernels that take the call, on copies; from then on the context runs the fastest.
+ * `kernel` is its name, valid as long as the context; may be NULL. */
+MOTE_API mote_status mote_autotune(const mote_command* command, const mote_tensor* const* inputs,
+                                   size_t input_count, mote_tensor* const* outputs,
+                                   size_t output_count, mote_context* context, const char** kernel);
+
+MOTE_API mote_status mote_stream_create(mote_context* context, mote_stream** stream);
+/* Waits for its work. */
+MOTE_API void mote_stream_free(mote_stream* stream);
+/* Calls work(argument) in the stream's order; what it returns is the stream's error. */
+MOTE_API mote_status mote_stream_enqueue(mote_stream* stream, mote_status (*work)(void* argument),
+                                         void* argument);
+MOTE_API mote_status mote_stream_record(mote_stream* stream, mote_event* event);
+MOTE_API mote_status mote_stream_wait(mote_stream* stream, mote_event* event);
+/* The stream's first error since the last time. */
+MOTE_API mote_status mote_stream_synchronize(mote_stream* stream);
+
+MOTE_API mote_status mote_event_create(mote_event** event);
+MOTE_API void mote_event_free(mote_event* event);
+MOTE_API mote_status mote_event_synchronize(mote_event* event);
+MOTE_API mote_status mote_event_is_over(const mote_event* event, int* is_over);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

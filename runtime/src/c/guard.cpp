@@ -1,0 +1,36 @@
+// The version, and the last error of each thread.
+#include "guard.h"
+
+#include <array>
+#include <cstdio>
+
+namespace mote::c {
+namespace {
+
+/// Of a fixed size, so that running out of memory can be told.
+thread_local std::array<char, 1024> last_error{};
+
+}  // namespace
+
+mote_status fail(mote_status status, const char* function, const char* what) noexcept {
+  std::snprintf(last_error.data(), last_error.size(), "%s: %s", function, what);
+  return status;
+}
+
+Operands::Operands(const mote_tensor* const* given_inputs, std::size_t input_count,
+                   mote_tensor* const* given_outputs, std::size_t output_count) {
+  if (input_count > 0) given(given_inputs, "inputs");
+  if (output_count > 0) given(given_outputs, "outputs");
+  inputs.reserve(input_count);
+  outputs.reserve(output_count);
+  for (const mote_tensor* const handle : std::span(given_inputs, input_count))
+    inputs.push_back(reinterpret_cast<const Tensor*>(handle));
+  for (mote_tensor* const handle : std::span(given_outputs, output_count))
+    outputs.push_back(reinterpret_cast<Tensor*>(handle));
+}
+
+}  // namespace mote::c
+
+const char* mote_version(void) { return MOTE_VERSION; }
+
+const char* mote_last_error(void) { return mote::c::last_error.data(); }

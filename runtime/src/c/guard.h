@@ -1,0 +1,64 @@
+// What the functions of mote/mote.h share: no exception leaves them, and what it says is kept.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mote/mote.h"
+#include "mote/runtime/status.h"
+#include "mote/runtime/tensor.h"
+
+namespace mote::c {
+
+/// Keeps the text for mote_last_error(); one that finds no memory is cut short.
+mote_status fail(mote_status status, const char* function, const char* what) noexcept;
+
+/// MOTE_OK, or what the body threw.
+template <typename Body>
+mote_status guarded(const char* function, const Body& body) noexcept {
+  try {
+    body();
+    return MOTE_OK;
+  } catch (const StatusError& e) {
+    return fail(e.status(), function, e.what());
+  } catch (const Error& e) {
+    return fail(MOTE_INVALID, function, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(MOTE_OUT_OF_MEMORY, function, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(MOTE_FAILED, function, e.what());
+  } catch (...) {
+    return fail(MOTE_FAILED, function, "an exception of unknown type");
+  }
+}
+
+/// The object behind a pointer that must not be null.
+template <typename T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) throw StatusError(MOTE_INVALID, std::string(what) + " is NULL");
+  return *pointer;
+}
+
+// A Tensor is its mote_tensor (asserted in tensor.h), so a handle is a pointer to a Tensor.
+inline Tensor& tensor_of(mote_tensor* handle) {
+  return *reinterpret_cast<Tensor*>(&given(handle, "tensor"));
+}
+inline const Tensor& tensor_of(const mote_tensor* handle) {
+  return *reinterpret_cast<const Tensor*>(&given(handle, "tensor"));
+}
+inline mote_tensor* handle_of(Tensor tensor) {
+  return reinterpret_cast<mote_tensor*>(new Tensor(std::move(tensor)));
+}
+
+/// Tensors as the runtime takes them; those left out are null.
+struct Operands {
+  Operands(const mote_tensor* const* given_inputs, std::size_t input_count,
+           mote_tensor* const* given_outputs, std::size_t output_count);
+  std::vector<const Tensor*> inputs;
+  std::vector<Tensor*> outputs;
+};
+
+}  // namespace mote::c

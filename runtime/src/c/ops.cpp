@@ -1,0 +1,91 @@
+// mote/mote.h: ops and commands.
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "guard.h"
+#include "mote/runtime/catalogue.h"
+#include "objects.h"
+
+namespace mote::c {
+namespace {
+
+/// Names by value: a std::set's elements stay where they are, and are never removed.
+const char* kept(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string> names;
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
+}
+
+mote_command* handle_of(Command command) {
+  std::string text = to_string(command);
+  return new mote_command{std::move(command), std::move(text)};
+}
+
+}  // namespace
+}  // namespace mote::c
+
+using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote::c;  // NOLINT
+
+mote_status mote_op_find(const char* name, const mote_op_definition** definition) {
+  return guarded(__func__, [&] {
+    const Registry& registry = Registry::global();
+    const OpId op = registry.get(&given(name, "name"));
+    const Definition* found = registry.column<Definition>(kDefinition).find(op);
+    if (found == nullptr) throw StatusError(MOTE_INVALID, std::string(name) + " has no definition");
+    given(definition, "definition") = *found;
+  });
+}
+
+mote_status mote_op_names(const char** names, size_t room, size_t* count) {
+  return guarded(__func__, [&] {
+    const std::vector<std::string> all = Registry::global().names();
+    given(count, "count") = all.size();
+    if (names == nullptr) return;
+    for (std::size_t k = 0; k < all.size() && k < room; ++k) names[k] = kept(all[k]);
+  });
+}
+
+mote_status mote_register_library(const mote_kernel_library* library) {
+  return guarded(__func__, [&] { register_library(given(library, "library")); });
+}
+
+mote_status mote_command_create(const char* op, const mote_param* params, size_t count,
+                                const int32_t* axis, mote_command** command) {
+  return guarded(__func__, [&] {
+    if (count > 0) given(params, "params");
+    std::vector<Setting> settings;
+    for (const mote_param& p : std::span(params, count)) {
+      const char* name = &given(p.name, "a parameter's name");
+      if (p.is_real != 0)
+        settings.emplace_back(name, p.real);
+      else
+        settings.emplace_back(name, p.integer);
+    }
+    const std::optional<int> along = axis != nullptr ? std::optional<int>(*axis) : std::nullopt;
+    auto& result = given(command, "command");
+    result = c::handle_of(Command(&given(op, "op"), settings, along));
+  });
+}
+
+mote_status mote_command_parse(const char* text, mote_command** command) {
+  return guarded(__func__, [&] {
+    auto& result = given(command, "command");
+    result = c::handle_of(parse_command(&given(text, "text")));
+  });
+}
+
+void mote_command_free(mote_command* command) { delete command; }
+
+const char* mote_command_text(const mote_command* command) {
+  return command != nullptr ? command->text.c_str() : "";
+}
+
+int mote_command_equal(const mote_command* a, const mote_command* b) {
+  if (a == nullptr || b == nullptr) return a == b ? 1 : 0;
+  return a->command == b->command ? 1 : 0;
+}

@@ -1,0 +1,126 @@
+// mote/mote.h: backends, contexts, running, streams.
+#include <algorithm>
+#include <utility>
+
+#include "guard.h"
+#include "mote/runtime/plugins.h"
+#include "mote/runtime/tune.h"
+#include "objects.h"
+
+namespace mote::c {
+namespace {
+
+Probe probe_of(int probe) { return probe != 0 ? Probe::child : Probe::none; }
+
+ContextOptions options_of(const mote_context_options* given_options) {
+  ContextOptions options;
+  if (given_options == nullptr) return options;
+  if (given_options->size < sizeof(mote_context_options))
+    throw StatusError(MOTE_INVALID, "options.size must be " +
+                                        std::to_string(sizeof(mote_context_options)) + ", got " +
+                                        std::to_string(given_options->size));
+  if (given_options->backend_count > 0) given(given_options->backends, "options.backends");
+  for (const mote_backend* backend :
+       std::span(given_options->backends, given_options->backend_count))
+    options.backends.push_back(&given(backend, "a backend"));
+  if (given_options->workspace_limit > 0) options.workspace_limit = given_options->workspace_limit;
+  options.workers = given_options->workers;
+  return options;
+}
+
+RunOptions in(mote_context* context) {
+  RunOptions options;
+  if (context != nullptr) options.context = &context->context;
+  return options;
+}
+
+}  // namespace
+}  // namespace mote::c
+
+using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote::c;  // NOLINT
+
+mote_status mote_load_backends(const char* path, int probe) {
+  return guarded(__func__, [&] { load_backends(&given(path, "path"), probe_of(probe)); });
+}
+
+mote_status mote_load_found_backends(int probe) {
+  return guarded(__func__, [&] {
+    std::string problems;
+    for (const std::string& problem : load_found_backends(probe_of(probe)))
+      problems += (problems.empty() ? "" : "\n") + problem;
+    if (!problems.empty()) throw StatusError(MOTE_FAILED, problems);
+  });
+}
+
+mote_status mote_loaded_backends(const mote_backend** backends, size_t room, size_t* count) {
+  return guarded(__func__, [&] {
+    const std::span<const mote_backend* const> all = loaded_backends();
+    given(count, "count") = all.size();
+    if (backends != nullptr) std::copy_n(all.begin(), std::min(room, all.size()), backends);
+  });
+}
+
+mote_status mote_context_create(const mote_context_options* options, mote_context** context) {
+  return guarded(__func__, [&] {
+    auto& result = given(context, "context");
+    result = new mote_context{Context(options_of(options))};
+  });
+}
+
+void mote_context_free(mote_context* context) { delete context; }
+
+mote_status mote_run(const mote_command* command, const mote_tensor* const* inputs,
+                     size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                     mote_context* context, mote_stream* stream) {
+  return guarded(__func__, [&] {
+    const Operands tensors(inputs, input_count, outputs, output_count);
+    const Command& what = given(command, "command").command;
+    if (stream != nullptr)
+      run(what, tensors.inputs, tensors.outputs, stream->stream, in(context));
+    else
+      run(what, tensors.inputs, tensors.outputs, in(context));
+  });
+}
+
+mote_status mote_prepare(const mote_command* command, const mote_tensor* const* inputs,
+                         size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                         mote_context* context, mote_prepared** prepared) {
+  return guarded(__func__, [&] {
+    const Operands tensors(inputs, input_count, outputs, output_count);
+    auto& result = given(prepared, "prepared");
+    result = new mote_prepared{std::make_shared<PreparedCommand>(
+        given(command, "command").command, tensors.inputs, tensors.outputs, in(context))};
+  });
+}
+
+mote_status mote_prepared_run(mote_prepared* prepared, mote_stream* stream) {
+  return guarded(__func__, [&] {
+    if (stream != nullptr)
+      run(given(prepared, "prepared").prepared, stream->stream);
+    else
+      given(prepared, "prepared").prepared->run();
+  });
+}
+
+mote_status mote_prepared_rebind(mote_prepared* prepared, const mote_tensor* const* inputs,
+                                 size_t input_count, mote_tensor* const* outputs,
+                                 size_t output_count) {
+  return guarded(__func__, [&] {
+    const Operands tensors(inputs, input_count, outputs, output_count);
+    given(prepared, "prepared").prepared->rebind(tensors.inputs, tensors.outputs);
+  });
+}
+
+void mote_prepared_free(mote_prepared* prepared) { delete prepared; }
+
+mote_status mote_autotune(const mote_command* command, const mote_tensor* const* inputs,
+                          size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                          mote_context* context, const char** kernel) {
+  return guarded(__func__, [&] {
+    const Operands tensors(inputs, input_count, outputs, output_count);
+    const TuningEntry& entry = autotune(given(command, "command").command, tensors.inputs,
+                                        tensors.outputs, given(context, "context").context);
+    if (kernel != nullptr) *kernel = entry.kernel.c_str();
+  });
+}
