@@ -20,7 +20,7 @@ const char* kept(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
-mote_command* handle_of(Command command) {
+mote_command* command_handle(Command command) {
   std::string text = to_string(command);
   return new mote_command{std::move(command), std::move(text)};
 }
@@ -68,14 +68,14 @@ mote_status mote_command_create(const char* op, const mote_param* params, size_t
     }
     const std::optional<int> along = axis != nullptr ? std::optional<int>(*axis) : std::nullopt;
     auto& result = given(command, "command");
-    result = c::handle_of(Command(&given(op, "op"), settings, along));
+    result = command_handle(Command(&given(op, "op"), settings, along));
   });
 }
 
 mote_status mote_command_parse(const char* text, mote_command** command) {
   return guarded(__func__, [&] {
     auto& result = given(command, "command");
-    result = c::handle_of(parse_command(&given(text, "text")));
+    result = command_handle(parse_command(&given(text, "text")));
   });
 }
 
