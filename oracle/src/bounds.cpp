@@ -9,7 +9,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "mote/codegen/passes.h"
 #include "mote/generated/bounds.h"
 #include "mote/uops/bound.h"
 
@@ -105,14 +104,21 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   auto& kept =
       known[{c.target->text(), c.instance.dtype, c.instance.input_mask, text_of(contract)}];
   if (kept) return kept;
+  return kept = make(c, contract, By::any);
+}
+
+std::shared_ptr<const BoundOf> BoundOf::interpreted(const Case& c) {
+  return make(c, Contract(), By::interpreter);
+}
+
+std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& contract, By by) {
   auto made = std::make_shared<BoundOf>();
   bool all = true;
   for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
     made->certain_.push_back(is_certain(*c.program, k));
     all = all && made->certain_.back();
   }
-  kept = made;
-  if (all) return kept;
+  if (all) return made;
   made->program_ = std::make_shared<const Program>(bound(*c.program, contract));
   for (const ParamDecl& p : made->program_->params) {
     if (c.params.contains(p.name)) continue;
@@ -120,12 +126,10 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   }
   const bool usual =
       contract.multiply_bits == 0 && !contract.narrow_accumulator && !contract.flushes_denormals;
-  const auto* kernel = usual ? compiled(c, *made->program_, made->widened_) : nullptr;
-  made->reference_ =
-      kernel ? from_kernel(kernel->kernel)
-             : reference_of(made->call(c),
-                            std::make_shared<const LoopProgram>(compile(made->program_)));
-  return kept;
+  const auto* kernel =
+      usual && by == By::any ? compiled(c, *made->program_, made->widened_) : nullptr;
+  made->reference_ = kernel ? from_kernel(kernel->kernel) : mote::interpreted(made->program_);
+  return made;
 }
 
 /// The call of the bound's kernel: the case with other outputs, dtypes and more parameters.

@@ -1,0 +1,149 @@
+// Each run along the last axis goes into one cell of the result, or into neighbours.
+#include "fold.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "index.h"
+
+namespace mote::blocks {
+namespace {
+
+using I64 = std::int64_t;
+
+/// True where neighbours a and b are of one kind, so that they count as one axis.
+struct Axis {
+  I64 extent;
+  bool reduced;
+};
+
+std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
+  std::vector<Axis> all;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    const bool reduced = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
+    if (!all.empty() && all.back().reduced == reduced) {
+      all.back().extent *= shape[k];
+    } else {
+      all.push_back({shape[k], reduced});
+    }
+  }
+  return all;
+}
+
+template <typename F>
+void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, const F& step) {
+  if (into_one) {
+    Cell sum = *y;
+    for (I64 k = 0; k < count; ++k) step(sum, x.at[x.single ? 0 : from + k]);
+    *y = sum;
+  } else {
+    for (I64 k = 0; k < count; ++k) step(y[k], x.at[x.single ? 0 : from + k]);
+  }
+}
+
+MapOp step_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return MapOp::add;
+    case ReduceOp::prod:
+      return MapOp::mul;
+    case ReduceOp::max:
+      return MapOp::max;
+    case ReduceOp::min:
+      return MapOp::min;
+    case ReduceOp::any:
+      return MapOp::logical_or;
+    default:
+      return MapOp::logical_and;
+  }
+}
+
+bool finds_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
+
+/// What is there gives way: to the first NaN, else to what is greater (less).
+bool gives_way(ReduceOp op, DType dtype, Cell old, Cell x) {
+  if (!is_real(dtype)) return op == ReduceOp::argmax ? old.whole < x.whole : x.whole < old.whole;
+  if (std::isnan(old.real)) return false;
+  return std::isnan(x.real) || (op == ReduceOp::argmax ? old.real < x.real : x.real < old.real);
+}
+
+}  // namespace
+
+Fold::Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int>& axes,
+           Cell* result, I64 result_count)
+    : op_(op), dtype_(dtype), result_(result) {
+  I64 stride = 1;
+  I64 place = 1;
+  const std::vector<Axis> all = merged(shape, axes);
+  for (std::size_t k = all.size(); k-- > 0;) {
+    shape_.insert(shape_.begin(), all[k].extent);
+    strides_.insert(strides_.begin(), all[k].reduced ? 0 : stride);
+    places_.insert(places_.begin(), all[k].reduced ? place : 0);
+    (all[k].reduced ? place : stride) *= all[k].extent;
+  }
+  Cell start{};
+  if (finds_position(op)) {
+    start.whole = -1;
+    best_.resize(static_cast<std::size_t>(result_count));
+  } else {
+    start = cell_of(neutral(op, dtype));
+  }
+  std::fill_n(result, result_count, start);
+}
+
+I64 Fold::offset(const Extents& index, const Extents& strides) const {
+  I64 at = 0;
+  for (std::size_t k = 0; k < index.size(); ++k) at += index[k] * strides[k];
+  return at;
+}
+
+/// run(walk, where it begins in the block, its length).
+template <typename F>
+void Fold::runs(I64 first, I64 count, const F& run) const {
+  Walk walk(shape_, first);
+  for (I64 done = 0; done < count;) {
+    const I64 n = walk.run(count - done);
+    run(walk, done, n);
+    walk.advance(n);
+    done += n;
+  }
+}
+
+void Fold::add(const Operand& x, I64 first, I64 count) {
+  if (finds_position(op_)) return add_best(x, first, count);
+  const bool into_one = strides_.back() == 0;
+  const auto each = [&](const auto& step) {
+    runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
+      fold_run(x, from, result_ + offset(walk.index(), strides_), into_one, n, step);
+    });
+  };
+  if (is_real(dtype_) && op_ == ReduceOp::sum)
+    return each([](Cell& y, Cell v) { y.real += v.real; });
+  if (is_real(dtype_) && op_ == ReduceOp::min)
+    return each(
+        [](Cell& y, Cell v) { y.real = y.real < v.real || std::isnan(y.real) ? y.real : v.real; });
+  if (is_real(dtype_) && op_ == ReduceOp::max)
+    return each(
+        [](Cell& y, Cell v) { y.real = y.real > v.real || std::isnan(y.real) ? y.real : v.real; });
+  const MapOp op = step_of(op_);
+  each([&](Cell& y, Cell v) {
+    const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};
+    y = cell_of(apply(op, args, dtype_, dtype_));
+  });
+}
+
+void Fold::add_best(const Operand& x, I64 first, I64 count) {
+  runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
+    I64 at = offset(walk.index(), strides_);
+    I64 place = offset(walk.index(), places_);
+    for (I64 k = from; k < from + n; ++k, at += strides_.back(), place += places_.back()) {
+      const Cell v = x.at[x.single ? 0 : k];
+      Cell& best = best_[static_cast<std::size_t>(at)];
+      if (result_[at].whole >= 0 && !gives_way(op_, dtype_, best, v)) continue;
+      best = v;
+      result_[at].whole = place;
+    }
+  });
+}
+
+}  // namespace mote::blocks
