@@ -31,6 +31,18 @@ void scatter_onto(ScatterOp op, DType dtype, Cell& old, Cell x) {
   }
 }
 
+template <typename T>
+void read_reals(const Dense& from, Cell* to) {
+  const T* const values = static_cast<const T*>(from.data());
+  for (std::int64_t k = 0; k < from.count(); ++k) to[k].real = values[k];
+}
+
+void read_cells(const Dense& from, Cell* to) {
+  if (from.dtype() == DType::f32) return read_reals<float>(from, to);
+  if (from.dtype() == DType::f64) return read_reals<double>(from, to);
+  for (std::int64_t k = 0; k < from.count(); ++k) to[k] = cell_of(from.at(k));
+}
+
 /// One step of a region, made ready for the sizes of a case.
 struct Ready {
   const Step* step;
@@ -49,7 +61,14 @@ class Run {
         case_(c),
         inputs_(inputs),
         outputs_(outputs),
-        arrays_(plan.arrays.size()) {}
+        arrays_(plan.arrays.size()) {
+    for (std::size_t k = outputs.size(); k-- > 0;) {
+      const Place& p = plan.outputs[k];
+      const bool holds_cells = outputs[k].dtype() == DType::f64 || outputs[k].dtype() == DType::i64;
+      if (p.kind == Place::Kind::array && holds_cells)
+        arrays_[static_cast<std::size_t>(p.at)].at = static_cast<Cell*>(outputs[k].data());
+    }
+  }
 
   void run() {
     for (const Uop& u : plan_.constants) constants_.push_back(constant(u));
@@ -85,19 +104,32 @@ class Run {
     std::int64_t stride = 1;
     for (std::size_t k = given.size(); k-- > 0; stride *= given[k])
       if (!in.broadcast[k + missing] || given[k] != 1) strides[k + missing] = stride;
-    std::vector<Cell>& to = arrays_[array];
-    to.resize(static_cast<std::size_t>(element_count(full)));
+    Array& to = allocate(arrays_[array], element_count(full));
+    if (given == full) return read_cells(from, to.at);
     for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
-      to[static_cast<std::size_t>(linear)] = cell_of(from.at(at));
+      to.at[linear] = cell_of(from.at(at));
     });
   }
 
-  std::vector<Cell>& array(const Place& p) { return arrays_[static_cast<std::size_t>(p.at)]; }
+  struct Array {
+    Cell* at = nullptr;  ///< an output's own memory, or
+    std::unique_ptr<Cell[]> own;
+    std::int64_t count = 0;
+  };
 
-  std::vector<Cell>& new_array(const Place& p) {
+  static Array& allocate(Array& a, std::int64_t count) {
+    a.count = count;
+    if (a.at != nullptr) return a;
+    a.own = std::make_unique_for_overwrite<Cell[]>(static_cast<std::size_t>(count));
+    a.at = a.own.get();
+    return a;
+  }
+
+  Array& array(const Place& p) { return arrays_[static_cast<std::size_t>(p.at)]; }
+
+  Array& new_array(const Place& p) {
     const Uop& u = plan_.arrays[static_cast<std::size_t>(p.at)].node;
-    array(p).resize(static_cast<std::size_t>(element_count(extents_of(u.shape(), sizes()))));
-    return array(p);
+    return allocate(array(p), element_count(extents_of(u.shape(), sizes())));
   }
 
   /// All of it, or from element `first` on.
@@ -105,7 +137,7 @@ class Run {
     const auto at = static_cast<std::size_t>(p.at);
     if (p.kind == Place::Kind::constant) return {&constants_[at], true};
     if (p.kind == Place::Kind::block) return {blocks_.data() + at * kBlock, false};
-    return {array(p).data() + (p.single ? 0 : first), p.single};
+    return {array(p).at + (p.single ? 0 : first), p.single};
   }
 
   void scatter(const Step& step) {
@@ -115,14 +147,15 @@ class Run {
     const Uop& x = s ? s->x : along->x;
     const Extents from = extents_of(x.shape(), sizes());
     const Extents to = extents_of(u.shape(), sizes());
-    std::vector<Cell>& y = new_array(step.result);
+    const Array& y = new_array(step.result);
     const Operand base = operand(step.args[0], 0);
-    for (std::size_t k = 0; k < y.size(); ++k) y[k] = base.at[base.single ? 0 : k];
+    for (std::int64_t k = 0; k < y.count; ++k) y.at[k] = base.at[base.single ? 0 : k];
     const std::int64_t count = element_count(from);
     if (count == 0) return;
     std::optional<Positions> places;
     std::optional<AlongAxis> places_along;
-    if (s) places.emplace(s->to, to, from, sizes());
+    const Rows rows(from);
+    if (s) places.emplace(s->to, to, rows, sizes());
     if (along) places_along.emplace(along->axis, to, from);
     std::vector<std::int64_t> at(kBlock);
     for (std::int64_t first = 0; first < count; first += kBlock) {
@@ -132,8 +165,7 @@ class Run {
       const Operand values = operand(step.args[1], first);
       for (std::int64_t k = 0; k < n; ++k)
         if (const std::int64_t p = at[static_cast<std::size_t>(k)]; p >= 0)
-          scatter_onto(s ? s->op : along->op, u.dtype(), y[static_cast<std::size_t>(p)],
-                       values.at[values.single ? 0 : k]);
+          scatter_onto(s ? s->op : along->op, u.dtype(), y.at[p], values.at[values.single ? 0 : k]);
     }
   }
 
@@ -141,40 +173,41 @@ class Run {
     const Extents shape = extents_of(region.shape, sizes());
     const std::int64_t count = element_count(shape);
     blocks_.resize(static_cast<std::size_t>(region.blocks) * kBlock);
+    const Rows rows(shape);
     std::vector<Ready> steps;
-    for (const Step& step : region.steps) steps.push_back(ready(step, shape, count));
+    for (const Step& step : region.steps) steps.push_back(ready(step, shape, rows, count));
     if (count == 0) return;
     std::vector<Positions> reads;
     for (const Read& r : region.reads)
-      reads.emplace_back(r.from, extents_of(r.tensor, sizes()), shape, sizes());
+      reads.emplace_back(r.from, extents_of(r.tensor, sizes()), rows, sizes());
     positions_.resize((reads.size() + 1) * kBlock);
     for (std::int64_t first = 0; first < count; first += kBlock) {
       const std::int64_t n = std::min(kBlock, count - first);
       for (std::size_t k = 0; k < reads.size(); ++k)
         reads[k].fill(first, n, positions_.data() + k * kBlock);
-      for (Ready& r : steps) run_step(r, shape, first, n);
+      for (Ready& r : steps) run_step(r, rows, first, n);
     }
   }
 
-  Ready ready(const Step& step, const Extents& shape, std::int64_t count) {
+  Ready ready(const Step& step, const Extents& shape, const Rows& rows, std::int64_t count) {
     Ready r{&step, {}, {}, {}, {}};
     const auto& kind = step.node.node().kind;
     if (step.result.kind == Place::Kind::array) new_array(step.result);
     if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
-      std::vector<Cell>& into = array(step.result);
-      r.fold.emplace(d->op, d->x.dtype(), shape, d->axes, into.data(), std::ssize(into));
+      const Array& into = array(step.result);
+      r.fold.emplace(d->op, d->x.dtype(), shape, d->axes, into.at, into.count);
     } else if (const auto* x = std::get_if<uop::Reindex>(&kind)) {
       r.fill = cell_of(x->fill);
     } else if (const auto* s = std::get_if<uop::Select>(&kind)) {
       r.fill = cell_of(s->fill);
       if (count > 0) r.along.emplace(s->axis, extents_of(s->x.shape(), sizes()), shape);
     } else if (const auto* i = std::get_if<uop::Iota>(&kind); i != nullptr && count > 0) {
-      r.iota.emplace(i->value, shape, sizes());
+      r.iota.emplace(i->value, rows, sizes());
     }
     return r;
   }
 
-  void run_step(Ready& r, const Extents& shape, std::int64_t first, std::int64_t n) {
+  void run_step(Ready& r, const Rows& rows, std::int64_t first, std::int64_t n) {
     const Step& step = *r.step;
     if (r.fold) return r.fold->add(operand(step.args[0], first), first, n);
     Cell* to = const_cast<Cell*>(operand(step.result, first).at);
@@ -184,7 +217,7 @@ class Run {
       for (std::size_t k = 0; k < step.args.size(); ++k) args[k] = operand(step.args[k], first);
       map_block(m->op, {args, step.args.size()}, m->args.back().dtype(), step.node.dtype(), to, n);
     } else if (r.iota) {
-      positions(*r.iota, shape, first, n, step.node.dtype(), to);
+      positions(*r.iota, rows, first, n, step.node.dtype(), to);
     } else {
       const std::int64_t* at = positions_.data();
       if (r.along) {
@@ -199,11 +232,10 @@ class Run {
     }
   }
 
-  void positions(const IndexFunction& f, const Extents& shape, std::int64_t first, std::int64_t n,
+  void positions(const IndexFunction& f, const Rows& rows, std::int64_t first, std::int64_t n,
                  DType dtype, Cell* to) {
     std::int64_t* values = positions_.data() + positions_.size() - kBlock;
-    const Extents axes = shape.empty() ? Extents{1} : shape;
-    Walk walk(axes, first);
+    Walk walk(rows.extents, first);
     for (std::int64_t done = 0; done < n;) {
       const std::int64_t run = walk.run(n - done);
       f.values(walk, run, values + done);
@@ -223,6 +255,7 @@ class Run {
     Dense& to = outputs_[output];
     const DType dtype = program_.outputs[output].value.dtype();
     const Operand from = operand(plan_.outputs[output], 0);
+    if (from.at == to.data()) return;
     for (std::int64_t k = 0; k < to.count(); ++k)
       to.set(k, number_of(from.at[from.single ? 0 : k], dtype));
   }
@@ -233,7 +266,7 @@ class Run {
   const std::vector<Dense>& inputs_;
   std::vector<Dense>& outputs_;
   std::vector<Cell> constants_;
-  std::vector<std::vector<Cell>> arrays_;
+  std::vector<Array> arrays_;
   std::vector<Cell> blocks_;
   std::vector<std::int64_t> positions_;
 };

@@ -41,6 +41,23 @@ void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, con
   }
 }
 
+/// Four rows that follow one another, each into its own cell: none waits for another's sums.
+template <typename F>
+void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, const F& step) {
+  if (!(y[0] < y[1] && y[1] < y[2] && y[2] < y[3])) {  // an axis farther out is reduced too
+    for (I64 row = 0; row < 4; ++row) fold_run(x, from + row * length, y[row], true, length, step);
+    return;
+  }
+  Cell a = *y[0], b = *y[1], c = *y[2], d = *y[3];
+  for (I64 k = from; k < from + length; ++k) {
+    step(a, x.at[k]);
+    step(b, x.at[k + length]);
+    step(c, x.at[k + 2 * length]);
+    step(d, x.at[k + 3 * length]);
+  }
+  *y[0] = a, *y[1] = b, *y[2] = c, *y[3] = d;
+}
+
 MapOp step_of(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
@@ -97,6 +114,30 @@ I64 Fold::offset(const Extents& index, const Extents& strides) const {
   return at;
 }
 
+/// Whole rows four at a time, then what is left.
+template <typename F>
+void Fold::rows(const Operand& x, I64 first, I64 count, const F& step) const {
+  const bool into_one = strides_.back() == 0;
+  const I64 length = shape_.back();
+  Walk walk(shape_, first);
+  for (I64 done = 0; done < count;) {
+    if (into_one && !x.single && walk.index().back() == 0 && count - done >= 4 * length) {
+      Cell* y[4];
+      for (Cell*& at : y) {
+        at = result_ + offset(walk.index(), strides_);
+        walk.advance(length);
+      }
+      fold_rows(x, done, y, length, step);
+      done += 4 * length;
+    } else {
+      const I64 n = walk.run(count - done);
+      fold_run(x, done, result_ + offset(walk.index(), strides_), into_one, n, step);
+      walk.advance(n);
+      done += n;
+    }
+  }
+}
+
 /// run(walk, where it begins in the block, its length).
 template <typename F>
 void Fold::runs(I64 first, I64 count, const F& run) const {
@@ -111,12 +152,7 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
 
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
-  const bool into_one = strides_.back() == 0;
-  const auto each = [&](const auto& step) {
-    runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
-      fold_run(x, from, result_ + offset(walk.index(), strides_), into_one, n, step);
-    });
-  };
+  const auto each = [&](const auto& step) { rows(x, first, count, step); };
   if (is_real(dtype_) && op_ == ReduceOp::sum)
     return each([](Cell& y, Cell v) { y.real += v.real; });
   if (is_real(dtype_) && op_ == ReduceOp::min)

@@ -17,6 +17,8 @@ class Fold {
 
  private:
   template <typename F>
+  void rows(const Operand& x, std::int64_t first, std::int64_t count, const F& step) const;
+  template <typename F>
   void runs(std::int64_t first, std::int64_t count, const F& run) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   std::int64_t offset(const Extents& index, const Extents& strides) const;

@@ -77,8 +77,6 @@ Expr with_values(const Expr& e, const Sizes& sizes) {
   return values.empty() ? e : e.substitute(values);
 }
 
-Extents at_least_one_axis(const Extents& shape) { return shape.empty() ? Extents{1} : shape; }
-
 }  // namespace
 
 std::int64_t IndexTree::value(const Extents& index) const {
@@ -89,6 +87,13 @@ std::int64_t IndexTree::value(const Extents& index) const {
     total = wrap_add(total, product);
   }
   return total;
+}
+
+Rows::Rows(const Extents& of) : shape(of.empty() ? Extents{1} : of), first(shape.size() - 1) {
+  std::int64_t tail = shape.back();
+  for (; first > 0 && tail * shape[first - 1] <= kTail; --first) tail *= shape[first - 1];
+  extents.assign(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first));
+  extents.push_back(tail);
 }
 
 Walk::Walk(const Extents& shape, std::int64_t first) : shape_(shape), index_(shape.size()) {
@@ -104,16 +109,16 @@ std::int64_t Walk::run(std::int64_t most) const {
 
 void Walk::advance(std::int64_t by) {
   index_.back() += by;
-  for (std::size_t k = last(); k > 0 && index_[k] == shape_[k]; --k) {
+  for (std::size_t k = index_.size() - 1; k > 0 && index_[k] == shape_[k]; --k) {
     index_[k] = 0;
     ++index_[k - 1];
   }
 }
 
-IndexFunction::IndexFunction(const Expr& e, const Extents& given, const Sizes& sizes) {
-  const Extents shape = at_least_one_axis(given);
-  tables_.resize(shape.size());
-  Extents index(shape.size(), 0);
+IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes) : rows_(rows) {
+  std::vector<Extents> of_axes(rows.shape.size());
+  Extents index(rows.shape.size(), 0);
+  IndexTree within;  // several of the axes that are one
   IndexTree tree = tree_of(with_values(e, sizes));
   for (IndexTree::Product& term : tree.terms) {
     std::set<std::size_t> axes;
@@ -122,26 +127,55 @@ IndexFunction::IndexFunction(const Expr& e, const Extents& given, const Sizes& s
     if (axes.empty()) {
       constant_ = wrap_add(constant_, alone.value(index));
     } else if (axes.size() > 1) {
-      others_.terms.push_back(std::move(term));
+      (*axes.begin() >= rows.first ? within : others_).terms.push_back(std::move(term));
     } else {
       const std::size_t axis = *axes.begin();
-      Extents& table = tables_[axis];
-      table.resize(static_cast<std::size_t>(shape[axis]), 0);
-      for (std::int64_t& v : table) {
+      of_axes[axis].resize(static_cast<std::size_t>(rows.shape[axis]), 0);
+      for (std::int64_t& v : of_axes[axis]) {
         v = wrap_add(v, alone.value(index));
         ++index[axis];
       }
       index[axis] = 0;
     }
   }
+  tables_.assign(of_axes.begin(), of_axes.begin() + static_cast<std::ptrdiff_t>(rows.first));
+  tables_.emplace_back();
+  make_table(rows.first, of_axes, within);
+}
+
+/// Of the axes that are one, from their own.
+void IndexFunction::make_table(std::size_t first, const std::vector<Extents>& of_axes,
+                               const IndexTree& within) {
+  bool level = within.terms.empty();
+  for (std::size_t k = first; k < of_axes.size(); ++k) level = level && of_axes[k].empty();
+  if (level) return;
+  Extents& table = tables_.back();
+  Walk walk(rows_.shape, 0);
+  for (std::int64_t at = 0; at < rows_.extents.back(); ++at, walk.advance(1)) {
+    std::int64_t v = within.value(walk.index());
+    for (std::size_t k = first; k < of_axes.size(); ++k)
+      if (!of_axes[k].empty())
+        v = wrap_add(v, of_axes[k][static_cast<std::size_t>(walk.index()[k])]);
+    table.push_back(v);
+  }
 }
 
 std::int64_t IndexFunction::level(const Walk& walk) const {
   std::int64_t sum = constant_;
-  for (std::size_t k = 0; k < walk.last(); ++k)
+  for (std::size_t k = 0; k < rows_.first; ++k)
     if (!tables_[k].empty())
       sum = wrap_add(sum, tables_[k][static_cast<std::size_t>(walk.index()[k])]);
   return sum;
+}
+
+Extents IndexFunction::full_index(const Walk& walk, std::int64_t along) const {
+  Extents index = rows_.shape;
+  for (std::size_t k = index.size(); k-- > rows_.first;) {
+    index[k] = along % rows_.shape[k];
+    along /= rows_.shape[k];
+  }
+  std::copy_n(walk.index().begin(), rows_.first, index.begin());
+  return index;
 }
 
 void IndexFunction::values(const Walk& walk, std::int64_t count, std::int64_t* out) const {
@@ -154,23 +188,22 @@ void IndexFunction::values(const Walk& walk, std::int64_t count, std::int64_t* o
     for (std::int64_t t = 0; t < count; ++t) out[t] = wrap_add(base, from[t]);
   }
   if (others_.terms.empty()) return;
-  Extents index = walk.index();
-  for (std::int64_t t = 0; t < count; ++t, ++index.back())
-    out[t] = wrap_add(out[t], others_.value(index));
+  for (std::int64_t t = 0; t < count; ++t)
+    out[t] = wrap_add(out[t], others_.value(full_index(walk, walk.index().back() + t)));
 }
 
-Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const Extents& shape,
+Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const Rows& rows,
                      const Sizes& sizes)
-    : shape_(at_least_one_axis(shape)) {
+    : rows_(rows) {
   std::int64_t stride = 1;
   for (std::size_t k = to.size(); k-- > 0;) {
-    axes_.push_back({IndexFunction(to[k], shape_, sizes), tensor[k], stride});
+    axes_.push_back({IndexFunction(to[k], rows, sizes), tensor[k], stride});
     stride *= tensor[k];
   }
 }
 
 void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
-  Walk walk(shape_, first);
+  Walk walk(rows_.extents, first);
   while (count > 0) {
     const std::int64_t n = walk.run(count);
     run(walk, n, out);

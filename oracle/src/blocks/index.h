@@ -24,14 +24,24 @@ struct IndexTree {
   std::int64_t value(const Extents& index) const;
 };
 
-/// The axes of a shape with a position that moves along them in row-major order.
+/// A shape with its last axes made one, as long as that has no more than kTail elements: what is
+/// done along the last axis is done for many elements at a time.
+struct Rows {
+  static constexpr std::int64_t kTail = 256;
+  /// A shape of rank 0 counts as one axis with one element.
+  explicit Rows(const Extents& of);
+
+  Extents shape;      ///< as given, at least one axis
+  Extents extents;    ///< the last one is of axes `first` and beyond
+  std::size_t first;  ///< of the axes that are one
+};
+
+/// A position that moves along the axes of a shape in row-major order.
 class Walk {
  public:
-  /// A shape of rank 0 counts as one axis with one element.
   Walk(const Extents& shape, std::int64_t first);
 
   const Extents& index() const { return index_; }
-  std::size_t last() const { return index_.size() - 1; }
   /// Elements left on the last axis, and no more than `most`.
   std::int64_t run(std::int64_t most) const;
   void advance(std::int64_t by);  ///< not beyond the last axis' end
@@ -45,25 +55,29 @@ class Walk {
 class IndexFunction {
  public:
   /// Sizes and parameters are replaced by their values.
-  IndexFunction(const Expr& e, const Extents& shape, const Sizes& sizes);
+  IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes);
 
-  /// Of the elements from the walk's position on, along the last axis.
+  /// Of the elements from the walk's position on, along the last axis of the rows.
   void values(const Walk& walk, std::int64_t count, std::int64_t* out) const;
   /// The value is the same all along the last axis.
   bool is_level() const { return tables_.back().empty() && others_.terms.empty(); }
   std::int64_t level(const Walk& walk) const;  ///< of what does not depend on the last axis
 
  private:
+  Extents full_index(const Walk& walk, std::int64_t along) const;
+  void make_table(std::size_t axis, const std::vector<Extents>& of_axes, const IndexTree& within);
+
+  const Rows& rows_;
   std::int64_t constant_ = 0;
-  std::vector<Extents> tables_;  ///< for each axis; empty: it has no part
-  IndexTree others_;             ///< terms that mention several axes
+  std::vector<Extents> tables_;  ///< for each axis of the rows; empty: it has no part
+  IndexTree others_;             ///< terms that mention several of them
 };
 
 /// Where in a tensor each element of a shape reads or writes: one expression for each axis of the
 /// tensor.
 class Positions {
  public:
-  Positions(const std::vector<Expr>& to, const Extents& tensor, const Extents& shape,
+  Positions(const std::vector<Expr>& to, const Extents& tensor, const Rows& rows,
             const Sizes& sizes);
 
   /// Row-major positions of the elements from `first` on; -1 out of range.
@@ -77,7 +91,7 @@ class Positions {
     std::int64_t extent;
     std::int64_t stride;
   };
-  Extents shape_;
+  const Rows& rows_;
   std::vector<Axis> axes_;
 };
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "mote/generated/level.h"
+
 namespace mote::blocks {
 namespace {
 
@@ -21,7 +23,7 @@ struct Whole {
 };
 
 template <typename From, typename To, typename F>
-void unary(const Operand& x, Cell* y, I64 count, F f) {
+inline void unary(const Operand& x, Cell* __restrict y, I64 count, F f) {
   if (x.single) {
     const auto v = f(From::get(*x.at));
     for (I64 k = 0; k < count; ++k) To::set(y[k], v);
@@ -31,7 +33,7 @@ void unary(const Operand& x, Cell* y, I64 count, F f) {
 }
 
 template <typename From, typename To, typename F>
-void binary(std::span<const Operand> x, Cell* y, I64 count, F f) {
+inline void binary(std::span<const Operand> x, Cell* __restrict y, I64 count, F f) {
   const Cell* const a = x[0].at;
   const Cell* const b = x[1].at;
   if (x[0].single) {
@@ -51,7 +53,7 @@ const Cell& element(const Operand& x, I64 k) {
 }
 
 template <typename T, bool kFirst, bool kSecond>
-void choose(std::span<const Operand> x, Cell* y, I64 count) {
+inline void choose(std::span<const Operand> x, Cell* __restrict y, I64 count) {
   const Cell* const c = x[0].at;
   for (I64 k = 0; k < count; ++k) {
     const auto a = T::get(element<kFirst>(x[1], k));
@@ -212,10 +214,34 @@ bool has_loop(MapOp op, std::span<const Operand> x, DType from, DType to, Cell* 
   return x.size() == 1 ? real_unary(op, x[0], y, n) : real_binary(op, x, y, n);
 }
 
+#if defined(__x86_64__)
+// The same loops with wider vectors. Only what single instructions round alike: no fused
+// multiply-adds.
+__attribute__((target("avx2"), flatten)) bool has_loop_v3(MapOp op, std::span<const Operand> x,
+                                                          DType from, DType to, Cell* y, I64 n) {
+  return has_loop(op, x, from, to, y, n);
+}
+__attribute__((target("avx2,avx512f,avx512dq,avx512vl"), flatten)) bool has_loop_v4(
+    MapOp op, std::span<const Operand> x, DType from, DType to, Cell* y, I64 n) {
+  return has_loop(op, x, from, to, y, n);
+}
+#endif
+
+using Loop = bool(MapOp, std::span<const Operand>, DType, DType, Cell*, I64);
+
+Loop* widest_loop() {
+#if defined(__x86_64__)
+  if (mote_level() == 4) return has_loop_v4;
+  if (mote_level() == 3) return has_loop_v3;
+#endif
+  return has_loop;
+}
+
 }  // namespace
 
 void map_block(MapOp op, std::span<const Operand> args, DType from, DType to, Cell* y, I64 count) {
-  if (has_loop(op, args, from, to, y, count)) return;
+  static Loop* const loop = widest_loop();
+  if (loop(op, args, from, to, y, count)) return;
   Number values[3];
   for (I64 k = 0; k < count; ++k) {
     for (std::size_t a = 0; a < args.size(); ++a)
