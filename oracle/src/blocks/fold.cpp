@@ -155,12 +155,15 @@ void Fold::add(const Operand& x, I64 first, I64 count) {
   const auto each = [&](const auto& step) { rows(x, first, count, step); };
   if (is_real(dtype_) && op_ == ReduceOp::sum)
     return each([](Cell& y, Cell v) { y.real += v.real; });
+  if (is_real(dtype_) && op_ == ReduceOp::prod)
+    return each([](Cell& y, Cell v) { y.real *= v.real; });
   if (is_real(dtype_) && op_ == ReduceOp::min)
     return each(
         [](Cell& y, Cell v) { y.real = y.real < v.real || std::isnan(y.real) ? y.real : v.real; });
   if (is_real(dtype_) && op_ == ReduceOp::max)
     return each(
         [](Cell& y, Cell v) { y.real = y.real > v.real || std::isnan(y.real) ? y.real : v.real; });
+  if (op_ == ReduceOp::any) return each([](Cell& y, Cell v) { y.whole |= v.whole != 0; });
   const MapOp op = step_of(op_);
   each([&](Cell& y, Cell v) {
     const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};
