@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "index.h"
 
@@ -30,32 +31,73 @@ std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   return all;
 }
 
-template <typename F>
-void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, const F& step) {
+/// What a cell of the result becomes while elements are taken in.
+struct Sum {
+  double value;
+  explicit Sum(Cell y) : value(y.real) {}
+  void take(Cell x) { value += x.real; }
+  Cell cell() const { return {.real = value}; }
+};
+
+struct Product {
+  double value;
+  explicit Product(Cell y) : value(y.real) {}
+  void take(Cell x) { value *= x.real; }
+  Cell cell() const { return {.real = value}; }
+};
+
+/// NaNs are seen apart, so that a comparison does not wait for another's outcome.
+template <bool kLeast>
+struct Extreme {
+  double value;
+  bool nan;
+  explicit Extreme(Cell y) : value(y.real), nan(std::isnan(y.real)) {}
+  void take(Cell x) {
+    nan = nan || std::isnan(x.real);
+    value = (kLeast ? value < x.real : value > x.real) ? value : x.real;
+  }
+  Cell cell() const { return {.real = nan ? std::numeric_limits<double>::quiet_NaN() : value}; }
+};
+
+/// Any other, by its definition.
+template <typename Step>
+struct Defined {
+  const Step& step;
+  Cell value;
+  void take(Cell x) { value = step(value, x); }
+  Cell cell() const { return value; }
+};
+
+template <typename Make>
+void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, const Make& make) {
   if (into_one) {
-    Cell sum = *y;
-    for (I64 k = 0; k < count; ++k) step(sum, x.at[x.single ? 0 : from + k]);
-    *y = sum;
-  } else {
-    for (I64 k = 0; k < count; ++k) step(y[k], x.at[x.single ? 0 : from + k]);
+    auto a = make(*y);
+    for (I64 k = 0; k < count; ++k) a.take(x.at[x.single ? 0 : from + k]);
+    *y = a.cell();
+    return;
+  }
+  for (I64 k = 0; k < count; ++k) {
+    auto a = make(y[k]);
+    a.take(x.at[x.single ? 0 : from + k]);
+    y[k] = a.cell();
   }
 }
 
 /// Four rows that follow one another, each into its own cell: none waits for another's sums.
-template <typename F>
-void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, const F& step) {
+template <typename Make>
+void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, const Make& make) {
   if (!(y[0] < y[1] && y[1] < y[2] && y[2] < y[3])) {  // an axis farther out is reduced too
-    for (I64 row = 0; row < 4; ++row) fold_run(x, from + row * length, y[row], true, length, step);
+    for (I64 row = 0; row < 4; ++row) fold_run(x, from + row * length, y[row], true, length, make);
     return;
   }
-  Cell a = *y[0], b = *y[1], c = *y[2], d = *y[3];
+  auto a = make(*y[0]), b = make(*y[1]), c = make(*y[2]), d = make(*y[3]);
   for (I64 k = from; k < from + length; ++k) {
-    step(a, x.at[k]);
-    step(b, x.at[k + length]);
-    step(c, x.at[k + 2 * length]);
-    step(d, x.at[k + 3 * length]);
+    a.take(x.at[k]);
+    b.take(x.at[k + length]);
+    c.take(x.at[k + 2 * length]);
+    d.take(x.at[k + 3 * length]);
   }
-  *y[0] = a, *y[1] = b, *y[2] = c, *y[3] = d;
+  *y[0] = a.cell(), *y[1] = b.cell(), *y[2] = c.cell(), *y[3] = d.cell();
 }
 
 MapOp step_of(ReduceOp op) {
@@ -115,8 +157,8 @@ I64 Fold::offset(const Extents& index, const Extents& strides) const {
 }
 
 /// Whole rows four at a time, then what is left.
-template <typename F>
-void Fold::rows(const Operand& x, I64 first, I64 count, const F& step) const {
+template <typename Make>
+void Fold::rows(const Operand& x, I64 first, I64 count, const Make& make) const {
   const bool into_one = strides_.back() == 0;
   const I64 length = shape_.back();
   Walk walk(shape_, first);
@@ -127,11 +169,11 @@ void Fold::rows(const Operand& x, I64 first, I64 count, const F& step) const {
         at = result_ + offset(walk.index(), strides_);
         walk.advance(length);
       }
-      fold_rows(x, done, y, length, step);
+      fold_rows(x, done, y, length, make);
       done += 4 * length;
     } else {
       const I64 n = walk.run(count - done);
-      fold_run(x, done, result_ + offset(walk.index(), strides_), into_one, n, step);
+      fold_run(x, done, result_ + offset(walk.index(), strides_), into_one, n, make);
       walk.advance(n);
       done += n;
     }
@@ -152,23 +194,18 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
 
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
-  const auto each = [&](const auto& step) { rows(x, first, count, step); };
-  if (is_real(dtype_) && op_ == ReduceOp::sum)
-    return each([](Cell& y, Cell v) { y.real += v.real; });
-  if (is_real(dtype_) && op_ == ReduceOp::prod)
-    return each([](Cell& y, Cell v) { y.real *= v.real; });
-  if (is_real(dtype_) && op_ == ReduceOp::min)
-    return each(
-        [](Cell& y, Cell v) { y.real = y.real < v.real || std::isnan(y.real) ? y.real : v.real; });
+  const auto each = [&](const auto& make) { rows(x, first, count, make); };
+  if (is_real(dtype_) && op_ == ReduceOp::sum) return each([](Cell y) { return Sum(y); });
+  if (is_real(dtype_) && op_ == ReduceOp::prod) return each([](Cell y) { return Product(y); });
+  if (is_real(dtype_) && op_ == ReduceOp::min) return each([](Cell y) { return Extreme<true>(y); });
   if (is_real(dtype_) && op_ == ReduceOp::max)
-    return each(
-        [](Cell& y, Cell v) { y.real = y.real > v.real || std::isnan(y.real) ? y.real : v.real; });
-  if (op_ == ReduceOp::any) return each([](Cell& y, Cell v) { y.whole |= v.whole != 0; });
+    return each([](Cell y) { return Extreme<false>(y); });
   const MapOp op = step_of(op_);
-  each([&](Cell& y, Cell v) {
+  const auto step = [&](Cell y, Cell v) {
     const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};
-    y = cell_of(apply(op, args, dtype_, dtype_));
-  });
+    return cell_of(apply(op, args, dtype_, dtype_));
+  };
+  each([&](Cell y) { return Defined<decltype(step)>{step, y}; });
 }
 
 void Fold::add_best(const Operand& x, I64 first, I64 count) {

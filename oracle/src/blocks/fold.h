@@ -16,8 +16,8 @@ class Fold {
   void add(const Operand& x, std::int64_t first, std::int64_t count);
 
  private:
-  template <typename F>
-  void rows(const Operand& x, std::int64_t first, std::int64_t count, const F& step) const;
+  template <typename Make>
+  void rows(const Operand& x, std::int64_t first, std::int64_t count, const Make& make) const;
   template <typename F>
   void runs(std::int64_t first, std::int64_t count, const F& run) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);

@@ -72,6 +72,13 @@ void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
   for (std::size_t k = given.size(); k-- > 0; stride *= given[k])
     if (!in.broadcast[k + missing] || given[k] != 1) strides[k + missing] = stride;
   Cell* const cells = allocate(to);
+  if (from.dtype() == DType::f32) {
+    const auto* const floats = static_cast<const float*>(from.data());
+    for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
+      cells[linear].real = static_cast<double>(floats[at]);
+    });
+    return;
+  }
   for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
     cells[linear] = cell_of(from.at(at));
   });
