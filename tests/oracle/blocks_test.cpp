@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "blocks/evaluate.h"
-#include "mote/generated/bounds.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
 #include "mote/uops/bound.h"
