@@ -13,7 +13,8 @@ struct BoundKernel {
   const OpRecord* record;
   Instance instance;
   std::string function;
-  std::string text = {};  ///< empty where every output is certain
+  std::string text = {};  ///< empty where every output is certain, or there are too many nodes
+  std::string temporaries = {};  ///< as in mote_generated_bound
 };
 
 /// Instances of f32 and f64, sorted by op, dtype, mask. 16-bit reals are accumulated in f32 and use

@@ -6,16 +6,16 @@
 #include "mote/generated/bounds.h"
 
 extern "C" {
-extern const mote_generated_kernel mote_bound_kernels[];
-extern const int32_t mote_bound_kernel_count;
+extern const mote_generated_bound mote_bounds[];
+extern const int32_t mote_bound_count;
 }
 
 namespace mote {
 
-const mote_generated_kernel* find_bound(std::string_view op, DType dtype,
-                                        std::uint32_t input_mask) {
-  const std::span all(mote_bound_kernels, static_cast<std::size_t>(mote_bound_kernel_count));
-  const auto key = [](const mote_generated_kernel& k) {
+const mote_generated_bound* find_bound(std::string_view op, DType dtype, std::uint32_t input_mask) {
+  const std::span all(mote_bounds, static_cast<std::size_t>(mote_bound_count));
+  const auto key = [](const mote_generated_bound& b) {
+    const mote_generated_kernel& k = b.kernel;
     return std::tuple(std::string_view(k.op), std::string_view(k.dtype), k.input_mask);
   };
   const auto wanted = std::tuple(op, name(dtype), input_mask);

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "mote/codegen/passes.h"
 #include "mote/generated/bounds.h"
 #include "mote/uops/bound.h"
 
@@ -50,7 +49,7 @@ std::string with_f32_inputs(const Program& p) {
 }
 
 /// The f32 instance's compiled bound, if it says the same.
-const mote_generated_kernel* compiled(const Case& c, const Program& bounds, bool& widened) {
+const mote_generated_bound* compiled(const Case& c, const Program& bounds, bool& widened) {
   if (c.target->is_file()) return nullptr;
   const DType dtype = c.instance.dtype;
   const std::string& op = c.target->op();
@@ -65,19 +64,23 @@ const mote_generated_kernel* compiled(const Case& c, const Program& bounds, bool
   return found;
 }
 
-/// A compiled bound keeps several arrays where the reference keeps one: to count them exactly would
-/// mean to compile it again.
-constexpr std::size_t kArraysForOne = 8;
+/// The arrays that it allocates.
+std::size_t temporary_bytes(const mote_generated_bound& bound, const Case& of) {
+  std::size_t total = 0;
+  std::istringstream all(bound.temporaries);
+  for (std::string text; std::getline(all, text, ';');) {
+    const std::int64_t elements = evaluate(parse_expr(text).expr, of.binding.values);
+    total += sizeof(double) * static_cast<std::size_t>(std::max<std::int64_t>(elements, 0));
+  }
+  return total;
+}
 
-std::shared_ptr<const Reference> from_kernel(const mote_kernel& kernel) {
+std::shared_ptr<const Reference> from_kernel(const mote_generated_bound& bound) {
+  const mote_kernel& kernel = bound.kernel.kernel;
   const auto run = [&kernel](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
     run_dense(of, in, out, [&](const mote_call* call) { return kernel.run(call, nullptr); });
   };
-  const auto bytes = [](const Case& of) {
-    std::size_t total = 0;
-    const std::size_t one = reference_for(of)->bytes(of);
-    return __builtin_mul_overflow(one, kArraysForOne, &total) ? SIZE_MAX : total;
-  };
+  const auto bytes = [&bound](const Case& of) { return temporary_bytes(bound, of); };
   return std::make_shared<const Reference>(Reference{"generated bound", run, bytes});
 }
 
@@ -105,14 +108,21 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   auto& kept =
       known[{c.target->text(), c.instance.dtype, c.instance.input_mask, text_of(contract)}];
   if (kept) return kept;
+  return kept = make(c, contract, By::any);
+}
+
+std::shared_ptr<const BoundOf> BoundOf::interpreted(const Case& c) {
+  return make(c, Contract(), By::interpreter);
+}
+
+std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& contract, By by) {
   auto made = std::make_shared<BoundOf>();
   bool all = true;
   for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
     made->certain_.push_back(is_certain(*c.program, k));
     all = all && made->certain_.back();
   }
-  kept = made;
-  if (all) return kept;
+  if (all) return made;
   made->program_ = std::make_shared<const Program>(bound(*c.program, contract));
   for (const ParamDecl& p : made->program_->params) {
     if (c.params.contains(p.name)) continue;
@@ -120,12 +130,10 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   }
   const bool usual =
       contract.multiply_bits == 0 && !contract.narrow_accumulator && !contract.flushes_denormals;
-  const auto* kernel = usual ? compiled(c, *made->program_, made->widened_) : nullptr;
-  made->reference_ =
-      kernel ? from_kernel(kernel->kernel)
-             : reference_of(made->call(c),
-                            std::make_shared<const LoopProgram>(compile(made->program_)));
-  return kept;
+  const auto* kernel =
+      usual && by == By::any ? compiled(c, *made->program_, made->widened_) : nullptr;
+  made->reference_ = kernel ? from_kernel(*kernel) : mote::interpreted(made->program_);
+  return made;
 }
 
 /// The call of the bound's kernel: the case with other outputs, dtypes and more parameters.

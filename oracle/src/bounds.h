@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
+#include "mote/uops/bound.h"
 #include "reference.h"
 
 namespace mote {
@@ -25,6 +26,8 @@ class BoundOf {
  public:
   /// Made once for each instance and contract. A null contract promises what is usual.
   static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* contract);
+  /// That of a null contract, interpreted even where there is a compiled one.
+  static std::shared_ptr<const BoundOf> interpreted(const Case& c);
 
   bool certain(std::size_t output) const { return certain_.at(output); }
   /// Memory that it takes.
@@ -33,6 +36,8 @@ class BoundOf {
   std::vector<Interval> compute(const Case& c, std::vector<Dense>& inputs) const;
 
  private:
+  enum class By : std::uint8_t { any, interpreter };
+  static std::shared_ptr<const BoundOf> make(const Case& c, const Contract& contract, By by);
   Case call(const Case& c) const;
 
   std::shared_ptr<const Program> program_;  ///< null where every output is certain

@@ -57,9 +57,8 @@ class Campaign {
   void find_targets() {
     std::vector<std::string> names = options_.ops;
     if (names.empty()) {
-      // Gradients are checked where they are named: compiling their bounds takes long.
-      for (const OpRecord& record : catalogue()) {
-        if (offered(record.name)) names.push_back(record.name);
+      for (const OpRecord* record : generated_ops()) {
+        if (offered(record->name)) names.push_back(record->name);
       }
     }
     for (const std::string& name : names) {

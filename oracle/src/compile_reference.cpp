@@ -95,9 +95,7 @@ std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const L
                                    std::vector<Dense>& out) {
     run_dense(of, in, out, [&](const mote_call* c) { return call(c, nullptr); });
   };
-  const auto bytes = [loops](const Case& of) {
-    return tensor_bytes(*loops, of, sizeof(double), false);
-  };
+  const auto bytes = [loops](const Case& of) { return temporary_bytes(*loops, of); };
   return std::make_shared<const Reference>(Reference{"C compiled by cc", run, bytes});
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "blocks/evaluate.h"
 #include "call_frame.h"
 #include "mote/base/error.h"
 #include "mote/codegen/passes.h"
@@ -23,31 +24,6 @@ const mote_kernel* find_kernel(const Case& c) {
   return found != nullptr ? &found->kernel : nullptr;
 }
 
-Array to_array(const Dense& values, const std::vector<std::int64_t>& shape) {
-  Array a{values.dtype(), shape, {}};
-  for (std::int64_t k = 0; k < values.count(); ++k) a.values.push_back(values.at(k));
-  return a;
-}
-
-std::shared_ptr<const Reference> interpreter(const std::shared_ptr<const LoopProgram>& loops) {
-  const auto run = [loops](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
-    std::vector<Array> arrays;
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      arrays.push_back(to_array(in[k], of.inputs[k].shape));
-    }
-    const std::vector<Array> results = interpret(*loops, arrays, of.params);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      for (std::int64_t at = 0; at < out[k].count(); ++at) {
-        out[k].set(at, results[k].values[static_cast<std::size_t>(at)]);
-      }
-    }
-  };
-  const auto bytes = [loops](const Case& of) {
-    return tensor_bytes(*loops, of, sizeof(Number), true);
-  };
-  return std::make_shared<const Reference>(Reference{"interpreter", run, bytes});
-}
-
 std::shared_ptr<const Reference> generated(const Case& c, const mote_kernel& kernel) {
   const auto loops = std::make_shared<const LoopProgram>(compile(c.program));
   const auto run = [&kernel](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
@@ -56,9 +32,7 @@ std::shared_ptr<const Reference> generated(const Case& c, const mote_kernel& ker
       return fits == MOTE_OK ? kernel.run(call, nullptr) : fits;
     });
   };
-  const auto bytes = [loops](const Case& of) {
-    return tensor_bytes(*loops, of, sizeof(double), false);
-  };
+  const auto bytes = [loops](const Case& of) { return temporary_bytes(*loops, of); };
   return std::make_shared<const Reference>(Reference{"generated kernel", run, bytes});
 }
 
@@ -76,15 +50,24 @@ std::shared_ptr<const Reference> reference_of(const Case& c,
   std::vector<std::string> inputs;
   for (const InputDecl& input : c.target->inputs()) inputs.push_back(input.name);
   if (auto compiled = compile_reference(loops, std::move(inputs))) return compiled;
-  return interpreter(loops);
+  return interpreted(loops->source);
 }
 
-std::size_t tensor_bytes(const LoopProgram& loops, const Case& c, std::size_t each, bool all) {
+std::shared_ptr<const Reference> interpreted(std::shared_ptr<const Program> program) {
+  const auto evaluator = std::make_shared<const blocks::Evaluator>(std::move(program));
+  const auto run = [evaluator](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
+    evaluator->run(of, in, out);
+  };
+  const auto bytes = [evaluator](const Case& of) { return evaluator->bytes(of); };
+  return std::make_shared<const Reference>(Reference{"interpreter", run, bytes});
+}
+
+std::size_t temporary_bytes(const LoopProgram& loops, const Case& c) {
   constexpr auto kTooMany = std::numeric_limits<std::size_t>::max();
   std::size_t total = 0;
   for (const TensorDecl& t : loops.tensors) {
-    if (t.role != TensorRole::temporary && !all) continue;
-    std::size_t bytes = each;
+    if (t.role != TensorRole::temporary) continue;
+    std::size_t bytes = sizeof(double);
     for (const Expr& e : t.shape) {
       const std::int64_t extent = std::max<std::int64_t>(evaluate(e, c.binding.values), 0);
       if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) return kTooMany;

@@ -17,16 +17,15 @@ struct Reference {
   std::string kind;  ///< "generated kernel", "C compiled by cc", "interpreter"
   /// Dense inputs and outputs in the program's order. Throws Error when the kernel fails.
   std::function<void(const Case&, std::vector<Dense>& inputs, std::vector<Dense>& outputs)> run;
-  /// Memory that it takes beside inputs and outputs: temporaries, and the interpreter's numbers.
+  /// Memory that it takes beside inputs and outputs: temporaries, and the interpreter's arrays.
   std::function<std::size_t(const Case&)> bytes;
 };
 
 /// Made once for each instance. Throws Error.
 std::shared_ptr<const Reference> reference_for(const Case& c);
 
-/// Bytes of the temporaries of a program, and of its inputs and outputs too if `all`, with so many
-/// for each element; the greatest std::size_t where that overflows.
-std::size_t tensor_bytes(const LoopProgram& loops, const Case& c, std::size_t each, bool all);
+/// Bytes of the temporaries of a program; the greatest std::size_t where that overflows.
+std::size_t temporary_bytes(const LoopProgram& loops, const Case& c);
 
 /// Calls `run` over dense tensors of the case.
 void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& outputs,
@@ -37,7 +36,9 @@ void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& ou
 /// `call_inputs`: what a call may hold, in order; empty: the program's.
 std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const LoopProgram>& loops,
                                                    std::vector<std::string> call_inputs = {});
-/// That, or the interpreter: of any program that takes the case's inputs and parameters.
+/// Ready at once, whatever the program: evaluated node by node, nothing is compiled.
+std::shared_ptr<const Reference> interpreted(std::shared_ptr<const Program> program);
+/// Compiled, or else interpreted: of any program that takes the case's inputs and parameters.
 std::shared_ptr<const Reference> reference_of(const Case& c,
                                               const std::shared_ptr<const LoopProgram>& loops);
 

@@ -158,6 +158,24 @@ TEST(Campaign, ACountIsOfEachOp) {
   }
 }
 
+/// All that the backend has kernels for, gradients of both orders too.
+TEST(Campaign, WithoutNamesGradientsAreJudgedToo) {
+  const Backends backends = find_backends({});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {"gen"}).chosen;
+  options.dtype = DType::f32;
+  options.count = 1;
+  options.seed = 4;
+  const CampaignResult result = run_campaign(options);
+  EXPECT_EQ(result.failures.size(), 0U);
+  std::set<std::string> judged;
+  for (const Row& row : result.rows)
+    if (row.judged > 0) judged.insert(row.op);
+  for (const char* op : {"matmul", "matmul.grad", "layer_norm.grad", "layer_norm.grad.grad"})
+    EXPECT_TRUE(judged.contains(op)) << op;
+  EXPECT_GT(judged.size(), 300U);
+}
+
 TEST(Campaign, LinesAreRunAndFilteredByOp) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   CampaignOptions options;

@@ -1,0 +1,35 @@
+// Reductions, fed with blocks of the elements that are reduced, in row-major order.
+#pragma once
+
+#include "cell.h"
+
+namespace mote::blocks {
+
+class Fold {
+ public:
+  /// Of a tensor of that shape and dtype over the axes, into `result`, whose cells (row-major, of
+  /// the axes that are kept) become neutral.
+  Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int>& axes, Cell* result,
+       std::int64_t result_count);
+
+  /// The elements from `first` on; calls follow one another from 0.
+  void add(const Operand& x, std::int64_t first, std::int64_t count);
+
+ private:
+  template <typename Make>
+  void rows(const Operand& x, std::int64_t first, std::int64_t count, const Make& make) const;
+  template <typename F>
+  void runs(std::int64_t first, std::int64_t count, const F& run) const;
+  void add_best(const Operand& x, std::int64_t first, std::int64_t count);
+  std::int64_t offset(const Extents& index, const Extents& strides) const;
+
+  ReduceOp op_;
+  DType dtype_;
+  Extents shape_;    ///< axes that are kept or reduced together are one
+  Extents strides_;  ///< in the result; 0: reduced
+  Extents places_;   ///< of the position among the reduced axes; 0: kept
+  Cell* result_;
+  std::vector<Cell> best_;  ///< argmax, argmin: the values at the positions
+};
+
+}  // namespace mote::blocks

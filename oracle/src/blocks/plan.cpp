@@ -1,0 +1,264 @@
+// From nodes to stages, regions and arrays.
+#include "plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "mote/base/overloaded.h"
+
+namespace mote::blocks {
+namespace {
+
+template <typename T>
+const T* as(const Uop& u) {
+  return std::get_if<T>(&u.node().kind);
+}
+
+/// A node that is the same value stands for it.
+Uop plain(const Uop& u) {
+  Uop v = u;
+  while (const auto* s = as<uop::StopGradient>(v)) v = s->x;
+  return v;
+}
+
+bool is_constant(const Uop& u) { return as<uop::Scalar>(u) || as<uop::Param>(u); }
+bool is_scatter(const Uop& u) { return as<uop::Scatter>(u) || as<uop::SelectScatter>(u); }
+/// It is a whole array, whoever reads it.
+bool is_array(const Uop& u) { return as<uop::Input>(u) || as<uop::Reduce>(u) || is_scatter(u); }
+/// Computed again where it is read later: costs no more than reading it.
+bool is_repeated(const Uop& u) { return as<uop::Reindex>(u) || as<uop::Iota>(u); }
+
+/// The operands whose elements are read at any place, not only at the result's own.
+bool reads_anywhere(const Uop& u, std::size_t operand) {
+  return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
+}
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program) {
+    std::vector<Uop> outputs;
+    for (const Output& o : program.outputs) outputs.push_back(plain(o.value));
+    for (const Uop& u : topological(outputs))
+      if (plain(u).id() == u.id()) order_.push_back(u);
+    for (const Uop& u : outputs) keep(u);
+  }
+
+  Plan run() {
+    for (const Uop& u : order_) set_stage(u);
+    for (const Uop& u : order_) keep_operands(u);
+    for (const Uop& u : order_) place(u);
+    for (const Uop& u : order_) compute(u);
+    gather();
+    for (const Output& o : program_.outputs)
+      plan_.outputs.push_back(places_.at(plain(o.value).id()));
+    return std::move(plan_);
+  }
+
+ private:
+  using Key = std::pair<int, std::vector<Expr>>;
+
+  static std::vector<Uop> args(const Uop& u) {
+    std::vector<Uop> all = operands(u);
+    for (Uop& x : all) x = plain(x);
+    return all;
+  }
+  /// The stage in which its blocks are computed; of an array, from which on it can be read.
+  int stage(const Uop& u) const { return stages_.at(u.id()); }
+  /// From which stage on all of it can be read.
+  int whole(const Uop& u) const {
+    if (is_constant(u)) return 0;
+    return is_array(u) ? stage(u) : stage(u) + 1;
+  }
+  static bool same_shape(const Uop& a, const Uop& b) { return a.shape() == b.shape(); }
+  /// The stage of a reader's region because of that operand.
+  int needed_by(const Uop& reader, const Uop& x, bool anywhere) const {
+    const bool beside = !anywhere && !is_array(x) && same_shape(reader, x);
+    return is_constant(x) ? -1 : beside ? stage(x) : whole(x);
+  }
+
+  void set_stage(const Uop& u) {
+    int at = is_constant(u) || as<uop::Map>(u) ? -1 : 0;
+    if (const auto* r = as<uop::Reduce>(u)) {
+      at = reduced_in(plain(r->x)) + 1;
+    } else {
+      const std::vector<Uop> all = args(u);
+      for (std::size_t k = 0; k < all.size(); ++k)
+        at = std::max(at, needed_by(u, all[k], reads_anywhere(u, k)));
+    }
+    stages_[u.id()] = at;
+  }
+  int reduced_in(const Uop& x) const { return is_array(x) ? whole(x) : stage(x); }
+
+  void keep(const Uop& u) {
+    if (!is_constant(u)) kept_.insert(u.id());
+  }
+  void keep_operands(const Uop& u) {
+    if (is_array(u)) keep(u);
+    const std::vector<Uop> all = args(u);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const Uop& x = all[k];
+      if (reads_anywhere(u, k) || (!as<uop::Reduce>(u) && !same_shape(u, x))) {
+        keep(x);
+      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u) && !is_repeated(x)) {
+        keep(x);
+      }
+    }
+  }
+
+  /// Constants and arrays; the places of others are a region's.
+  void place(const Uop& u) {
+    const bool single = u.shape().empty();
+    if (is_constant(u)) {
+      places_[u.id()] = {Place::Kind::constant, static_cast<int>(plan_.constants.size()), single};
+      plan_.constants.push_back(u);
+    } else if (kept_.contains(u.id())) {
+      places_[u.id()] = {Place::Kind::array, static_cast<int>(plan_.arrays.size()), single};
+      const auto* in = as<uop::Input>(u);
+      plan_.arrays.push_back({u, in ? *find_input(program_, in->name) : -1});
+      last_read_.push_back(-1);
+    }
+  }
+
+  struct Draft {
+    Region region;
+    std::unordered_map<const UopNode*, int> blocks;  ///< steps, by what they compute
+  };
+
+  void compute(const Uop& u) {
+    if (is_constant(u) || as<uop::Input>(u)) return;
+    if (is_repeated(u) && !kept_.contains(u.id())) return;  // where it is read
+    if (is_scatter(u)) return scatter(u);
+    if (const auto* r = as<uop::Reduce>(u)) {
+      const Uop x = plain(r->x);
+      const int at = reduced_in(x);
+      Draft& draft = draft_of(at, x);
+      Step step{u, places_.at(u.id()), {place_in(draft, at, x)}};
+      draft.region.steps.push_back(std::move(step));
+      return;
+    }
+    add_step(draft_of(stage(u), u), stage(u), u);
+  }
+
+  Draft& draft_of(int stage, const Uop& u) {
+    Draft& draft = drafts_[{stage, u.shape()}];
+    draft.region.shape = u.shape();
+    return draft;
+  }
+
+  void scatter(const Uop& u) {
+    Step step{u, places_.at(u.id()), {}};
+    for (const Uop& x : args(u)) step.args.push_back(read(x, stage(u)));
+    scatters_[stage(u)].push_back(std::move(step));
+  }
+
+  Place read(const Uop& x, int stage) {
+    const Place p = places_.at(x.id());
+    if (p.kind == Place::Kind::array) {
+      int& last = last_read_[static_cast<std::size_t>(p.at)];
+      last = std::max(last, stage);
+    }
+    return p;
+  }
+
+  /// Where a region finds an operand that it reads element by element.
+  Place place_in(Draft& draft, int stage, const Uop& x) {
+    if (places_.contains(x.id())) {
+      Place p = read(x, stage);
+      p.single = x.shape().empty();
+      return p;
+    }
+    if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
+    return {Place::Kind::block, draft.blocks.at(x.id()), false};
+  }
+
+  void add_step(Draft& draft, int stage, const Uop& u) {
+    Step step{u, {}, {}};
+    const std::vector<Uop> all = args(u);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
+                                               : place_in(draft, stage, all[k]));
+    if (const auto* r = as<uop::Reindex>(u)) step.positions = read_of(draft.region, *r);
+    const auto kept = places_.find(u.id());
+    const int number = static_cast<int>(draft.region.steps.size());
+    step.result = kept != places_.end() ? kept->second : Place{Place::Kind::block, number, false};
+    draft.blocks[u.id()] = number;
+    draft.region.steps.push_back(std::move(step));
+  }
+
+  static int read_of(Region& region, const uop::Reindex& r) {
+    const auto same = [&](const Read& read) {
+      return read.from == r.from && read.tensor == r.x.shape();
+    };
+    const auto at = std::ranges::find_if(region.reads, same);
+    if (at != region.reads.end()) return static_cast<int>(at - region.reads.begin());
+    region.reads.push_back({r.from, r.x.shape()});
+    return static_cast<int>(region.reads.size()) - 1;
+  }
+
+  /// Results of steps share blocks where one is read for the last time before the other begins.
+  static void share_blocks(Region& region) {
+    std::map<int, std::size_t> last;
+    for (std::size_t k = 0; k < region.steps.size(); ++k)
+      for (const Place& p : region.steps[k].args)
+        if (p.kind == Place::Kind::block) last[p.at] = k;
+    std::vector<int> free;
+    std::map<int, int> block_of;
+    for (std::size_t k = 0; k < region.steps.size(); ++k) {
+      Step& step = region.steps[k];
+      const std::vector<Place> args = step.args;
+      for (Place& p : step.args)
+        if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
+      if (step.result.kind == Place::Kind::block) {
+        if (free.empty()) free.push_back(region.blocks++);
+        block_of[step.result.at] = free.back();
+        step.result.at = free.back();
+        free.pop_back();
+      }
+      std::set<int> over;
+      for (const Place& p : args)
+        if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
+      free.insert(free.end(), over.begin(), over.end());
+    }
+  }
+
+  /// Stages count from -1, in which parameters are computed with.
+  void gather() {
+    int most = -1;
+    for (const auto& [key, draft] : drafts_) most = std::max(most, key.first);
+    for (const auto& [at, steps] : scatters_) most = std::max(most, at);
+    plan_.stages.resize(static_cast<std::size_t>(most + 2));
+    const auto stage_at = [&](int at) -> Stage& {
+      return plan_.stages[static_cast<std::size_t>(at + 1)];
+    };
+    for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
+    for (auto& [key, draft] : drafts_) {
+      share_blocks(draft.region);
+      stage_at(key.first).regions.push_back(std::move(draft.region));
+    }
+    std::set<int> outputs;
+    for (const Output& o : program_.outputs)
+      if (const Place p = places_.at(plain(o.value).id()); p.kind == Place::Kind::array)
+        outputs.insert(p.at);
+    for (std::size_t k = 0; k < last_read_.size(); ++k)
+      if (last_read_[k] >= -1 && !outputs.contains(static_cast<int>(k)))
+        stage_at(last_read_[k]).last_reads.push_back(static_cast<int>(k));
+  }
+
+  const Program& program_;
+  Plan plan_;
+  std::vector<Uop> order_;
+  std::unordered_map<const UopNode*, int> stages_;
+  std::set<const UopNode*> kept_;
+  std::unordered_map<const UopNode*, Place> places_;
+  std::vector<int> last_read_;  ///< by array
+  std::map<Key, Draft> drafts_;
+  std::map<int, std::vector<Step>> scatters_;
+};
+
+}  // namespace
+
+Plan make_plan(const Program& program) { return Planner(program).run(); }
+
+}  // namespace mote::blocks

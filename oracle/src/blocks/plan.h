@@ -1,0 +1,67 @@
+// How a program is computed block by block: which nodes become whole arrays, and in which order
+// blocks of the others are computed. Made once for a program, for all sizes.
+//
+// Elements of a **region** are those of one shape; a block of them goes through the region's steps,
+// whose results live no longer than the block, unless somebody reads them at other places or later:
+// those are kept as arrays. Reductions take in the blocks as they come. A region belongs to a
+// **stage**: it reads arrays that earlier stages completed.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "mote/uops/program.h"
+
+namespace mote::blocks {
+
+/// Where a value is.
+struct Place {
+  enum class Kind : std::uint8_t { constant, array, block };
+  Kind kind = Kind::constant;
+  int at = 0;
+  bool single = false;  ///< one element stands for all
+};
+
+/// One node for a block.
+struct Step {
+  Uop node;                 ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in
+  Place result;             ///< of a Reduce the array
+  std::vector<Place> args;  ///< of a Reindex its source, of a Select source and index
+  int positions = -1;       ///< of a Reindex
+};
+
+/// Positions of a Reindex, which several may share: `from` in a tensor of that shape.
+struct Read {
+  std::vector<Expr> from;
+  std::vector<Expr> tensor;
+};
+
+struct Region {
+  std::vector<Expr> shape;
+  std::vector<Step> steps;
+  std::vector<Read> reads;
+  int blocks = 0;  ///< how many blocks of results live at a time, at most
+};
+
+struct Stage {
+  std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions
+  std::vector<Region> regions;
+  std::vector<int> last_reads;  ///< arrays that nothing reads afterwards
+};
+
+struct ArrayPlan {
+  Uop node;
+  int input = -1;  ///< the program's input that it holds
+};
+
+struct Plan {
+  std::vector<Uop> constants;  ///< Scalar, Param
+  std::vector<ArrayPlan> arrays;
+  std::vector<Stage> stages;
+  std::vector<Place> outputs;
+};
+
+Plan make_plan(const Program& program);
+
+}  // namespace mote::blocks

@@ -1,0 +1,134 @@
+// Inputs in place where they can be; memory for the rest.
+#include "storage.h"
+
+#include <algorithm>
+
+#include "mote/uops/evaluate.h"
+
+namespace mote::blocks {
+namespace {
+
+bool are_cells(DType dtype) { return dtype == DType::f64 || dtype == DType::i64; }
+
+}  // namespace
+
+Extents extents_of(const std::vector<Expr>& shape, const Sizes& sizes) {
+  Extents extents;
+  for (const Expr& e : shape) extents.push_back(std::max<std::int64_t>(evaluate(e, sizes), 0));
+  return extents;
+}
+
+bool needs_copy(const ArrayPlan& a, const Case& c) {
+  const DType dtype = a.node.dtype();
+  return (!are_cells(dtype) && dtype != DType::f32) ||
+         c.inputs[static_cast<std::size_t>(a.input)].shape !=
+             extents_of(a.node.shape(), c.binding.values);
+}
+
+Storage::Storage(const Plan& plan, const Case& c, const std::vector<Dense>& inputs,
+                 std::vector<Dense>& outputs)
+    : plan_(plan), case_(c), arrays_(plan.arrays.size()) {
+  for (const Uop& u : plan.constants) constants_.push_back(constant(u));
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    arrays_[k].count = element_count(extents_of(plan.arrays[k].node.shape(), c.binding.values));
+    if (plan.arrays[k].input >= 0) read_input(k, inputs);
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Place& p = plan.outputs[k];
+    if (p.kind != Place::Kind::array || !are_cells(outputs[k].dtype())) continue;
+    Array& a = arrays_[static_cast<std::size_t>(p.at)];
+    if (plan.arrays[static_cast<std::size_t>(p.at)].input < 0 && a.cells == nullptr)
+      a.cells = static_cast<Cell*>(outputs[k].data());
+  }
+}
+
+Cell Storage::constant(const Uop& u) const {
+  if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind)) return cell_of(s->value);
+  const Number& n = case_.params.at(std::get<uop::Param>(u.node().kind).name);
+  const DType wide = is_real(u.dtype()) ? DType::f64 : DType::i64;  // not rounded before its use
+  return cell_of(store_as(n, u.dtype() == DType::boolean ? u.dtype() : wide));
+}
+
+void Storage::read_input(std::size_t array, const std::vector<Dense>& inputs) {
+  const ArrayPlan& plan = plan_.arrays[array];
+  const Dense& from = inputs[static_cast<std::size_t>(plan.input)];
+  Array& to = arrays_[array];
+  if (needs_copy(plan, case_)) return copy_input(plan, from, to);
+  if (from.dtype() == DType::f32) {
+    to.floats = static_cast<const float*>(from.data());
+  } else {
+    to.cells = const_cast<Cell*>(static_cast<const Cell*>(from.data()));  // never written to
+  }
+}
+
+/// In its full extents: an axis of extent 1 repeats.
+void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
+  const auto& in = std::get<uop::Input>(plan.node.node().kind);
+  const Extents& given = case_.inputs[static_cast<std::size_t>(plan.input)].shape;
+  const Extents full = extents_of(plan.node.shape(), case_.binding.values);
+  Extents strides(full.size(), 0);
+  const std::size_t missing = full.size() - given.size();
+  std::int64_t stride = 1;
+  for (std::size_t k = given.size(); k-- > 0; stride *= given[k])
+    if (!in.broadcast[k + missing] || given[k] != 1) strides[k + missing] = stride;
+  Cell* const cells = allocate(to);
+  if (from.dtype() == DType::f32) {
+    const auto* const floats = static_cast<const float*>(from.data());
+    for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
+      cells[linear].real = static_cast<double>(floats[at]);
+    });
+    return;
+  }
+  for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
+    cells[linear] = cell_of(from.at(at));
+  });
+}
+
+Cell* Storage::allocate(Array& a) {
+  a.own = std::make_unique_for_overwrite<Cell[]>(static_cast<std::size_t>(a.count));
+  return a.cells = a.own.get();
+}
+
+void Storage::make(const Place& p) {
+  Array& a = arrays_[static_cast<std::size_t>(p.at)];
+  if (a.cells == nullptr) allocate(a);
+}
+
+Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number) {
+  const auto at = static_cast<std::size_t>(p.at);
+  if (p.kind == Place::Kind::constant) return {&constants_[at], true};
+  if (p.kind == Place::Kind::block) return {blocks_.data() + at * kBlock, false};
+  const Array& a = arrays_[at];
+  if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
+  const float* const floats = a.floats + (p.single ? 0 : first);
+  Cell* const to = converted_[number].data();
+  for (std::int64_t k = 0; k < (p.single ? 1 : count); ++k) to[k].real = floats[k];
+  return {to, p.single};
+}
+
+void Storage::read_at(const Place& p, const std::int64_t* at, std::int64_t count, Cell fill,
+                      Cell* to) const {
+  if (p.kind == Place::Kind::array) {
+    const Array& a = arrays_[static_cast<std::size_t>(p.at)];
+    if (a.floats == nullptr) {
+      for (std::int64_t k = 0; k < count; ++k) to[k] = at[k] >= 0 ? a.cells[at[k]] : fill;
+    } else {
+      for (std::int64_t k = 0; k < count; ++k)
+        to[k].real = at[k] >= 0 ? static_cast<double>(a.floats[at[k]]) : fill.real;
+    }
+    return;
+  }
+  const Cell c = constants_[static_cast<std::size_t>(p.at)];
+  for (std::int64_t k = 0; k < count; ++k) to[k] = at[k] >= 0 ? c : fill;
+}
+
+Cell* Storage::result(const Place& p, std::int64_t first) {
+  const auto at = static_cast<std::size_t>(p.at);
+  return p.kind == Place::Kind::block ? blocks_.data() + at * kBlock : arrays_[at].cells + first;
+}
+
+std::int64_t Storage::count(const Place& p) const {
+  return arrays_[static_cast<std::size_t>(p.at)].count;
+}
+
+}  // namespace mote::blocks

@@ -1,0 +1,61 @@
+// Where the values of one evaluation are: constants, inputs as they are given, arrays, and the
+// blocks at hand.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "../buffer.h"
+#include "cell.h"
+#include "plan.h"
+
+namespace mote::blocks {
+
+Extents extents_of(const std::vector<Expr>& shape, const Sizes& sizes);
+
+/// The input of that array is not read where it is given, since an axis repeats or its elements are
+/// neither cells nor floats.
+bool needs_copy(const ArrayPlan& a, const Case& c);
+
+class Storage {
+ public:
+  /// Outputs of cells are computed where they belong.
+  Storage(const Plan& plan, const Case& c, const std::vector<Dense>& inputs,
+          std::vector<Dense>& outputs);
+
+  /// Memory for an array.
+  void make(const Place& p);
+  void free(int array) { arrays_[static_cast<std::size_t>(array)] = {}; }
+  void make_blocks(int count) { blocks_.resize(static_cast<std::size_t>(count) * kBlock); }
+
+  /// Elements `first` to first + count, a block at most. `number` tells the operands of a step
+  /// apart.
+  Operand read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
+  /// to[k] = the element at[k], or `fill` where that is -1.
+  void read_at(const Place& p, const std::int64_t* at, std::int64_t count, Cell fill,
+               Cell* to) const;
+  Cell* result(const Place& p, std::int64_t first);
+  std::int64_t count(const Place& p) const;  ///< of an array
+
+ private:
+  struct Array {
+    const float* floats = nullptr;  ///< an input's own memory; else
+    Cell* cells = nullptr;          ///< an input's or output's own, or
+    std::unique_ptr<Cell[]> own;
+    std::int64_t count = 0;
+  };
+  void copy_input(const ArrayPlan& plan, const Dense& from, Array& to);
+  void read_input(std::size_t array, const std::vector<Dense>& inputs);
+  Cell constant(const Uop& u) const;
+  static Cell* allocate(Array& a);
+
+  const Plan& plan_;
+  const Case& case_;
+  std::vector<Cell> constants_;
+  std::vector<Array> arrays_;
+  std::vector<Cell> blocks_;
+  std::array<std::array<Cell, kBlock>, 3> converted_;
+};
+
+}  // namespace mote::blocks

@@ -1,0 +1,187 @@
+// The evaluator by blocks gives what evaluate() and the compiled kernels give, bit for bit: on
+// random programs, on every generated op, and on the bound of each.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "blocks/evaluate.h"
+#include "mote/oracle/exactness.h"
+#include "mote/oracle/generate.h"
+#include "mote/uops/bound.h"
+#include "mote/uops/evaluate.h"
+#include "random_program.h"
+#include "reference.h"
+#include "trial.h"
+
+namespace mote {
+namespace {
+
+/// A case without a target: what an evaluator needs.
+Case case_of(std::shared_ptr<const Program> program, const std::vector<Array>& inputs,
+             const Params& params) {
+  Case c;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Array& a : inputs) shapes.push_back(a.shape);
+  c.binding = mote::bind(*program, shapes, params);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    c.inputs.push_back({"", inputs[k].dtype, inputs[k].shape, {}});
+  for (std::size_t k = 0; k < program->outputs.size(); ++k)
+    c.outputs.push_back({"", program->outputs[k].value.dtype(), c.binding.outputs[k], {}});
+  c.params = c.binding.params;
+  c.program = std::move(program);
+  return c;
+}
+
+std::vector<Dense> dense(const std::vector<Array>& arrays) {
+  std::vector<Dense> all;
+  for (const Array& a : arrays) {
+    all.emplace_back(a.dtype, std::ssize(a.values));
+    for (std::int64_t k = 0; k < all.back().count(); ++k)
+      all.back().set(k, a.values[static_cast<std::size_t>(k)]);
+  }
+  return all;
+}
+
+std::vector<Dense> empty_outputs(const Case& c) {
+  std::vector<Dense> all;
+  for (const CaseTensor& t : c.outputs) all.emplace_back(t.dtype, volume(t.shape));
+  return all;
+}
+
+/// "" or where they differ.
+std::string difference(const std::vector<Dense>& got, const std::vector<Array>& expected) {
+  for (std::size_t k = 0; k < got.size(); ++k)
+    for (std::int64_t at = 0; at < got[k].count(); ++at)
+      if (!identical(got[k].at(at), expected[k].values[static_cast<std::size_t>(at)]))
+        return "output " + std::to_string(k) + " at " + std::to_string(at);
+  return "";
+}
+
+/// As arrays in the dtypes of the program, as evaluate() wants them.
+std::vector<Array> stored(std::vector<Array> arrays) {
+  for (Array& a : arrays)
+    for (Number& n : a.values) n = store_as(n, a.dtype);
+  return arrays;
+}
+
+std::string compare_with_evaluate(const std::shared_ptr<const Program>& program,
+                                  const std::vector<Array>& inputs, const Params& params) {
+  const Case c = case_of(program, inputs, params);
+  std::vector<Dense> outputs = empty_outputs(c);
+  blocks::Evaluator(program).run(c, dense(inputs), outputs);
+  return difference(outputs, evaluate(*program, inputs, params));
+}
+
+TEST(Blocks, AgreeWithEvaluateOnRandomPrograms) {
+  const char* wanted = std::getenv("MOTE_RANDOM_PROGRAMS");
+  const int count = wanted != nullptr ? std::atoi(wanted) : 300;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(count); ++seed) {
+    const auto program = std::make_shared<const Program>(test::random_program(seed));
+    for (const test::Trial& trial : test::make_trials(*program, seed, 3)) {
+      const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
+      const std::string differs = compare_with_evaluate(program, inputs, trial.params);
+      ASSERT_EQ(differs, "") << "seed " << seed << " " << test::to_string(trial) << "\n"
+                             << to_string(*program);
+    }
+  }
+}
+
+/// More elements than a block holds, on every axis order of a sum, a gather and a window.
+TEST(Blocks, AgreeWithEvaluateBeyondABlock) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op several
+input x f32[A, B]
+input w f32[K]
+output y = sum[2](x[i0, i1 + i2 over A, B - K + 1, K] * w[i2 over A, B - K + 1, K])
+output z = x[i1, i0 over B, A]
+output r = sum[1](x)
+output c = max[0](x)
+output p = argmax[0](x)
+)"));
+  test::Trial trial;
+  trial.sizes = {{"A", 41}, {"B", 67}, {"K", 3}};
+  trial.fill = test::Fill::reals;
+  trial.seed = 3;
+  const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
+  EXPECT_EQ(compare_with_evaluate(program, inputs, {}), "");
+}
+
+Array filled_array(const Case& c, std::size_t input) {
+  const CaseTensor& t = c.inputs[input];
+  const Filler filler(c.fill,
+                      {t.name, t.dtype, static_cast<int>(input), static_cast<int>(c.inputs.size()),
+                       volume(t.shape)},
+                      4);
+  Array a{t.dtype, t.shape, {}};
+  for (std::int64_t k = 0; k < volume(t.shape); ++k)
+    a.values.push_back(
+        store_as(is_real(t.dtype) ? Number(filler.real(k)) : Number(filler.integer(k)), t.dtype));
+  return a;
+}
+
+/// The op's case with the program's bound, whose parameters have their defaults.
+Case bound_case(const Case& c) {
+  Case b = c;
+  b.program = std::make_shared<const Program>(bound(*c.program));
+  for (const ParamDecl& p : b.program->params)
+    if (!b.params.contains(p.name)) b.params[p.name] = *p.default_value;
+  b.outputs.clear();
+  for (std::size_t k = 0; k < b.program->outputs.size(); ++k) {
+    CaseTensor t = c.outputs[k / 2];
+    t.dtype = b.program->outputs[k].value.dtype();
+    b.outputs.push_back(std::move(t));
+  }
+  return b;
+}
+
+TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
+  for (const OpRecord* record : generated_ops()) {
+    int run = 0;
+    for (std::uint64_t position = 0; run < 2 && position < 600; ++position) {
+      Case c = generate(find_target(record->name), record->dtypes.front(), 78, position);
+      if (multiply_adds(*c.program, c.binding) > 300) continue;
+      c.fill.kind = position % 2 == 0 ? FillKind::uniform : FillKind::integer;
+      std::vector<Array> inputs;
+      for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k));
+      for (const Case& of : {c, bound_case(c)}) {
+        std::vector<Dense> outputs = empty_outputs(of);
+        blocks::Evaluator(of.program).run(of, dense(inputs), outputs);
+        EXPECT_EQ(difference(outputs, evaluate(*of.program, inputs, of.params)), "")
+            << of.program->name << " " << to_string(c);
+      }
+      ++run;
+    }
+    EXPECT_EQ(run, 2) << record->name;
+  }
+}
+
+TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
+  for (const OpRecord* record : generated_ops()) {
+    if (record->name == "dropout") continue;  // compared above
+    Case c = generate(find_target(record->name), record->dtypes.front(), 79, 3);
+    c.fill.kind = FillKind::uniform;
+    std::vector<Array> arrays;
+    for (std::size_t k = 0; k < c.inputs.size(); ++k) arrays.push_back(filled_array(c, k));
+    std::vector<Dense> inputs = dense(arrays);
+    std::vector<Dense> expected = empty_outputs(c);
+    std::vector<Dense> outputs = empty_outputs(c);
+    reference_for(c)->run(c, inputs, expected);
+    blocks::Evaluator(c.program).run(c, inputs, outputs);
+    bool equal = true;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      for (std::int64_t at = 0; at < outputs[k].count(); ++at)
+        equal = equal && same(outputs[k].at(at), expected[k].at(at));
+    EXPECT_TRUE(equal) << to_string(c);
+  }
+}
+
+TEST(Blocks, MemoryIsThatOfTheArraysThatAreAliveTogether) {
+  const auto program = std::make_shared<const Program>(
+      parse_program("op softmax\ninput x f32[A, B]\nm = max[1](x)\ne = exp(x - m[i0 over A, B])\n"
+                    "s = sum[1](e)\noutput y = e/s[i0 over A, B]\n"));
+  const Array x{DType::f32, {4, 8}, std::vector<Number>(32, Number(1.0))};
+  // e, and the rows' maxima and sums; x is read where it is. When y is made, the maxima are gone.
+  EXPECT_EQ(blocks::Evaluator(program).bytes(case_of(program, {x}, {})), 8U * (32 + 32 + 4));
+}
+
+}  // namespace
+}  // namespace mote
