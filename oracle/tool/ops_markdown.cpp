@@ -31,7 +31,9 @@ constexpr const char* kIntroduction =
     "- In place: an input whose memory an output may take.\n"
     "- Gradient: what the op `NAME.grad` takes and gives; of an input in brackets only the shape "
     "is "
-    "needed. It has kernels for f32 and f64.\n";
+    "needed. It has kernels for f32 and f64.\n"
+    "- Forms: other formulas that a kernel's contract may name, and is then judged by "
+    "([bound.md](bound.md)); \"direct\" is the definition.\n";
 
 /// An op and how its tensors read.
 struct Entry {
@@ -145,6 +147,9 @@ std::string section(const Entry& e) {
   }
   line("pinned", r.policy);
   line("source", r.source);
+  if (!r.forms.empty()) text += "- forms:\n";
+  for (const Form& f : r.forms)
+    text += fmt::format("  - {}: {} ({})\n", code(f.name), f.meaning, f.source);
   return text + params_table(r.params);
 }
 
@@ -152,7 +157,7 @@ std::string section(const Entry& e) {
 std::string family_text(const std::vector<Entry>& entries) {
   std::map<std::string, std::vector<const Entry*>> alike;
   for (const Entry& e : entries) {
-    if (e.record->params.empty()) alike[e.inputs].push_back(&e);
+    if (e.record->params.empty() && e.record->forms.empty()) alike[e.inputs].push_back(&e);
   }
   std::erase_if(alike, [](const auto& group) { return group.second.size() < kLeastRows; });
   std::string text;
