@@ -84,6 +84,13 @@ Entry entry_of(const OpRecord& record) {
   return e;
 }
 
+std::string forms_list(const OpRecord& record, std::string_view indent) {
+  std::string text;
+  for (const Form& f : record.forms)
+    text += fmt::format("{}- {}: {} ({})\n", indent, code(f.name), f.meaning, f.source);
+  return text;
+}
+
 /// Ops with the same inputs; a column for their outputs only where those differ.
 std::string table(const std::vector<const Entry*>& entries) {
   const bool differ = std::ranges::adjacent_find(entries, std::ranges::not_equal_to(),
@@ -102,6 +109,9 @@ std::string table(const std::vector<const Entry*>& entries) {
                     cell(in_place_text(r, *e->program)),
                     cell(gradient.empty() ? "" : code(gradient)), cell(r.policy), cell(r.source));
   }
+  for (const Entry* e : entries)
+    if (!e->record->forms.empty())
+      text += fmt::format("\nForms of {}:\n\n{}", e->record->name, forms_list(*e->record, ""));
   return text;
 }
 
@@ -147,9 +157,7 @@ std::string section(const Entry& e) {
   }
   line("pinned", r.policy);
   line("source", r.source);
-  if (!r.forms.empty()) text += "- forms:\n";
-  for (const Form& f : r.forms)
-    text += fmt::format("  - {}: {} ({})\n", code(f.name), f.meaning, f.source);
+  if (!r.forms.empty()) text += "- forms:\n" + forms_list(r, "  ");
   return text + params_table(r.params);
 }
 
@@ -157,7 +165,7 @@ std::string section(const Entry& e) {
 std::string family_text(const std::vector<Entry>& entries) {
   std::map<std::string, std::vector<const Entry*>> alike;
   for (const Entry& e : entries) {
-    if (e.record->params.empty() && e.record->forms.empty()) alike[e.inputs].push_back(&e);
+    if (e.record->params.empty()) alike[e.inputs].push_back(&e);
   }
   std::erase_if(alike, [](const auto& group) { return group.second.size() < kLeastRows; });
   std::string text;

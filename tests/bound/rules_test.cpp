@@ -78,6 +78,18 @@ TEST(BoundRules, SquaresAreNotNegative) {
   EXPECT_GT(e.lo[0].real(), 0);
 }
 
+TEST(BoundRules, WhatMayBeNanStaysSoThroughWhatIsNotBelowZero) {
+  // 2 * 3e38 may be infinite, and then inf - inf is NaN, and so is all that is made of it.
+  const std::string unknown = "(w*2.0 - x)";
+  for (const std::string body :
+       {"v*v + 1.0", "sqrt(v*v)", "abs(v*v)", "sum[0 keep](v*v)", "(v*v)/w", "exp(v*v)",
+        "rsqrt(v*v + 1.0)", "prod[0 keep](abs(v))", "max(v*v, 0.0)", "pow(v*v, 2.0)"}) {
+    std::string text = body;
+    for (std::size_t at; (at = text.find('v')) != std::string::npos;) text.replace(at, 1, unknown);
+    expect_unknown(ends(text, {kInf}, {3e38}), 0);
+  }
+}
+
 TEST(BoundRules, DivisionByZero) {
   const Ends e = ends("x/(w - w)", {1, 0}, {3, 3});
   expect_unknown(e, 0);

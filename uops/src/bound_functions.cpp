@@ -182,7 +182,7 @@ Accuracy accuracy_of(MapOp op, const Contract& contract) {
 Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   Interval x = given;
-  if (x.nonnegative && !x.certain()) x.lo = max(x.lo, 0);
+  if (x.nonnegative && !x.certain()) x.lo = not_below_zero(x.lo);
   const double arg = accuracy_of(op, c.contract).arg * f.unit;
   if (arg > 0) {
     const Uop lo = x.lo, hi = x.hi;
