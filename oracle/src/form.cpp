@@ -28,7 +28,7 @@ std::string form_misfit(const Case& c, const mote_contract* contract) {
     std::map<std::string, Number> params;
     for (const ParamDecl& p : program->params)
       if (const auto at = c.params.find(p.name); at != c.params.end()) params.insert(*at);
-    bind(*program, shapes, params);
+    mote::bind(*program, shapes, params);
   } catch (const Error& e) {
     return fmt::format("its contract's form: {}", e.what());
   }
