@@ -14,33 +14,10 @@
 #include "judge.h"
 #include "mote/macroops/catalogue.h"
 #include "mote/uops/evaluate.h"
+#include "tolerances.h"
 
 namespace mote::test {
 namespace {
-
-/// What others accept, beside the bound; element by element but the last.
-constexpr std::array<const char*, 5> kJudges = {"bound", "PyTorch 1.3e-6/1e-5", "ONNX 1e-3/1e-7",
-                                                "KernelBench 1e-2/1e-2", "mean square 5e-4"};
-
-bool close(const Array& y, const Array& r, double relative, double absolute) {
-  for (std::size_t k = 0; k < y.values.size(); ++k) {
-    const double a = y.values[k].real(), b = r.values[k].real();
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!(std::fabs(a - b) <= absolute + relative * std::fabs(b))) return false;
-  }
-  return true;
-}
-
-bool close_in_square(const Array& y, const Array& r) {
-  double error = 0, size = 0;
-  for (std::size_t k = 0; k < y.values.size(); ++k) {
-    const double a = y.values[k].real(), b = r.values[k].real();
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    error += (a - b) * (a - b);
-    size += b * b;
-  }
-  return error == 0 || error / std::max(size, 1e-300) <= 5e-4;
-}
 
 /// One op on one set of data: reference and bound once, then any variant.
 struct Bench {
@@ -89,17 +66,10 @@ Array as_array(const Floats& y, const Array& like) {
   return a;
 }
 
-/// Which judges refuse it.
-std::array<bool, 5> refusals(const Bench& t, const Array& y) {
-  const Array& r = t.reference[0];
-  return {judge(t.bounds, {y}, t.reference).refused > 0, !close(y, r, 1.3e-6, 1e-5),
-          !close(y, r, 1e-3, 1e-7), !close(y, r, 1e-2, 1e-2), !close_in_square(y, r)};
-}
-
 struct Counts {
   std::int64_t correct = 0, defective = 0;
-  std::array<std::int64_t, 5> alarms{}, kills{};
-  std::array<std::map<std::string, bool>, 5> killed;
+  std::array<std::int64_t, kJudges> alarms{}, kills{};
+  std::array<std::map<std::string, bool>, kJudges> killed;
 };
 
 Counts run_op(const VariantsOfOp& v) {
@@ -115,14 +85,15 @@ Counts run_op(const VariantsOfOp& v) {
       const Bench t = make_bench(v.op, *p, b, n, data, static_cast<std::uint64_t>(n * 31 + kind));
       for (const Variant& variant : v.correct) {
         const Array y = as_array(variant.run(t.problem), t.reference[0]);
-        const auto refused = refusals(t, y);
+        const auto refused = refusals(t.bounds, {y}, t.reference);
         ++c.correct;
         for (std::size_t k = 0; k < refused.size(); ++k) c.alarms[k] += refused[k] ? 1 : 0;
         EXPECT_FALSE(refused[0]) << v.op << ": " << variant.name << ", n " << n << ", data " << kind
                                  << "\n  " << judge(t.bounds, {y}, t.reference).first;
       }
       for (const Variant& variant : v.defective) {
-        const auto refused = refusals(t, as_array(variant.run(t.problem), t.reference[0]));
+        const auto refused =
+            refusals(t.bounds, {as_array(variant.run(t.problem), t.reference[0])}, t.reference);
         ++c.defective;
         for (std::size_t k = 0; k < refused.size(); ++k) {
           c.kills[k] += refused[k] ? 1 : 0;
@@ -136,7 +107,7 @@ Counts run_op(const VariantsOfOp& v) {
 
 void print_counts(const std::string& op, const Counts& c) {
   fmt::print("| {} | {} | {} |", op, c.correct, c.defective);
-  for (std::size_t k = 0; k < kJudges.size(); ++k) {
+  for (std::size_t k = 0; k < kJudges; ++k) {
     std::int64_t never = 0;
     for (const auto& [name, killed] : c.killed[k]) never += killed ? 0 : 1;
     fmt::print(" {} / {:.0f}% / {} |", c.alarms[k],
@@ -149,7 +120,7 @@ TEST(Variants, CorrectOnesAreAcceptedAndDefectiveOnesAreNot) {
   const bool table = std::getenv("MOTE_BOUND_TABLE") != nullptr;
   if (table) {
     fmt::print("| op | correct | defective |");
-    for (const char* judge : kJudges) fmt::print(" {} |", judge);
+    for (const char* judge : kJudgeNames) fmt::print(" {} |", judge);
     fmt::print("\n");
   }
   for (const VariantsOfOp& v : variants()) {
