@@ -19,6 +19,12 @@ using Change = std::function<Uop(const Uop&)>;  ///< of the node, its operands a
 
 Uop in_format(const Uop& x, DType narrow) { return cast(cast(x, narrow), x.dtype()); }
 Uop off_by(const Uop& x, double relative) { return x * (1 + relative); }
+/// Too great or too small, as the argument has it: an error that the same one in a divisor does not
+/// cancel.
+Uop off_by_turns(const Uop& y, const Uop& argument, double relative) {
+  const Uop turn = mod(map(MapOp::floor, std::vector<Uop>{argument * 64}), 2);
+  return where(turn < 1, y * (1 + relative), y * (1 - relative));
+}
 
 template <typename Kind>
 const Kind* as(const Uop& u) {
@@ -52,6 +58,7 @@ class Finder {
       if (data) data_.insert(u.id());
       const auto* r = as<uop::Reduce>(u);
       if (r != nullptr && r->op == ReduceOp::sum) mark_terms(r->x);
+      if (const auto* s = as<uop::StopGradient>(u)) mark_shift(s->x);
     }
   }
 
@@ -106,7 +113,14 @@ class Finder {
       for (const Uop& arg : operands(x)) mark_terms(arg);
   }
 
+  void mark_shift(const Uop& x) {
+    shifts_.insert(x.id());
+    if (as<uop::Reindex>(x) != nullptr) mark_shift(operands(x).front());
+  }
+
   void reduction(const Uop& u, const uop::Reduce& r) {
+    // A shift may be any that keeps functions from overflowing.
+    if (shifts_.contains(u.id())) return;
     if (r.op == ReduceOp::argmax || r.op == ReduceOp::argmin || u.dtype() != r.x.dtype()) return;
     const int axis = r.axes.back();
     const Number none = neutral(r.op, r.x.dtype());
@@ -129,8 +143,9 @@ class Finder {
 
   void element(const Uop& u, const uop::Map& m) {
     const auto function = [&](double relative, const char* size) {
-      add(fmt::format("function {} off", size), u,
-          [relative](const Uop& y) { return off_by(y, relative); });
+      add(fmt::format("function {} off", size), u, [relative](const Uop& y) {
+        return off_by_turns(y, std::get<uop::Map>(y.node().kind).args.front(), relative);
+      });
     };
     if (is_transcendental(m.op)) {
       function(0x1p-11, "2^-11");
@@ -224,8 +239,9 @@ class Finder {
 
   const Program& program_;
   std::vector<Uop> nodes_;
-  std::unordered_set<const UopNode*> data_;   ///< depends on an input
-  std::unordered_set<const UopNode*> terms_;  ///< what sums take as it is
+  std::unordered_set<const UopNode*> data_;    ///< depends on an input
+  std::unordered_set<const UopNode*> terms_;   ///< what sums take as it is
+  std::unordered_set<const UopNode*> shifts_;  ///< what no gradient flows through
   std::map<std::string, std::vector<Site>> sites_;
 };
 

@@ -20,7 +20,7 @@
 namespace mote::test {
 namespace {
 
-constexpr int kCorrect = 6;
+constexpr int kCorrect = 10;
 using PerJudge = std::array<std::int64_t, kJudges>;
 
 /// What came of one op. A fair run of a judge has data on which it refuses no correct variant; on
@@ -31,6 +31,7 @@ struct Sharpness {
   PerJudge fair{}, fair_kills{}, bound_kills{};
   std::map<std::string, bool> killed;  ///< by the bound, of each defect that changes something
   std::string alarm;
+  std::map<std::string, int> missed;  ///< what another judge refuses fairly and the bound does not
 
   std::int64_t survivors() const {
     return std::ranges::count_if(killed, [](const auto& k) { return !k.second; });
@@ -85,6 +86,9 @@ void run_data(const Case& c, const Program& b, const std::vector<Defect>& all, D
       ++s.fair[j];
       s.fair_kills[j] += refused[j] ? 1 : 0;
       s.bound_kills[j] += refused[0] ? 1 : 0;
+      if (refused[j] && !refused[0])
+        ++s.missed[fmt::format("{} on data {} by {}", d.name, static_cast<int>(kind),
+                               kJudgeNames[j])];
     }
   }
 }
@@ -155,6 +159,8 @@ TEST(Defects, TheBoundKillsAsManyAsTheTolerancesOfOthers) {
     if (table) print_line(record.name, s);
     EXPECT_EQ(s.alarms[0], 0) << s.alarm;
     if (!table) continue;
+    for (const auto& [what, count] : s.missed)
+      if (!fairly) fmt::print(stderr, "{}: refused {} times: {}\n", record.name, count, what);
     for (const auto& [name, killed] : s.killed)
       if (!killed) fmt::print(stderr, "{}: never killed: {}\n", record.name, name);
   }

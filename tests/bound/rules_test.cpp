@@ -99,6 +99,16 @@ TEST(BoundRules, DivisionByZero) {
   expect_point(signed_zero, 1, -kInf);
 }
 
+TEST(BoundRules, InfinitiesAtAZeroHaveTheSignOfTheZero) {
+  // rsqrt(-0) and (-0)^-1 are -inf; only of a zero that is given all know the sign.
+  const Ends given = ends("rsqrt(x)", {0.0, -0.0});
+  EXPECT_GT(given.lo[0].real(), 0);
+  EXPECT_LT(given.hi[1].real(), 0);
+  expect_unknown(ends("rsqrt(x*0.0)", {1}), 0);
+  expect_unknown(ends("pow(x*0.0, -1.0)", {1}), 0);
+  EXPECT_GT(ends("pow(x*0.0, -2.0)", {1}).lo[0].real(), 0);
+}
+
 TEST(BoundRules, PowersOfTwoDivideExactly) { expect_point(ends("x/8.0", {3}), 0, 0.375); }
 
 TEST(BoundRules, NanIsRequiredWhereItIsCertain) {
