@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mote/uops/bound.h"
-#include "mote/uops/evaluate.h"
+#include "bound_ends.h"
 
 namespace mote {
 namespace {
@@ -13,24 +12,17 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-struct Ends {
-  std::vector<Number> lo, hi;
-};
+using test::Ends;
 
 /// The bound of y of a program over x f32[N] (and w f32[N]).
 Ends ends(const std::string& body, const std::vector<double>& x, const std::vector<double>& w = {},
           const Contract& contract = {}) {
   const std::string inputs = w.empty() ? "input x f32[N]\n" : "input x f32[N]\ninput w f32[N]\n";
-  const Program p = parse_program("op test\n" + inputs + "output y = " + body + "\n");
   std::vector<Array> arrays;
-  for (const auto* v : {&x, &w}) {
-    if (v->empty()) continue;
-    Array a{DType::f32, {static_cast<std::int64_t>(v->size())}, {}};
-    for (const double e : *v) a.values.push_back(store_as(e, DType::f32));
-    arrays.push_back(std::move(a));
-  }
-  const std::vector<Array> out = evaluate(bound(p, contract), arrays, {});
-  return {out[0].values, out[1].values};
+  for (const auto* v : {&x, &w})
+    if (!v->empty())
+      arrays.push_back(test::array_of(DType::f32, {static_cast<std::int64_t>(v->size())}, *v));
+  return test::ends_of(inputs + "output y = " + body, arrays, contract);
 }
 
 void expect_point(const Ends& e, std::size_t k, double value) {
