@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "buffer.h"
@@ -24,7 +25,8 @@ struct Interval {
 
 class BoundOf {
  public:
-  /// Made once for each instance and contract. A null contract promises what is usual.
+  /// Made once for each instance and contract, of the form that it names. A null contract promises
+  /// what is usual. Throws Error for an unknown form.
   static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* contract);
   /// That of a null contract, interpreted even where there is a compiled one.
   static std::shared_ptr<const BoundOf> interpreted(const Case& c);
@@ -37,7 +39,8 @@ class BoundOf {
 
  private:
   enum class By : std::uint8_t { any, interpreter };
-  static std::shared_ptr<const BoundOf> make(const Case& c, const Contract& contract, By by);
+  static std::shared_ptr<const BoundOf> make(const Case& c, const Contract& contract,
+                                             std::string_view form, By by);
   Case call(const Case& c) const;
 
   std::shared_ptr<const Program> program_;  ///< null where every output is certain

@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "compare.h"
 #include "crash.h"
+#include "form.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin.h"
 #include "reference.h"
@@ -151,6 +152,11 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
                              std::optional<CrashGuard>& guard) {
   State& s = *state_;
   Outcome outcome;
+  outcome.reason = form_misfit(case_, kernel.contract);
+  if (!outcome.reason.empty()) {
+    outcome.verdict = Verdict::failed;
+    return outcome;
+  }
   const std::size_t workspace =
       kernel.workspace_bytes != nullptr ? kernel.workspace_bytes(&frame.call()) : 0;
   outcome.reason = memory_.refusal("workspace", workspace);

@@ -1,0 +1,187 @@
+// What the rules decide where more than one answer would do: products, indices that are not
+// certain, scatters, quantised arithmetic, the gradient of silu.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "bound_ends.h"
+#include "judge.h"
+#include "mote/macroops/catalogue.h"
+
+namespace mote::test {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+void expect_point(const Ends& e, std::size_t k, double value) {
+  EXPECT_EQ(e.lo[k].real(), value) << k;
+  EXPECT_EQ(e.hi[k].real(), value) << k;
+}
+void expect_unknown(const Ends& e, std::size_t k) {
+  EXPECT_EQ(e.lo[k].real(), -kInf) << k;
+  EXPECT_EQ(e.hi[k].real(), kInf) << k;
+}
+/// Holds value·(1 ± units·2^-24), and nothing beyond value·(1 ± 4·units·2^-24).
+void expect_around(const Ends& e, std::size_t k, double value, double units) {
+  const double width = std::fabs(value) * units * 0x1p-24;
+  EXPECT_LE(e.lo[k].real(), value - width);
+  EXPECT_GE(e.hi[k].real(), value + width);
+  EXPECT_GE(e.lo[k].real(), value - 4 * width);
+  EXPECT_LE(e.hi[k].real(), value + 4 * width);
+}
+
+// ---- prod
+
+TEST(BoundDecisions, AProductRoundsOnceForEachFactorInAnyOrder) {
+  const auto prod = [](const std::vector<double>& x) {
+    return ends_of("input x f32[N]\noutput y = prod[0](x)",
+                   {array_of(DType::f32, {static_cast<std::int64_t>(x.size())}, x)});
+  };
+  const double a = 1.1F, b = 1.3F, c = -1.7F;
+  expect_around(prod({a, b, c}), 0, a * b * c, 2);
+  expect_point(prod({3, 5, -7}), 0, -105);
+  expect_point(prod({0.1F, 1, 1}), 0, 0.1F);
+  // Some order overflows, or loses digits to underflow, and another does not.
+  expect_unknown(prod({1e30, 1e30, 1e-30}), 0);
+  const Ends tiny = prod({1e-30, 1e-30, 1e30});
+  EXPECT_LE(tiny.lo[0].real(), 0);
+  EXPECT_GE(tiny.hi[0].real(), 1e-30);
+}
+
+// ---- reads and writes where an index says
+
+TEST(BoundDecisions, AReadByAnIndexThatIsNotCertainIsUnknown) {
+  const std::string text =
+      "input x f32[N]\ninput v f32[M]\n"
+      "output y = select[0](x, i64(exp(v))[i0 over m: N else 0])";
+  const Array x = array_of(DType::f32, {3}, {5, 6, 7});
+  // exp(1) = 2.7… reads position 2 whatever its last digits are; exp(0) may be just below 1.
+  const Ends e = ends_of(text, {x, array_of(DType::f32, {3}, {0.9, 0, -1})});
+  expect_point(e, 0, 7);
+  expect_unknown(e, 1);
+  expect_point(e, 2, 5);
+}
+
+TEST(BoundDecisions, AScatterByAddIsASumOfWhatArrives) {
+  const std::string text =
+      "input b f32[N]\ninput x f32[M]\ninput i i64[M]\n"
+      "output y = select_scatter[0, add](b, x, i)";
+  const auto scattered = [&](const std::vector<double>& b, const std::vector<double>& x,
+                             const std::vector<double>& i) {
+    return ends_of(text, {array_of(DType::f32, {2}, b), array_of(DType::f32, {3}, x),
+                          array_of(DType::i64, {3}, i)});
+  };
+  const Ends exact = scattered({1, 2}, {3, 4, 5}, {0, 0, 1});
+  expect_point(exact, 0, 8);
+  expect_point(exact, 1, 7);
+  const double a = 0.1F, b = 0.2F, c = 0.3F;
+  const Ends e = scattered({a, 9}, {b, c, 4}, {0, 0, 7});
+  expect_around(e, 0, a + b + c, 2);
+  expect_point(e, 1, 9);  // nothing arrives
+}
+
+TEST(BoundDecisions, AScatterByMulIsAProduct) {
+  const Ends e =
+      ends_of("input b f32[N]\ninput x f32[M]\noutput y = scatter[mul](b, x to i0/2)",
+              {array_of(DType::f32, {2}, {1.1F, 5}), array_of(DType::f32, {3}, {1.3F, -1.7F, 1})});
+  EXPECT_LE(e.lo[0].real(), 1.1F * 1.3F * -1.7);
+  EXPECT_GE(e.hi[0].real(), double{1.1F} * 1.3F * -1.7F);
+  EXPECT_LE(e.lo[1].real(), 5);
+  EXPECT_GE(e.hi[1].real(), 5);
+}
+
+TEST(BoundDecisions, AScatterByAnIndexThatIsNotCertainIsUnknownEverywhere) {
+  const Ends e = ends_of(
+      "input b f32[N]\ninput x f32[M]\n"
+      "output y = select_scatter[0, set](b, x, i64(exp(x)))",
+      {array_of(DType::f32, {2}, {1, 2}), array_of(DType::f32, {1}, {0})});
+  expect_unknown(e, 0);
+  expect_unknown(e, 1);
+}
+
+/// A scale that takes the sum within its last digit below half of an odd number, where rounding
+/// once more leads to the even number above.
+double scale_to_a_tie(double sum) {
+  for (int half = 3; half < 64; half += 4) {
+    const auto scale = static_cast<float>(half / 2.0 / sum);
+    const double exact = double{scale} * sum;
+    if (exact < half / 2.0 && static_cast<float>(exact) == static_cast<float>(half / 2.0))
+      return scale;
+  }
+  return 0;
+}
+
+// ---- quantised: u8 times i8, summed as integers, scaled, rounded
+
+TEST(BoundDecisions, QuantisedArithmeticIsExactUntilItIsScaledAndOpenAtATie) {
+  const std::string text =
+      "input x u8[N]\ninput w i8[N]\ninput s f32[M]\n"
+      "v1 = sum[0]((i32(x) - 128)*i32(w))\n"
+      "output y = u8(max(min(round(f32(v1)[over M]*s) + 128.0, 255.0), 0.0))";
+  const auto quantised = [&](const std::vector<double>& scales) {
+    return ends_of(
+        text, {array_of(DType::u8, {3}, {255, 0, 130}), array_of(DType::i8, {3}, {127, -128, 3}),
+               array_of(DType::f32, {static_cast<std::int64_t>(scales.size())}, scales)});
+  };
+  // The sum is 127·127 + 128·128 + 2·3 = 32519.
+  const double tie = scale_to_a_tie(32519);
+  ASSERT_GT(tie, 0);
+  const auto below = static_cast<std::int64_t>(std::floor(tie * 32519)) + 128;
+  const Ends e = quantised({1.0 / 512, tie, 1e-9, 1, 0.001});
+  const auto both = [&](std::size_t k, std::int64_t lo, std::int64_t hi) {
+    EXPECT_EQ(e.lo[k].integer(), lo) << k;
+    EXPECT_EQ(e.hi[k].integer(), hi) << k;
+  };
+  both(0, 192, 192);  // 63.513… rounds to 64 in any implementation
+  // Either neighbour; that the lower end is one below is slack: the ends of an interval that is no
+  // point are moved outward by a sum, and a cast cuts them off.
+  both(1, below - 1, below + 1);
+  both(2, 128, 128);
+  both(3, 255, 255);  // saturated
+  both(4, 161, 161);  // 32.519
+}
+
+// ---- silu's gradient
+
+TEST(BoundDecisions, TheGradientOfSiluHoldsTheFormulasOfOthers) {
+  const OpRecord& record = *gradient_of(find_op("silu"));
+  const Program& p = *instantiate(record, {DType::f32, full_mask(record)});
+  const Program b = bound(p);
+  const auto sigmoid = [](float x) { return 1 / (1 + std::exp(-x)); };
+  using Formula = std::function<float(float g, float x)>;
+  const std::vector<Formula> correct = {
+      [&](float g, float x) { return g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))); },
+      [&](float g, float x) { return g * sigmoid(x) * (1 + x * (1 - sigmoid(x))); },
+      [&](float g, float x) {
+        const float s = sigmoid(x);
+        return g * std::fma(s, x * (1 - s), s);
+      },
+      [&](float g, float x) {
+        const float s = sigmoid(x), y = x * s;
+        return g * (y + s * (1 - y));
+      }};
+  const std::vector<Formula> defective = {
+      [&](float g, float x) { return g * sigmoid(x) * (1 + x * sigmoid(x)); },
+      [&](float g, float x) { return g * (sigmoid(x) * (1 + x * (1 - sigmoid(x * 0.999F)))); }};
+  const auto refused = [&](const Formula& f, Data kind) {
+    const Array gy{DType::f32, {1, 1, 1, 64}, draw(Data::uniform, DType::f32, 64, 3)};
+    const Array x{DType::f32, {1, 1, 1, 64}, draw(kind, DType::f32, 64, 4)};
+    Array y{DType::f32, gy.shape, {}};
+    for (std::size_t k = 0; k < 64; ++k)
+      y.values.emplace_back(double{
+          f(static_cast<float>(gy.values[k].real()), static_cast<float>(x.values[k].real()))});
+    const std::vector<Array> reference = evaluate(p, {gy, x}, {});
+    return judge(bounds_of(b, {gy, x}, {}), {y}, reference);
+  };
+  for (int kind = 0; kind + 1 < kDataKinds; ++kind)  // the last has infinities
+    for (std::size_t k = 0; k < correct.size(); ++k) {
+      const Verdicts v = refused(correct[k], static_cast<Data>(kind));
+      EXPECT_EQ(v.refused, 0) << "formula " << k << " data " << kind << ": " << v.first;
+    }
+  for (const Formula& f : defective) EXPECT_GT(refused(f, Data::uniform).refused, 10);
+}
+
+}  // namespace
+}  // namespace mote::test
