@@ -231,19 +231,40 @@ class Fuser {
     return false;
   }
 
-  /// The second loop as it would be merged into the first; nullopt if it can't be or it is not
-  /// worth it.
-  std::optional<Loop> matched(const Stmt& first, const Summary& of_a, const Stmt& second,
-                              const Summary& of_b, State& state, const Facts& facts) const {
-    const Loop& a = *as_loop(first);
+  /// Whether a loop of the body reads what loop q writes, round by round, and can't be rotated with
+  /// it: a temporary that those two would share in one round would have to be kept for all.
+  bool has_readers_in_step(const Body& body, std::size_t q, const Limits& rotated_to,
+                           const State& state) const {
+    const auto reads = [&](const Summary& s) {
+      return std::any_of(s.touches.begin(), s.touches.end(), [&](const auto& touched) {
+        const auto written = state.summaries[q].touches.find(touched.first);
+        return temporaries_.count(touched.first) && !touched.second.reads.empty() &&
+               written != state.summaries[q].touches.end() && !written->second.writes.empty();
+      });
+    };
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const Loop* l = as_loop(body[k]);
+      if (k != q && l && limits_of(*l) == limits_of(*as_loop(body[q])) &&
+          reads(state.summaries[k]) && !rotated(*l, rotated_to))
+        return true;
+    }
+    return false;
+  }
+
+  /// Loop q as it would be merged into loop p; nullopt if it can't be or it is not worth it.
+  std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, State& state,
+                              const Facts& facts) const {
+    const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];
+    const Loop& a = *as_loop(body[p]);
     if (!is_profitable(a, of_a, of_b, state)) return std::nullopt;
-    Loop b = *as_loop(second);
+    Loop b = *as_loop(body[q]);
     if (limits_of(a) == limits_of(b)) {
       if (!may_merge(a, of_a, b, of_b, facts)) return std::nullopt;
       return b;
     }
     auto turned = rotated(b, limits_of(a));
-    if (!turned || !may_merge(a, of_a, *turned, summary_of(Stmt{*turned}, -1, of_b.effects), facts))
+    if (!turned || has_readers_in_step(body, q, limits_of(a), state) ||
+        !may_merge(a, of_a, *turned, summary_of(Stmt{*turned}, -1, of_b.effects), facts))
       return std::nullopt;
     return turned;
   }
@@ -252,7 +273,7 @@ class Fuser {
     std::vector<Summary>& all = state.summaries;
     const std::pair<int, int> ids = {all[p].id, all[q].id};
     if (state.settled.count(ids)) return false;
-    std::optional<Loop> b = matched(body[p], all[p], body[q], all[q], state, facts);
+    std::optional<Loop> b = matched(body, p, q, state, facts);
     if (!b) {
       state.settled.insert(ids);
       return false;

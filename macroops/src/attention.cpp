@@ -1,25 +1,31 @@
 // Attention, and the rotation of its queries and keys by position.
+#include "attention.h"
+
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "families.h"
-
 namespace mote {
+namespace attention {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Which attention: what has a loop or an output of its own is structure, not a parameter.
-struct Form {
-  bool softcap;
-  bool lse;
-};
+IndexText axis(int k) { return parse_expr(fmt::format("i{}", k)).expr; }
+IndexText head(const Pairs& pairs) { return parse_expr(fmt::format("i1*G + i{}", pairs.g)).expr; }
 
-/// Whether query i3 sees the key: not where that is more than `window` before or after the query's
+/// An axis more, as long as x's last.
+Shape with_last(const Pairs& pairs, const Uop& x) {
+  Shape shape = pairs.shape;
+  shape.push_back(shape_of(x).back());
+  return shape;
+}
+
+/// Whether the query sees the key: not where that is more than `window` before or after the query's
 /// own, or after it at all if causal. S + T is farther than any key.
-Uop visible(const Shape& shape, const char* key) {
-  const Expr own = parse_expr("i3 + $anchor*(S - T)").expr, ahead = parse_expr(key).expr - own;
+Uop visible(const Pairs& pairs, const Shape& shape) {
+  const Expr own = axis(pairs.t).expr + parse_expr("$anchor*(S - T)").expr;
+  const Expr ahead = axis(pairs.s).expr - own;
   const auto limit = [](const char* window) {
     return parse_expr(fmt::format("{0} - min({0}, 0)*(S + T)", window)).expr;
   };
@@ -28,45 +34,104 @@ Uop visible(const Shape& shape, const char* key) {
          iota(parse_expr("(1 - $causal)*(S + T)").expr - ahead, shape) >= 0;
 }
 
-/// y and the log of the sum of exp(scores), both with an axis for the heads of k and v and one for
-/// the queries that share a head. Keys that causal or the window hides are left out of every sum.
-std::pair<Uop, Uop> attend(const Uop& q, const Uop& k, const Uop& v, const Uop& mask,
-                           const Form& form) {
-  const DType t = q.dtype();
-  const Shape rows = {"B", "HK", "G", "T", "S"}, products = {"B", "HK", "G", "T", "S", "D"};
-  const Shape values = {"B", "HK", "G", "T", "E", "S"};
-  const IndexText head = "i1*G + i2";
+}  // namespace
+
+const Pairs& by_query() {
+  static const Pairs pairs = {{"B", "HK", "G", "T", "S"}, 2, 3, 4};
+  return pairs;
+}
+
+const Pairs& by_key() {
+  static const Pairs pairs = {{"B", "HK", "S", "G", "T"}, 3, 4, 2};
+  return pairs;
+}
+
+Operands operands(const Instance& instance) {
+  const DType t = instance.dtype;
+  return {input("q", t, {"B", "h: HK*G", "T", "D"}), input("k", t, {"B", "HK", "S", "D"}),
+          input("v", t, {"B", "HK", "S", "E"}),
+          optional_input(instance, 3, "mask", {"1|B", "1|HK*G", "1|T", "1|S"})};
+}
+
+Uop of_query(const Uop& x, const Pairs& pairs) {
+  return reindex(x, with_last(pairs, x), {"i0", head(pairs), axis(pairs.t), "i5"});
+}
+
+Uop of_key(const Uop& x, const Pairs& pairs) {
+  return broadcast(x, with_last(pairs, x), {0, 1, pairs.s, 5});
+}
+
+Uop of_row(const Uop& x, const Pairs& pairs) {
+  return broadcast(x, pairs.shape, {0, 1, pairs.g, pairs.t});
+}
+
+Uop where_seen(const Uop& x, const Pairs& pairs, double otherwise) {
+  return where(visible(pairs, shape_of(x)), x, otherwise);
+}
+
+Uop joined(const Uop& x) {
+  Shape shape = {"B", "h: HK*G", "T"};
+  std::vector<IndexText> from = {"i0", "i1/G", "i1%G", "i2"};
+  if (x.rank() > 4) {
+    shape.push_back(shape_of(x).back());
+    from.emplace_back("i3");
+  }
+  return reindex(x, shape, from);
+}
+
+Uop grouped(const Uop& x) {
+  Shape shape = {"B", "HK", "G", "T"};
+  std::vector<IndexText> from = {"i0", "i1*G + i2", "i3"};
+  if (x.rank() > 3) {
+    shape.push_back(shape_of(x).back());
+    from.emplace_back("i4");
+  }
+  return reindex(x, shape, from);
+}
+
+Scores scores(const Operands& in, const Pairs& pairs, const Form& form) {
+  const DType t = in.q.dtype();
   const Uop given = param("scale", t);
   const Uop scale = where(eq(given, 0), rsqrt(index_as("D", {}, t)), given);
-  Uop scores = scale * sum_over(reindex(q, products, {"i0", head, "i3", "i5"}) *
-                                    broadcast(k, products, {0, 1, 4, 5}),
-                                {5});
-  if (form.softcap) scores = param("softcap", t) * tanh(scores / param("softcap", t));
-  if (mask) scores = scores + reindex(mask, rows, {"i0", head, "i3", "i4"});
-  const Uop greatest = stop_gradient(max(where(visible(rows, "i4"), scores, -kInfinity), {4}));
+  Scores s = {scale * sum_over(of_query(in.q, pairs) * of_key(in.k, pairs), {5}), scale};
+  if (form.softcap) {
+    const Uop capped = tanh(s.value / param("softcap", t));
+    s = {param("softcap", t) * capped, (1 - capped * capped) * scale};
+  }
+  if (in.mask)
+    s.value =
+        s.value + reindex(in.mask, pairs.shape, {"i0", head(pairs), axis(pairs.t), axis(pairs.s)});
+  return s;
+}
+
+Softmax softmax(const Uop& scores) {
+  const Uop greatest = stop_gradient(max(where_seen(scores, by_query(), -kInfinity), {4}));
   const Uop m = where(eq(greatest, -kInfinity), 0, greatest);
   const Uop e = exp(scores - m);
-  const Uop total = sum_over(where(visible(rows, "i4"), e, 0), {4});
-  const Uop weighted = broadcast(e, values, {0, 1, 2, 3, 5}) * broadcast(v, values, {0, 1, 5, 4});
-  const Uop mixed = sum_over(where(visible(values, "i5"), weighted, 0), {5});
-  const Uop sums = broadcast(total, shape_of(mixed), {0, 1, 2, 3});
-  return {where(eq(sums, 0), 0, mixed / sums), squeeze(m, {4}) + log(total)};
+  return {squeeze(m, {4}), e, sum_over(where_seen(e, by_query()), {4})};
 }
 
-ProgramSpec attention(const Instance& instance, const Form& form) {
-  const DType t = instance.dtype;
-  const Uop q = input("q", t, {"B", "h: HK*G", "T", "D"});
-  const Uop k = input("k", t, {"B", "HK", "S", "D"});
-  const Uop v = input("v", t, {"B", "HK", "S", "E"});
-  const Uop mask = optional_input(instance, 3, "mask", {"1|B", "1|HK*G", "1|T", "1|S"});
-  const auto [grouped, sums] = attend(q, k, v, mask, form);
-  const Uop y = reindex(grouped, {"B", "h: HK*G", "T", "E"}, {"i0", "i1/G", "i1%G", "i2", "i3"});
-  if (!form.lse) return spec({q, k, v, mask}, y);
-  const Uop lse = reindex(sums, {"B", "h: HK*G", "T"}, {"i0", "i1/G", "i1%G", "i2"});
-  return spec({q, k, v, mask}, {{"y", y}, {"lse", lse}});
+namespace {
+
+/// y and lse, both by groups of heads.
+std::pair<Uop, Uop> attend(const Operands& in, const Form& form) {
+  const Pairs by_value = {{"B", "HK", "G", "T", "E", "S"}, 2, 3, 5};
+  const Softmax s = softmax(scores(in, by_query(), form).value);
+  const Uop weighted = broadcast(s.e, by_value.shape, {0, 1, 2, 3, 5}) *
+                       broadcast(in.v, by_value.shape, {0, 1, 5, 4});
+  const Uop mixed = sum_over(where_seen(weighted, by_value), {5});
+  const Uop sums = broadcast(s.total, shape_of(mixed), {0, 1, 2, 3});
+  return {where(eq(sums, 0), 0, mixed / sums), s.m + log(s.total)};
 }
 
-OpRecord attention_record(const Form& form) {
+ProgramSpec define(const Instance& instance, const Form& form) {
+  const Operands in = operands(instance);
+  const auto [y, lse] = attend(in, form);
+  if (!form.lse) return spec(in.all(), joined(y));
+  return spec(in.all(), {{"y", joined(y)}, {"lse", joined(lse)}});
+}
+
+OpRecord record(const Form& form) {
   std::vector<ParamDecl> params = {
       value_param("scale", 0, "factor of the scores; 0 stands for 1/sqrt(D)"),
       flag_param("causal", 0, "1: a query sees no key after its own"),
@@ -97,8 +162,17 @@ OpRecord attention_record(const Form& form) {
               ", -inf hides; a fully masked row gives 0, lse -inf",
           .source = std::string("PyTorch scaled_dot_product_attention; ONNX opset 23 Attention") +
                     (form.softcap ? ", softcap as corrected since (before the mask)" : ""),
-          .define = [form](const Instance& i) { return attention(i, form); }};
+          .define = [form](const Instance& i) { return define(i, form); },
+          .gradient =
+              [form](const Instance& i, std::span<const Uop> g) {
+                return gradient(i, form, g[0], form.lse ? g[1] : Uop());
+              }};
 }
+
+}  // namespace
+}  // namespace attention
+
+namespace {
 
 ProgramSpec rope(const Instance& instance) {
   const DType t = instance.dtype;
@@ -116,10 +190,10 @@ ProgramSpec rope(const Instance& instance) {
 
 std::vector<OpRecord> attention_ops() {
   return {
-      attention_record({.softcap = false, .lse = false}),
-      attention_record({.softcap = false, .lse = true}),
-      attention_record({.softcap = true, .lse = false}),
-      attention_record({.softcap = true, .lse = true}),
+      attention::record({.softcap = false, .lse = false}),
+      attention::record({.softcap = false, .lse = true}),
+      attention::record({.softcap = true, .lse = false}),
+      attention::record({.softcap = true, .lse = true}),
       {.name = "rope",
        .family = "sequence",
        .equation = "y[0, p] = x[0, p]*cos a - x[1, p]*sin a, y[1, p] = x[1, p]*cos a + "

@@ -14,18 +14,19 @@ Inputs inputs_of(DType t) {
           input("input_mean", t, {"C"}), input("input_var", t, {"C"})};
 }
 
-/// (x - mean)/sqrt(var + eps) * gamma + beta, all four along axis 1.
-Uop normalised(const Inputs& in, const Uop& mean, const Uop& var) {
+Uop inv_std(const Uop& var) { return rsqrt(var + param("eps", var.dtype())); }
+
+/// (x - mean)*inv_std * gamma + beta, all four along axis 1.
+Uop normalised(const Inputs& in, const Uop& mean, const Uop& inv_std) {
   const Shape shape = shape_of(in.x);
-  const Uop scale = rsqrt(var + param("eps", in.x.dtype()));
   const Uop d = in.x - broadcast(mean, shape, {1});
-  return d * broadcast(scale, shape, {1}) * broadcast(in.gamma, shape, {1}) +
+  return d * broadcast(inv_std, shape, {1}) * broadcast(in.gamma, shape, {1}) +
          broadcast(in.beta, shape, {1});
 }
 
 ProgramSpec batch_norm(const Instance& instance) {
   const Inputs in = inputs_of(instance.dtype);
-  return spec(in.all(), normalised(in, in.mean, in.var));
+  return spec(in.all(), normalised(in, in.mean, inv_std(in.var)));
 }
 
 ProgramSpec batch_norm_training(const Instance& instance, Passes passes) {
@@ -38,9 +39,12 @@ ProgramSpec batch_norm_training(const Instance& instance, Passes passes) {
   const auto moved = [&](const Uop& old, const Uop& now) {
     return old * momentum + now * (1 - momentum);
   };
-  return spec(in.all(), {{"y", normalised(in, mean, var)},
+  const Uop scale = inv_std(var);
+  return spec(in.all(), {{"y", normalised(in, mean, scale)},
                          {"running_mean", moved(in.mean, mean)},
-                         {"running_var", moved(in.var, var)}});
+                         {"running_var", moved(in.var, var)},
+                         {"saved_mean", mean},
+                         {"saved_inv_std", scale}});
 }
 
 }  // namespace
@@ -64,7 +68,8 @@ std::vector<OpRecord> batch_norm_ops() {
        .family = "normalise",
        .equation =
            "y as batch_norm with m = mean_n,s x[n, c, s], v = var_n,s x[n, c, s]; "
-           "running_mean = input_mean*momentum + m*(1 - momentum), running_var likewise of v",
+           "running_mean = input_mean*momentum + m*(1 - momentum), running_var likewise of v; "
+           "saved_mean = m, saved_inv_std = 1/sqrt(v + eps)",
        .inputs = inputs,
        .dtypes = dtypes::kReal,
        .params = {eps, value_param("momentum", 0.9, "what the running statistics keep")},

@@ -1,4 +1,6 @@
 // Normalising ops, each over the middle or last axes; the axes around them are merged.
+#include <algorithm>
+
 #include "families.h"
 
 namespace mote {
@@ -50,16 +52,19 @@ ProgramSpec lrn(const Instance& instance) {
   return spec({x}, x / pow(param("bias", t) + share * squares, param("beta", t)));
 }
 
-/// (x - mean)/sqrt(var + eps) over the axes, and what it was computed from.
+/// (x - mean)/sqrt(var + eps) over the axes, and what it was computed from, without those axes.
 struct Standardised {
   Uop y, mean, inv_std;
 };
 Standardised statistics(const Uop& x, const Axes& axes, Passes passes) {
-  const Uop average = mean(x, axes), d = x - average;
-  const Uop var =
-      passes == Passes::one ? max(mean(x * x, axes) - average * average, 0) : mean(d * d, axes);
+  Axes kept;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) kept.push_back(axis);
+  const Uop average = mean_over(x, axes), d = x - broadcast(average, shape_of(x), kept);
+  const Uop var = passes == Passes::one ? max(mean_over(x * x, axes) - average * average, 0)
+                                        : mean_over(d * d, axes);
   const Uop inv_std = rsqrt(var + param("eps", x.dtype()));
-  return {d * inv_std, average, inv_std};
+  return {d * broadcast(inv_std, shape_of(x), kept), average, inv_std};
 }
 
 /// y * gamma + beta, as far as there are, along the axis.
@@ -79,8 +84,8 @@ ProgramSpec layer_norm(const Instance& instance, Passes passes) {
 ProgramSpec layer_norm_with_statistics(const Instance& instance, Passes passes) {
   ProgramSpec all = layer_norm(instance, passes);
   const Standardised s = statistics(all.inputs.front(), {1}, passes);
-  all.outputs.push_back({"row_mean", squeeze(s.mean, {1})});
-  all.outputs.push_back({"row_inv_std", squeeze(s.inv_std, {1})});
+  all.outputs.push_back({"row_mean", s.mean});
+  all.outputs.push_back({"row_inv_std", s.inv_std});
   return all;
 }
 

@@ -69,11 +69,29 @@ TEST(GradientForms, GroupNormKeepsTwoNumbersAGroup) {
   EXPECT_EQ(kept(gradient_loops("group_norm")), (Shapes{"N, $groups", "N, $groups"}));
 }
 
-/// For the queries that share a head of keys: exp of the scores and their gradient, and the sums.
-TEST(GradientForms, AttentionKeepsScoresOfOneHead) {
+TEST(GradientForms, InstanceNormKeepsTwoNumbersAChannel) {
+  EXPECT_EQ(kept(gradient_loops("instance_norm")), (Shapes{"N, C", "N, C"}));
+}
+/// The statistics are given.
+TEST(GradientForms, LayerNormWithStatisticsKeepsNothing) {
+  EXPECT_EQ(kept(gradient_loops("layer_norm_with_statistics")), Shapes{});
+}
+TEST(GradientForms, BatchNormTrainingKeepsNothing) {
+  EXPECT_EQ(kept(gradient_loops("batch_norm_training")), Shapes{});
+}
+
+/// For each query rows over the keys, for each key rows over the queries that share its head: no
+/// matrix of scores. Of each query the greatest score, the sum of exp and of gy*y.
+TEST(GradientForms, AttentionKeepsRows) {
   const LoopProgram p = gradient_loops("attention");
   EXPECT_EQ(count(p).nests, 1);
-  EXPECT_EQ(kept(p), (Shapes{"G, T", "G, T, S", "G, T, S"}));
+  EXPECT_EQ(kept(p), (Shapes{"G, T", "G, T", "G, T", "G, T", "G, T", "S", "S", "S"}));
+}
+/// Where lse is given, of each query only the sum of gy*y.
+TEST(GradientForms, AttentionWithLseKeepsRows) {
+  const LoopProgram p = gradient_loops("attention_with_lse");
+  EXPECT_EQ(count(p).nests, 1);
+  EXPECT_EQ(kept(p), (Shapes{"G, T", "G, T", "G, T", "S"}));
 }
 
 }  // namespace
