@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cases.h"
+#include "defects.h"
 #include "ground_truth.h"
 
 namespace mote::test {
@@ -84,6 +85,19 @@ TEST(Truth, LiesWithinTheBoundOfEveryOp) {
   }
   fmt::print("{} elements, {} beyond the bound\n", counts.elements, counts.missed);
   EXPECT_GT(counts.elements, 0);
+}
+
+TEST(Truth, OfADefectiveProgramDoesNot) {
+  const Case c = parse_case("exp x=f32[1,1,1,64]");
+  const std::vector<Array> inputs = draw_inputs(c, Data::uniform, 1);
+  const Bounds bounds = bounds_of(bound(*c.program), inputs, c.params);
+  for (const Defect& d : defects(*c.program)) {
+    const std::vector<Truth> y = ground_truth(d.program, inputs, c.params)[0].elements;
+    int missed = 0;
+    for (std::size_t at = 0; at < y.size(); ++at)
+      missed += holds(bounds.ends[0].values[at], bounds.ends[1].values[at], y[at]) ? 0 : 1;
+    EXPECT_GT(missed, 0) << d.name;
+  }
 }
 
 }  // namespace
