@@ -9,7 +9,8 @@ namespace mote {
 
 /// Declares the table, `extern const mote_kernel_library NAME`.
 std::string library_header_text(const std::string& library);
-std::string library_text(const std::string& library, std::size_t kernels, std::size_t ops);
+std::string library_text(const std::string& library, std::size_t kernels, std::size_t ops,
+                         std::size_t gradients);
 std::string plugin_text(const std::string& library, std::size_t kernels);
 
 }  // namespace mote

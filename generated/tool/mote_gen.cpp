@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -63,11 +64,12 @@ std::string describe(const Kernel& k) {
                      k.instance.input_mask);
 }
 
-/// The ops that the kernels' table tells of: gradients have no row of their own.
+/// The ops that the table of ops has rows of: those that there are kernels of.
 std::vector<const OpRecord*> described_ops(const std::string& library) {
+  if (!library.empty()) return added_ops();
   std::vector<const OpRecord*> ops;
-  for (const OpRecord& record : catalogue())
-    if (is_added(record) == !library.empty()) ops.push_back(&record);
+  std::ranges::remove_copy_if(generated_ops(), std::back_inserter(ops),
+                              [](const OpRecord* op) { return is_added(*op); });
   return ops;
 }
 
@@ -95,11 +97,16 @@ int write_all(const std::vector<Kernel>& kernels, const Options& options) {
   put("dispatch.c", dispatch_text(kernels));
   const std::string prefix = options.library.empty() ? "mote" : options.library;
   put("registry.c", registry_text(kernels, prefix + "_generated_kernel"));
-  put("ops.c", ops_text(described_ops(options.library), prefix + "_op"));
+  const std::vector<const OpRecord*> ops = described_ops(options.library);
+  put("ops.c", ops_text(ops, prefix + "_op"));
   if (!options.library.empty()) {
     put(options.library + ".h", library_header_text(options.library));
     const std::size_t rows = 2 * kernels.size();  // each in two variants
-    put("library.c", library_text(options.library, rows, described_ops(options.library).size()));
+    const auto gradients = std::ranges::count_if(ops, [](const OpRecord* op) {
+      return gradient_order(*op) > 0;  // each is that of one op
+    });
+    put("library.c",
+        library_text(options.library, rows, ops.size(), static_cast<std::size_t>(gradients)));
     put("plugin.c", plugin_text(options.library, rows));
   }
   return written;

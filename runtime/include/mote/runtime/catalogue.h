@@ -32,7 +32,15 @@ struct GeneratedKernel {
 using GeneratedKernels = std::vector<GeneratedKernel>;
 inline constexpr const char* kGenerated = "generated";
 
-/// Every op of the library, with its family as its group, "definition", "in_place", "generated".
+/// "gradient": the op that is the gradient of this one, and which tensors it takes and gives. Ops
+/// have none that nothing flows through, and gradients beyond those that kernels were made for.
+using Gradient = const mote_op_gradient*;
+inline constexpr const char* kGradient = "gradient";
+/// The group of all ops that are gradients.
+inline constexpr const char* kGradients = "gradients";
+
+/// Every op of the library, with its family as its group, and the gradients of ops, with kGradients
+/// as theirs. Attributes: "definition", "in_place", "generated", "gradient", and "infer" (infer.h).
 /// The library (its table, its code) stays as long as the registry. Throws StatusError where an op
 /// of that name is there already.
 void register_library(const mote_kernel_library& library, Registry& registry = Registry::global());

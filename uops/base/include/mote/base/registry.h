@@ -30,6 +30,8 @@ typedef struct mote_kernel_library {
   int32_t kernel_count;
   int32_t op_count;
   const mote_op_definition* ops;
+  const mote_op_gradient* gradients; /* sorted by op */
+  int32_t gradient_count;
 } mote_kernel_library;
 
 /* Those of the catalogue. */
