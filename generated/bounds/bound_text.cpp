@@ -24,10 +24,17 @@ bool is_bounded(const Program& p) {
   return false;
 }
 
-std::size_t node_count(const Program& p) {
+/// Compiled it is faster than interpreted: it has few nodes, and not every element has the same
+/// arithmetic done to it alone, which goes by vectors when interpreted.
+bool is_worth_compiling(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
-  return topological(outputs).size();
+  const std::vector<Uop> nodes = topological(outputs);
+  const auto is_elementwise = [](const Uop& u) {
+    const auto& kind = u.node().kind;
+    return std::holds_alternative<uop::Map>(kind) || operands(u).empty();
+  };
+  return nodes.size() <= kCompiledNodes && !std::ranges::all_of(nodes, is_elementwise);
 }
 
 std::string temporaries_of(const LoopProgram& loops) {
@@ -63,7 +70,7 @@ void emit(BoundKernel& k) {
   const auto program = instantiate(*k.record, k.instance);
   if (!is_bounded(*program)) return;
   const auto bounds = std::make_shared<const Program>(bound(*program));
-  if (node_count(*bounds) > kCompiledNodes) return;
+  if (!is_worth_compiling(*bounds)) return;
   EmitOptions options;
   options.function = k.function;
   options.thunk = true;

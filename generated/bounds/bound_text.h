@@ -13,7 +13,7 @@ struct BoundKernel {
   const OpRecord* record;
   Instance instance;
   std::string function;
-  std::string text = {};  ///< empty where every output is certain, or there are too many nodes
+  std::string text = {};  ///< empty where every output is certain, or interpreting it is faster
   std::string temporaries = {};  ///< as in mote_generated_bound
 };
 

@@ -1,5 +1,5 @@
-// The intervals that the outputs of a case must lie in: from the compiled bound of an op, from C
-// compiled at run time for a program file or an unusual contract, or from the interpreter.
+// The intervals that the outputs of a case must lie in: from the compiled bound of an op, or from
+// the interpreter, which needs no time to get ready.
 #pragma once
 
 #include <map>
