@@ -76,7 +76,8 @@ std::vector<OpRecord> batch_norm_ops() {
        .policy = "biased variance, in running_var too, in two passes; momentum is ONNX's: 1 - "
                  "PyTorch's",
        .source = "ONNX opset 17 BatchNormalization, training_mode = 1",
-       .define = batch_norm_training},
+       .define = batch_norm_training,
+       .optional_outputs = {"running_mean", "running_var", "saved_mean", "saved_inv_std"}},
   };
 }
 

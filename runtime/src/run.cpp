@@ -79,6 +79,7 @@ class KernelCall {
  private:
   void point() {
     std::ranges::fill(input_room_.get(), nullptr);
+    std::ranges::fill(output_room_.get(), nullptr);
     for (std::size_t n = 0; n < tensors_.operands.size(); ++n) {
       const Operand& o = tensors_.operands[n];
       KernelView& view = view_room_.get()[n];
