@@ -16,7 +16,8 @@
 // output that hosts is f64 or i64. An output may share its memory with an input in a call in place,
 // and the guest would be written before the last read of that input: so no output hosts that has
 // the dtype and the number of elements of some input. Loop programs do not say which pairs of
-// tensors may share memory.
+// tensors may share memory. Of several outputs a call may leave one out: it hosts only what its own
+// stores alone read.
 #include <algorithm>
 
 #include "dependence.h"
@@ -164,6 +165,16 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
   });
 }
 
+/// The guest is read for the host's sake alone, by its store or by the guest's own on the way
+/// there.
+bool serves_host_alone(const Pair& pair) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
+    return r.is_write() || r.order == pair.store->order ||
+           std::any_of(pair.of_guest.begin(), pair.of_guest.end(),
+                       [&](const Reference& w) { return w.is_write() && w.order == r.order; });
+  });
+}
+
 using References = std::map<std::string, std::vector<Reference>>;
 
 std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, const TensorDecl& host,
@@ -173,6 +184,8 @@ std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, con
   if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts) ||
       !host_has_room(pair, facts))
     return std::nullopt;
+  const bool is_one_of_several = host.role == TensorRole::output && p.source->outputs.size() > 1;
+  if (is_one_of_several && !serves_host_alone(pair)) return std::nullopt;
   if (!rounds_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
   return pair;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "emit_c_writer.h"
+#include "leave_out.h"
 #include "mote/base/error.h"
 
 namespace mote {
@@ -232,7 +233,8 @@ std::string header_comment(const LoopProgram& p, const Printer& printer) {
 
 namespace {
 
-std::string function_text(const LoopProgram& p, const EmitOptions& options) {
+std::string function_text(const LoopProgram& all, const EmitOptions& options) {
+  const LoopProgram p = leave_out(all, options.optional_outputs);
   Names names(p);
   const std::string function = function_name(p, options);
   Printer printer(p, names);

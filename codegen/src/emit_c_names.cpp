@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "emit_c_internal.h"
+#include "leave_out.h"
 #include "mote/base/error.h"
 
 namespace mote::emit {
@@ -198,6 +199,9 @@ Names::Names(const LoopProgram& p) {
     for (std::size_t k = 0; p.native && t.role != TensorRole::temporary && k < t.shape.size(); ++k)
       add("stride", t.name + "/" + std::to_string(k), strides(t.name) + std::to_string(k));
   for (const NamedSize& s : p.source->sizes) add("size", s.name, s.name);
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == TensorRole::output && p.source->outputs.size() > 1)
+      add("param", wanted(t.name).name(), "wants_" + t.name);
   for (const TensorDecl& t : p.tensors) add("tensor", t.name, t.name);
   for (const TensorDecl& t : p.tensors)
     if (!t.scope.empty() && !t.shape.empty()) add("slab", t.name, tensor(t.name) + "_all");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emit_c_writer.h"
+#include "leave_out.h"
 #include "mote/base/error.h"
 #include "mote/codegen/schedule.h"
 
@@ -161,11 +162,12 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options) {
   for (const Version& v : s.versions) {
     const bool is_last = &v == &last;
     const std::string own = is_last ? function : function + "_" + v.name;
-    Names names(v.program);
-    Printer printer(v.program, names);
+    const LoopProgram program = leave_out(v.program, options.optional_outputs);
+    Names names(program);
+    Printer printer(program, names);
     std::string comment;
-    if (is_last) comment = header_comment(v.program, printer);
-    Writer writer(v.program, names, printer);
+    if (is_last) comment = header_comment(program, printer);
+    Writer writer(program, names, printer);
     const std::string body = writer.function_body();
     if (is_last) out += comment;
     out += (is_last ? "" : "static ") + signature(v.program, names, own) + " {\n" +

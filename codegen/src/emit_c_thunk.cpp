@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "emit_c_internal.h"
@@ -40,6 +42,7 @@ class Thunk {
         facts_(base_facts(*p.source)),
         call_inputs_(options.call_inputs),
         call_params_(options.call_params),
+        optional_outputs_(options.optional_outputs),
         fast_(options.fast) {
     if (call_inputs_.empty())
       for (const Uop& u : source_.inputs) call_inputs_.push_back(as_input(u).name);
@@ -48,6 +51,11 @@ class Thunk {
     std::vector<Uop> roots;
     for (const Output& o : source_.outputs) roots.push_back(o.value);
     nodes_ = topological(roots);
+    for (std::size_t k = 0; k < roots.size(); ++k) {
+      std::set<const UopNode*>& own = output_nodes_.emplace_back();
+      for (const Uop& u : topological(std::span(&roots[k], 1))) own.insert(u.id());
+      if (!is_optional(source_.outputs[k])) always_ |= std::uint64_t{1} << k;
+    }
   }
 
   std::string text();
@@ -58,6 +66,9 @@ class Thunk {
   std::string tables();
   void inputs();
   void outputs();
+  bool is_optional(const Output& o) const;
+  std::uint64_t all_outputs() const;
+  std::uint64_t readers_of(const Uop& input) const;
   void params();
   void sizes();
   void extents();
@@ -81,9 +92,12 @@ class Thunk {
   const Facts facts_;
   std::vector<std::string> call_inputs_;
   std::vector<std::string> call_params_;
+  const std::vector<std::string> optional_outputs_;
   const std::string fast_;
   std::vector<Uop> nodes_;
-  std::vector<Expr> checked_;  ///< what is known to be >= 0 by a check
+  std::vector<std::set<const UopNode*>> output_nodes_;  ///< of each output
+  std::uint64_t always_ = 0;                            ///< the outputs that every call has
+  std::vector<Expr> checked_;                           ///< what is known to be >= 0 by a check
   /// Divisors of indices that are checked where there are elements: their count, the divisor.
   std::vector<std::pair<Expr, Expr>> guarded_;
   std::string out_;
@@ -123,19 +137,43 @@ void Thunk::inputs() {
     std::uint32_t broadcast = 0;
     for (std::size_t axis = 0; axis < as_input(u).broadcast.size(); ++axis)
       if (as_input(u).broadcast[axis]) broadcast |= std::uint32_t{1} << axis;
-    const bool read = std::ranges::find(nodes_, u.id(), &Uop::id) != nodes_.end();
-    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {}, {});",
-                     names_.tensor(call_inputs_[k]), read ? "input" : "shape", k, name(u.dtype()),
-                     u.rank(), broadcast == 0 ? "0" : fmt::format("{:#x}", broadcast)));
+    const std::uint64_t readers = readers_of(u);
+    const bool is_always_read = (readers & always_) != 0 || readers == all_outputs();
+    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {}, {}{});",
+                     names_.tensor(call_inputs_[k]),
+                     readers == 0     ? "shape"
+                     : is_always_read ? "input"
+                                      : "input_for",
+                     k, name(u.dtype()), u.rank(),
+                     broadcast == 0 ? "0" : fmt::format("{:#x}", broadcast),
+                     readers == 0 || is_always_read ? "" : fmt::format(", {:#x}", readers)));
   }
+}
+
+bool Thunk::is_optional(const Output& o) const {
+  return std::ranges::find(optional_outputs_, o.name) != optional_outputs_.end();
+}
+
+std::uint64_t Thunk::all_outputs() const {
+  return source_.outputs.size() < 64 ? (std::uint64_t{1} << source_.outputs.size()) - 1 : ~0ULL;
+}
+
+/// The outputs that depend on the input's data: bit k is output k.
+std::uint64_t Thunk::readers_of(const Uop& input) const {
+  std::uint64_t mask = 0;
+  for (std::size_t k = 0; k < output_nodes_.size(); ++k)
+    if (output_nodes_[k].contains(input.id())) mask |= std::uint64_t{1} << k;
+  return mask;
 }
 
 void Thunk::outputs() {
   for (std::size_t k = 0; k < source_.outputs.size(); ++k) {
     const Output& o = source_.outputs[k];
-    line(fmt::format("const mote_view {} = mote_thunk_output(&thunk, {}, \"{}\", {});",
-                     names_.tensor(o.name), k, name(o.value.dtype()), o.value.rank()));
+    line(fmt::format("const mote_view {} = mote_thunk_{}(&thunk, {}, \"{}\", {});",
+                     names_.tensor(o.name), is_optional(o) ? "wanted" : "output", k,
+                     name(o.value.dtype()), o.value.rank()));
   }
+  if (always_ == 0) line("mote_thunk_any_output(&thunk);");
 }
 
 /// Whether the parameter takes part in index arithmetic, which is to stay far from overflow.

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <utility>
 
+#include "leave_out.h"
 #include "mote/base/error.h"
 
 namespace mote::emit {
@@ -123,8 +124,8 @@ std::string Writer::function_body() {
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
   const std::string sizes = size_definitions(printer_, facts);
-  const std::string text =
-      stride_definitions() + sizes + opening + unread_scalars(statements) + statements;
+  const std::string text = stride_definitions() + sizes + wanted_outputs(statements) + opening +
+                           unread_scalars(statements) + statements;
   return unused_arguments(text) + text + closing;
 }
 
@@ -136,6 +137,18 @@ std::string Writer::unread_scalars(const std::string& statements) const {
     const std::string& name = names_.tensor(t.name);
     if (mentions(statements, name) == writes(p_.body, t.name))
       out += fmt::format("  (void){};\n", name);
+  }
+  return out;
+}
+
+/// Which of the outputs that may be left out the call has, as far as the statements ask.
+std::string Writer::wanted_outputs(const std::string& statements) const {
+  std::string out;
+  for (const Output& o : p_.source->outputs) {
+    if (p_.source->outputs.size() == 1) break;
+    const std::string& name = names_.param(wanted(o.name).name());
+    if (mentions(statements, name) > 0)
+      out += fmt::format("  const int64_t {} = {} != NULL;\n", name, names_.tensor(o.name));
   }
   return out;
 }

@@ -57,6 +57,7 @@ class Writer {
   void allocations(const Facts& facts);
   std::string unused_arguments(const std::string& text) const;
   std::string unread_scalars(const std::string& statements) const;
+  std::string wanted_outputs(const std::string& statements) const;
 
   const LoopProgram& p_;
   Names& names_;

@@ -19,6 +19,7 @@ std::string made_from(const std::string& function, const OpRecord& record, const
   std::string text = function;
   for (const InputDecl& input : record.inputs) text += " " + input.name;
   for (const ParamDecl& param : record.params) text += " $" + param.name;
+  for (const std::string& output : record.optional_outputs) text += " ?" + output;
   return text + "\n" + to_string(program);
 }
 

@@ -25,7 +25,8 @@ namespace mote {
 /// depends on the op's name alone, so that a new op moves no other.
 int shard_of(const OpRecord& record, int shards);
 
-/// A kernel's function, the names of its record's inputs and parameters, and its program, as text.
+/// A kernel's function, the names of its record's inputs, parameters and optional outputs, and its
+/// program, as text.
 std::string made_from(const std::string& function, const OpRecord& record, const Program& program);
 
 /// The bytes of a file; none where it can't be read.

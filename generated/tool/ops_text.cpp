@@ -128,7 +128,8 @@ std::string op_row(const OpRecord& record, std::string& text) {
   for (std::size_t k = 0; k < all.full->outputs.size(); ++k)
     add(outputs, tensor_text(all, fmt::format("{}_out{}", arrays, k), all.full->outputs[k].name,
                              all.full->outputs[k].value, all.other->outputs[k].value,
-                             is_optional(all, all.full->outputs[k].name)));
+                             is_optional(all, all.full->outputs[k].name) ||
+                                 is_optional_output(record, all.full->outputs[k].name)));
   for (const ParamDecl& p : record.params) params += param_row(p);
   for (const auto& [input, output] : record.in_place)
     pairs += fmt::format("    {{{}, {}}},\n", input, output);

@@ -144,29 +144,31 @@ OpRecord record(const Form& form) {
     params.push_back(value_param("softcap", 50, "bound of the scores before the mask, above 0"));
   }
   const std::string scores = "scale * sum_d q[b, h, t, d] * k[b, h/G, s, d]";
-  return {.name = std::string("attention") + (form.softcap ? "_softcap" : "") +
-                  (form.lse ? "_with_lse" : ""),
-          .family = "linear",
-          .equation = "y[b, h, t, e] = sum_s p[s] * v[b, h/G, s, e], p = softmax_s (" +
-                      (form.softcap ? "softcap * tanh(" + scores + " / softcap)" : scores) +
-                      " (+ mask[b, h, t, s] if there is mask))" +
-                      (form.lse ? "; lse[b, h, t] = the log of softmax's sum of exp" : ""),
-          .inputs = {{"q"}, {"k"}, {"v"}, {"mask", true}},
-          .dtypes = dtypes::kReal,
-          .params = std::move(params),
-          .in_place = {},
-          .policy =
-              "G heads of queries share one of k and v; keys that causal or the window hides "
-              "do not exist; mask is added" +
-              std::string(form.softcap ? " after the cap" : "") +
-              ", -inf hides; a fully masked row gives 0, lse -inf",
-          .source = std::string("PyTorch scaled_dot_product_attention; ONNX opset 23 Attention") +
-                    (form.softcap ? ", softcap as corrected since (before the mask)" : ""),
-          .define = [form](const Instance& i) { return define(i, form); },
-          .gradient =
-              [form](const Instance& i, std::span<const Uop> g) {
-                return gradient(i, form, g[0], form.lse ? g[1] : Uop());
-              }};
+  return {
+      .name = std::string("attention") + (form.softcap ? "_softcap" : "") +
+              (form.lse ? "_with_lse" : ""),
+      .family = "linear",
+      .equation = "y[b, h, t, e] = sum_s p[s] * v[b, h/G, s, e], p = softmax_s (" +
+                  (form.softcap ? "softcap * tanh(" + scores + " / softcap)" : scores) +
+                  " (+ mask[b, h, t, s] if there is mask))" +
+                  (form.lse ? "; lse[b, h, t] = the log of softmax's sum of exp" : ""),
+      .inputs = {{"q"}, {"k"}, {"v"}, {"mask", true}},
+      .dtypes = dtypes::kReal,
+      .params = std::move(params),
+      .in_place = {},
+      .policy =
+          "G heads of queries share one of k and v; keys that causal or the window hides "
+          "do not exist; mask is added" +
+          std::string(form.softcap ? " after the cap" : "") +
+          ", -inf hides; a fully masked row gives 0, lse -inf",
+      .source = std::string("PyTorch scaled_dot_product_attention; ONNX opset 23 Attention") +
+                (form.softcap ? ", softcap as corrected since (before the mask)" : ""),
+      .define = [form](const Instance& i) { return define(i, form); },
+      .gradient =
+          [form](const Instance& i, std::span<const Uop> g) {
+            return gradient(i, form, g[0], form.lse ? g[1] : Uop());
+          },
+      .optional_outputs = form.lse ? std::vector<std::string>{"lse"} : std::vector<std::string>{}};
 }
 
 }  // namespace

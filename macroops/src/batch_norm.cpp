@@ -78,7 +78,8 @@ std::vector<OpRecord> batch_norm_ops() {
                  "PyTorch's",
        .source = "ONNX opset 17 BatchNormalization, training_mode = 1",
        .define = [](const Instance& i) { return batch_norm_training(i, Passes::two); },
-       .forms = {one_pass([](const Instance& i) { return batch_norm_training(i, Passes::one); })}},
+       .forms = {one_pass([](const Instance& i) { return batch_norm_training(i, Passes::one); })},
+       .optional_outputs = {"running_mean", "running_var", "saved_mean", "saved_inv_std"}},
   };
 }
 

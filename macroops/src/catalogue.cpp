@@ -209,14 +209,28 @@ std::uint32_t full_mask(const OpRecord& record) {
 }
 
 std::uint32_t read_mask(const OpRecord& record, const Instance& instance) {
+  return read_mask(record, instance, ~std::uint64_t{0});
+}
+
+std::uint32_t read_mask(const OpRecord& record, const Instance& instance, std::uint64_t outputs) {
   const Program& program = *instantiate(record, instance);
-  const std::vector<bool> read = read_inputs(program);
+  std::vector<Uop> values;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k)
+    if ((outputs >> k & 1U) != 0) values.push_back(program.outputs[k].value);
+  const std::vector<Uop> nodes = topological(values);
   std::uint32_t mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
     const auto at = find_input(program, record.inputs[k].name);
-    if (at && read[static_cast<std::size_t>(*at)]) mask |= std::uint32_t{1} << k;
+    if (!at) continue;
+    const Uop& input = program.inputs[static_cast<std::size_t>(*at)];
+    if (std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end())
+      mask |= std::uint32_t{1} << k;
   }
   return mask;
+}
+
+bool is_optional_output(const OpRecord& record, std::string_view output) {
+  return std::ranges::find(record.optional_outputs, output) != record.optional_outputs.end();
 }
 
 bool has_instance(const OpRecord& record, const Instance& instance) {

@@ -137,6 +137,7 @@ class RecordMaker {
           {slots_[k].name, std::ranges::any_of(record.masks, [&](std::uint32_t mask) {
              return (mask >> k & 1U) == 0;
            })});
+    if (outputs_.size() > 1) record.optional_outputs = {outputs_.begin(), outputs_.end()};
     record.define = [derivation = derivation_, slots = slots_,
                      choices = std::move(choices)](const Instance& i) {
       return spec(*derivation, slots, choices.at(i.input_mask), i.dtype);
@@ -168,6 +169,7 @@ class RecordMaker {
         for (const std::string& output : from)
           flows_ = flows_ || contains(read, derivation_->gradient_name(output));
         for (const Uop& u : p.inputs) needed_.insert(input_name(u));
+        for (const Output& o : p.outputs) outputs_.insert(o.name);
         choices_.push_back({i.input_mask, from});
       }
     }
@@ -238,6 +240,7 @@ class RecordMaker {
   bool flows_ = false;
   std::vector<Choice> choices_;
   std::set<std::string> needed_;
+  std::set<std::string> outputs_;
   std::vector<Slot> slots_;
 };
 

@@ -153,6 +153,11 @@ OpRecord standardised(std::string name, std::string equation, std::string policy
       .forms = {one_pass([define](const Instance& i) { return define(i, Passes::one); })}};
 }
 
+OpRecord with_optional(std::vector<std::string> outputs, OpRecord record) {
+  record.optional_outputs = std::move(outputs);
+  return record;
+}
+
 }  // namespace
 
 std::vector<OpRecord> normalise_ops() {
@@ -191,12 +196,15 @@ std::vector<OpRecord> normalise_ops() {
                   value_param("bias", 1, "added to the mean square")}),
       standardised("layer_norm", "y[r, n] = (x[r, n] - mean_j x[r, j]) / sqrt(var_j x[r, j] + eps)",
                    "; gamma and beta along n", "ONNX opset 17 LayerNormalization", layer_norm),
-      standardised("layer_norm_with_statistics",
-                   "row_mean[r] = mean_j x[r, j], row_inv_std[r] = 1/sqrt(var_j x[r, j] + eps), "
-                   "y[r, n] = (x[r, n] - row_mean[r]) * row_inv_std[r]",
-                   "; gamma and beta along n, not in the statistics",
-                   "ONNX opset 17 LayerNormalization with its optional outputs",
-                   layer_norm_with_statistics),
+      with_optional(
+          {"row_mean", "row_inv_std"},
+          standardised(
+              "layer_norm_with_statistics",
+              "row_mean[r] = mean_j x[r, j], row_inv_std[r] = 1/sqrt(var_j x[r, j] + eps), "
+              "y[r, n] = (x[r, n] - row_mean[r]) * row_inv_std[r]",
+              "; gamma and beta along n, not in the statistics",
+              "ONNX opset 17 LayerNormalization with its optional outputs",
+              layer_norm_with_statistics)),
       standardised("group_norm",
                    "y[n, c, s] = (x[n, c, s] - mean) / sqrt(var + eps) over the CG channels of c's "
                    "group and all s",

@@ -217,10 +217,24 @@ void take_params(Case& c, Fields& fields) {
   }
 }
 
-std::vector<CaseTensor> take_outputs(const Program& program, Fields& fields) {
+CaseTensor left_out(const Case& c, const Output& output) {
+  const OpRecord* record = c.target->record();
+  if (record == nullptr || !is_optional_output(*record, output.name))
+    throw Error(fmt::format("{}: a call has this output always", output.name));
+  return {.name = output.name,
+          .dtype = output.value.dtype(),
+          .shape = {},
+          .layout = {},
+          .left_out = true};
+}
+
+std::vector<CaseTensor> take_outputs(const Case& c, Fields& fields) {
   std::vector<CaseTensor> outputs;
-  for (const Output& output : program.outputs) {
-    if (const auto text = fields.take(output.name)) {
+  for (const Output& output : c.program->outputs) {
+    const auto text = fields.take(output.name);
+    if (text == "none") {
+      outputs.push_back(left_out(c, output));
+    } else if (text) {
       CaseTensor t = parse_tensor(output.name, *text);
       if (!t.layout.repeated.empty()) {
         throw Error(fmt::format("{}: an output cannot repeat its elements (:bcast)", t.name));
@@ -230,6 +244,8 @@ std::vector<CaseTensor> take_outputs(const Program& program, Fields& fields) {
       outputs.push_back({output.name, output.value.dtype(), {}, {}});
     }
   }
+  if (!outputs.empty() && std::ranges::all_of(outputs, &CaseTensor::left_out))
+    throw Error("no output is asked for");
   return outputs;
 }
 
@@ -266,7 +282,7 @@ void parse_into(Case& c, const Words& words) {
   take_inputs(c, fields);
   find_instance(c);
   take_params(c, fields);
-  c.outputs = take_outputs(*c.program, fields);
+  c.outputs = take_outputs(c, fields);
   if (!fields.items.empty()) fail_unknown(c, fields.items.front().first);
   const std::vector<CaseTensor> stated = c.outputs;
   complete(c);

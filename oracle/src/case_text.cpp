@@ -75,7 +75,10 @@ std::string to_string(const Case& c) {
   std::string text = c.target->text();
   for (const CaseTensor& t : c.inputs) text += text_of(t);
   for (const CaseTensor& t : c.outputs) {
-    if (!t.layout.contiguous()) text += text_of(t);
+    if (t.left_out)
+      text += fmt::format(" {}=none", t.name);
+    else if (!t.layout.contiguous())
+      text += text_of(t);
   }
   for (const ParamList& list : param_lists(*c.program)) {
     bool all_default = true;

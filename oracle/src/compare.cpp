@@ -107,6 +107,7 @@ bool is_constant(const Dense& d) {
 std::string trivial(const Comparison& c, std::size_t output) {
   const Dense& expected = c.expected[output];
   const CaseTensor& t = c.of.outputs[output];
+  if (t.left_out) return fmt::format("{} is left out", t.name);
   if (expected.count() == 0) return fmt::format("{} has no element", t.name);
   const bool constant = is_constant(expected);
   if (constant && expected.is_zero(0)) return fmt::format("all of {} must be 0", t.name);

@@ -191,6 +191,16 @@ Fill draw_fill(Random& random) {
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 
+/// Some calls ask for some of the outputs.
+void draw_left_out(Case& c, Random& random) {
+  const OpRecord* record = c.target->record();
+  if (record == nullptr || record->optional_outputs.empty() || !random.chance(40)) return;
+  for (CaseTensor& t : c.outputs)
+    t.left_out = is_optional_output(*record, t.name) && random.chance(50);
+  if (std::ranges::all_of(c.outputs, &CaseTensor::left_out))
+    c.outputs[static_cast<std::size_t>(random.below(std::ssize(c.outputs)))].left_out = false;
+}
+
 std::uint64_t stream_seed(const Target& target, DType dtype, std::uint64_t seed,
                           std::uint64_t position) {
   std::uint64_t h = mix(seed);
@@ -212,6 +222,7 @@ std::optional<Case> draw_case(const std::shared_ptr<const Target>& target, DType
   if (!c) return c;
   draw_layouts(*c, random);
   c->fill = draw_fill(random);
+  draw_left_out(*c, random);
   return c;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,18 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   return values;
 }
 
+/// Of which inputs the outputs that are asked for need the data.
+std::vector<bool> read_by_asked(const Case& c) {
+  std::vector<Uop> values;
+  for (std::size_t k = 0; k < c.outputs.size(); ++k)
+    if (!c.outputs[k].left_out) values.push_back(c.program->outputs[k].value);
+  const std::vector<Uop> nodes = topological(values);
+  std::vector<bool> read;
+  for (const Uop& input : c.program->inputs)
+    read.push_back(std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end());
+  return read;
+}
+
 CrashText crash_text(const Case& c, bool json) {
   const std::string line = to_string(c);
   if (!json) {
@@ -67,10 +80,12 @@ struct Prepared::State {
   std::shared_ptr<const BoundOf> bound;  ///< of the contract of the kernel that ran last
   std::vector<Interval> intervals;       ///< of that bound; empty until needed
 
-  static std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers) {
+  static std::vector<DLTensor*> tensors(std::vector<Buffer>& buffers,
+                                        const std::vector<CaseTensor>& of) {
     std::vector<DLTensor*> all;
     all.reserve(buffers.size());
-    for (Buffer& b : buffers) all.push_back(b.tensor());
+    for (std::size_t k = 0; k < buffers.size(); ++k)
+      all.push_back(of[k].left_out ? nullptr : buffers[k].tensor());
     return all;
   }
 
@@ -108,7 +123,7 @@ void Prepared::prepare() {
   const std::size_t bytes = state_->reference->bytes(case_);
   const std::string refusal = memory_.refusal("the reference", bytes);
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
-  const std::vector<bool> read = read_inputs(*case_.program);
+  const std::vector<bool> read = read_by_asked(case_);
   for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
     state_->inputs.push_back(filled(case_, k, judgement_.radius));
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
@@ -131,7 +146,8 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
     guard.emplace(crash_text(subject, options_.json), timeout_seconds(multiply_adds_));
   }
   State& s = *state_;
-  CallFrame frame(case_, State::tensors(s.input_buffers), State::tensors(s.output_buffers));
+  CallFrame frame(case_, State::tensors(s.input_buffers, case_.inputs),
+                  State::tensors(s.output_buffers, case_.outputs));
   const KernelChoice choice = choose_kernel(backend, frame.call());
   if (choice.kernel == nullptr) {
     Outcome outcome;

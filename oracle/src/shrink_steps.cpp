@@ -23,8 +23,12 @@ void restore(Case& to, const Case& from) {
   }
   for (CaseTensor& t : to.outputs) {
     const auto at = std::ranges::find(from.outputs, t.name, &CaseTensor::name);
-    if (at != from.outputs.end()) t.layout = at->layout;
+    if (at == from.outputs.end()) continue;
+    t.layout = at->layout;
+    t.left_out = at->left_out;
   }
+  if (std::ranges::all_of(to.outputs, &CaseTensor::left_out))
+    for (CaseTensor& t : to.outputs) t.left_out = false;
 }
 
 /// Offers the case of a draft; a draft that is not legal is passed over.
@@ -73,6 +77,13 @@ bool drop_optional(const Case& c, const Offer& offer) {
     if (offer_draft(draft, c, offer)) return true;
   }
   return false;
+}
+
+bool ask_for_all(const Case& c, const Offer& offer) {
+  if (std::ranges::none_of(c.outputs, &CaseTensor::left_out)) return false;
+  Case all = c;
+  for (CaseTensor& t : all.outputs) t.left_out = false;
+  return offer(all);
 }
 
 std::vector<Layout> simpler_layouts(const Layout& layout) {
@@ -240,11 +251,9 @@ bool simplify_param(const std::string& name, const Case& c, const Offer& offer) 
 }  // namespace
 
 std::vector<ShrinkStep> shrink_steps(const Case& c) {
-  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional},
-                                   {"layouts", simplify_layouts},
-                                   {"fill", simplify_fill},
-                                   {"all sizes", halve_all},
-                                   {"slack", drop_slack}};
+  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional}, {"outputs", ask_for_all},
+                                   {"layouts", simplify_layouts},      {"fill", simplify_fill},
+                                   {"all sizes", halve_all},           {"slack", drop_slack}};
   const Domain& domain = domain_of(c.program);
   for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
     steps.push_back({domain.knobs[k].name, [k](const Case& of, const Offer& offer) {

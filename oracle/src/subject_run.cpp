@@ -73,8 +73,8 @@ void SubjectRun::collect_inputs(RunResult& result, Poison pattern) {
 void SubjectRun::collect_outputs(RunResult& result, Poison pattern) {
   for (std::size_t k = 0; k < output_buffers_.size(); ++k) {
     const CaseTensor& t = case_.outputs[k];
-    result.outputs.emplace_back(t.dtype, volume(t.shape));
-    output_buffers_[k].read(result.outputs.back());
+    result.outputs.emplace_back(t.dtype, t.left_out ? 0 : volume(t.shape));
+    if (!t.left_out) output_buffers_[k].read(result.outputs.back());
     const auto beside = output_buffers_[k].damage(pattern);
     if (beside && result.damage.empty()) result.damage = describe_damage(t, *beside);
   }

@@ -48,9 +48,11 @@ Json program_json(const Program& program, const OpRecord* record) {
   }
   Json outputs = Json::array();
   for (const Output& o : program.outputs) {
-    outputs.push_back({{"name", o.name},
-                       {"shape", axis_texts(program, o.value)},
-                       {"dtype", name(o.value.dtype())}});
+    Json one = {{"name", o.name},
+                {"shape", axis_texts(program, o.value)},
+                {"dtype", name(o.value.dtype())}};
+    if (record != nullptr) one["optional"] = is_optional_output(*record, o.name);
+    outputs.push_back(one);
   }
   Json sizes = Json::array();
   for (const NamedSize& s : program.sizes) {
@@ -63,7 +65,7 @@ Json program_json(const Program& program, const OpRecord* record) {
           {"params", params_json(program.params)}};
 }
 
-/// What each input of a gradient is needed for.
+/// What each input of a gradient is needed for, and which of them each output reads.
 Json gradient_json(const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
   const std::uint32_t read = read_mask(gradient, whole);
@@ -72,7 +74,16 @@ Json gradient_json(const OpRecord& gradient) {
     inputs.push_back(
         {{"name", gradient.inputs[k].name}, {"need", (read >> k & 1U) != 0 ? "value" : "shape"}});
   }
-  for (const Output& o : instantiate(gradient, whole)->outputs) outputs.push_back(o.name);
+  const auto program = instantiate(gradient, whole);
+  for (std::size_t k = 0; k < program->outputs.size(); ++k) {
+    const std::uint32_t own = read_mask(gradient, whole, std::uint64_t{1} << k);
+    const std::string& output = program->outputs[k].name;
+    Json reads = Json::array();
+    for (std::size_t n = 0; n < gradient.inputs.size(); ++n)
+      if ((own >> n & 1U) != 0) reads.push_back(gradient.inputs[n].name);
+    outputs.push_back(
+        {{"name", output}, {"optional", is_optional_output(gradient, output)}, {"reads", reads}});
+  }
   return {{"op", gradient.name}, {"inputs", inputs}, {"outputs", outputs}};
 }
 
@@ -166,7 +177,9 @@ void print_one(const Resolved& resolved) {
   print_section("inputs", tensors);
   tensors.clear();
   for (const Output& o : program.outputs) {
-    tensors.push_back({o.name, std::string(name(o.value.dtype())), shape_text(program, o.value)});
+    const bool optional = record != nullptr && is_optional_output(*record, o.name);
+    tensors.push_back({o.name, std::string(name(o.value.dtype())),
+                       shape_text(program, o.value) + (optional ? "  optional" : "")});
   }
   print_section("outputs", tensors);
   std::vector<Line> sizes;

@@ -77,7 +77,8 @@ Entry entry_of(const OpRecord& record) {
   }
   for (std::size_t k = 0; k < e.program->outputs.size(); ++k) {
     const Output& o = e.program->outputs[k];
-    outputs.push_back(tensor_text(e, o.name, o.value, other->outputs[k].value));
+    outputs.push_back(tensor_text(e, o.name, o.value, other->outputs[k].value) +
+                      (is_optional_output(record, o.name) ? " (optional)" : ""));
   }
   e.inputs = fmt::format("{}", fmt::join(inputs, ", "));
   e.outputs = fmt::format("{}", fmt::join(outputs, ", "));

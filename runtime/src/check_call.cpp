@@ -48,10 +48,12 @@ void collect(const Command& command, CallTensors& call, std::span<Operand> opera
   }
   for (int k = 0; k < d.output_count && with_outputs; ++k) {
     const Tensor* tensor = call.outputs[static_cast<std::size_t>(k)];
-    if (tensor == nullptr)
+    if (tensor == nullptr && d.outputs[k].optional == 0)
       fail(command, std::string("output ") + d.outputs[k].name + " is missing");
-    add(d.outputs[k], tensor, true, k);
+    if (tensor != nullptr) add(d.outputs[k], tensor, true, k);
   }
+  if (d.output_count > 0 && (count == 0 || !operands[count - 1].is_output))
+    fail(command, "no output is asked for");
   call.operands = operands.first(count);
   call.slots = slots.first(count);
 }

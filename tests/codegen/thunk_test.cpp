@@ -35,7 +35,7 @@ class ThunkOf {
     options.function = "kernel";
     options.thunk = true;
     const auto program = std::make_shared<const Program>(parse_program(text));
-    return emit_c_includes() + "#include \"mote/base/thunk.h\"\n" + emit_c_prelude_used() +
+    return emit_c_includes() + "#include \"mote/base/thunk_outputs.h\"\n" + emit_c_prelude_used() +
            emit_c(compile(program), options);
   }
   /// The helpers as a header has them: unused ones are no warning there.
@@ -177,6 +177,45 @@ TEST(Thunk, NeedsNoDataOfWhatItReadsTheShapeOfAlone) {
   shape.shape = other.data();
   EXPECT_EQ(thunk.kernel().run(&call, nullptr), MOTE_INVALID);
   EXPECT_EQ(whole.message(), "spread: axis 0 of x must be R = 2, got 3 (g f32[2], x f32[3,3])");
+}
+
+/// p and q share their loops; a only p reads.
+TEST(Thunk, ComputesTheOutputsThatAreAskedFor) {
+  EmitOptions options;
+  options.optional_outputs = {"p", "q"};
+  const ThunkOf thunk(
+      "op two\ninput a f32[N, M]\ninput b f32[N, M]\ns = sum[1](a * b)\nr = sum[1](exp(b))\n"
+      "output p = s / r\noutput q = r + 1\n",
+      options);
+  Tensor a(DType::f32, {2, 3}), b(DType::f32, {2, 3});
+  Tensor p(DType::f32, {2}), q(DType::f32, {2});
+  a.fill_integers(1);
+  b.fill_integers(2);
+  Call whole("two", {&a, &b}, {&p, &q});
+  ASSERT_EQ(whole.run(thunk.kernel()), MOTE_OK) << whole.message();
+  const double p1 = p.get({1}), q1 = q.get({1});
+  for (const int wanted : {0, 1}) {
+    p = Tensor(DType::f32, {2});
+    q = Tensor(DType::f32, {2});
+    Call some("two", {&a, &b}, {&p, &q});
+    mote_call call = some.get();
+    std::array<DLTensor*, 2> outputs = {wanted == 0 ? call.outputs[0] : nullptr,
+                                        wanted == 1 ? call.outputs[1] : nullptr};
+    call.outputs = outputs.data();
+    DLTensor without = *call.inputs[0];
+    without.data = nullptr;
+    const std::array<const DLTensor*, 2> inputs = {wanted == 0 ? call.inputs[0] : &without,
+                                                   call.inputs[1]};
+    call.inputs = inputs.data();
+    ASSERT_EQ(thunk.kernel().run(&call, nullptr), MOTE_OK) << some.message();
+    EXPECT_EQ(wanted == 0 ? p.get({1}) : q.get({1}), wanted == 0 ? p1 : q1);
+    const std::array<const DLTensor*, 2> neither = {&without, call.inputs[1]};
+    call.inputs = neither.data();
+    EXPECT_EQ(thunk.kernel().run(&call, nullptr), wanted == 0 ? MOTE_INVALID : MOTE_OK);
+    outputs = {nullptr, nullptr};
+    EXPECT_EQ(thunk.kernel().can_run(&call), MOTE_INVALID);
+    EXPECT_EQ(some.message(), "two: no output is asked for (a f32[2,3], b f32[2,3])");
+  }
 }
 
 TEST(Thunk, RefusesDataThatIsNotThere) {

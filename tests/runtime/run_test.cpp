@@ -206,6 +206,22 @@ TEST(Run, OptionalInputsMayBeLeftOut) {
   EXPECT_EQ(y.real_at({0, 3, 1, 1}), 13);
 }
 
+TEST(Run, OptionalOutputsMayBeLeftOut) {
+  const Command norm("layer_norm_with_statistics");
+  Tensor x(DType::f32, {2, 3}), y(DType::f32, {2, 3}), other(DType::f32, {2, 3});
+  Tensor mean(DType::f32, {2}), inv_std(DType::f32, {2});
+  for (std::int64_t k = 0; k < 6; ++k) x.set({k / 3, k % 3}, static_cast<double>(k * k));
+  run(norm, {&x}, {&y, &mean, &inv_std});
+  fill(mean, 0.0);
+  run(norm, {&x}, {&other, &mean, nullptr});
+  for (std::int64_t k = 0; k < 6; ++k)
+    EXPECT_EQ(other.real_at({k / 3, k % 3}), y.real_at({k / 3, k % 3}));
+  EXPECT_EQ(mean.real_at({1}), (9.0F + 16 + 25) / 3);
+  expect_error(MOTE_INVALID, "output y is missing", [&] {
+    run(norm, {&x}, {nullptr, &mean, &inv_std});
+  });
+}
+
 TEST(Run, ABatchOfOneMayBeLeftOut) {
   const Tensor x(DType::f32, {2, 3, 3});
   const Tensor w(DType::f32, {4, 2, 2, 2});

@@ -23,8 +23,8 @@ class CBatch {
   /// Compiles what was added and loads it. Throws Error with the compiler's words.
   void compile();
   /// The outputs of program k, of its variant oracle or fast, on these inputs, which lie in memory
-  /// with strides drawn from the seed. Throws Error when the kernel refuses, or writes where no
-  /// element of an output is.
+  /// with strides drawn from the seed; by one call, or two that ask for some of them each. Throws
+  /// Error when the kernel refuses, or writes where no element of an output is.
   std::vector<Array> run(int k, const Program& p, const std::vector<Array>& inputs, const Trial& t,
                          bool fast = false) const;
 

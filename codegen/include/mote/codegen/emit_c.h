@@ -15,6 +15,9 @@ struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
   bool standalone = false;    ///< one file that compiles alone: includes and the helpers it uses
   bool thunk = false;         ///< add the thunk; without `fast` the typed function is static then
+  /// Outputs that may be NULL, though not all outputs at once; what only they need is not computed
+  /// then. A program may lack some. The thunk then needs mote/base/thunk_outputs.h.
+  std::vector<std::string> optional_outputs = {};
   /// For the thunk: the inputs and parameters that a call may hold, in order. An input that the
   /// program lacks must be NULL in the call, a parameter that it lacks is ignored. Empty: those of
   /// the program.

@@ -64,6 +64,8 @@ struct OpRecord {
   /// The choices of inputs that there are; empty: every choice of the optional ones.
   std::vector<std::uint32_t> masks = {};
   std::vector<Form> forms = {};  ///< beside the definition
+  /// Outputs that a call may leave out, though not all outputs at once.
+  std::vector<std::string> optional_outputs = {};
 };
 
 /// All ops, sorted by name.
@@ -83,7 +85,8 @@ const OpRecord& find_op(std::string_view name);
 /// - Inputs: the gradients of the op's real outputs, the op's inputs, and those of its outputs that
 ///   spare work; of all these what some instance needs. An optional input of the op is always among
 ///   them: whether it is there says whether its gradient is asked for.
-/// - Outputs: g<input> for each real input that the op reads.
+/// - Outputs: g<input> for each real input that the op reads; where these are several, a call may
+///   leave any of them out.
 /// - Instances: those of the op, in f32 and f64; where the op has several real outputs, with the
 ///   gradients of all of them or of the first alone (the others count as 0). Of a gradient's
 ///   gradient: in f32, with all of them.
@@ -113,6 +116,9 @@ bool has_instance(const OpRecord& record, const Instance& instance);
 /// Bit k: the instance reads the data of input k of the record. Of the other inputs that are
 /// present only the shape is needed.
 std::uint32_t read_mask(const OpRecord& record, const Instance& instance);
+/// The same for a call that asks for these outputs alone: bit k is output k of the instance.
+std::uint32_t read_mask(const OpRecord& record, const Instance& instance, std::uint64_t outputs);
+bool is_optional_output(const OpRecord& record, std::string_view output);
 /// "gemm_f32", "gemm_a_b_f32" where inputs are left out, "gemm_grad_f32": for functions and files.
 std::string instance_name(const OpRecord& record, const Instance& instance);
 /// The mask with every input.

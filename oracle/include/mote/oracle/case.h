@@ -2,7 +2,8 @@
 //   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
 // their default are left out, as are optional inputs that are absent and outputs that are
-// row-major. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and \\ in it.
+// row-major. An output that the call does not ask for is none: gw=none. A plug-in's path with
+// blanks is quoted: plugin="/a b/x.so", with \" and \\ in it.
 #pragma once
 
 #include <functional>
@@ -24,6 +25,7 @@ struct CaseTensor {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   Layout layout;
+  bool left_out = false;  ///< an output that the call does not ask for
 };
 
 struct Case {

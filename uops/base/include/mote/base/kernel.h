@@ -36,8 +36,8 @@ typedef struct mote_param {
   double real;
 } mote_param;
 
-/* One execution of an op. An optional input that is absent is NULL in `inputs`. An input of which
- * the op's definition reads nothing but the shape (a gradient's often is one) may have NULL data. */
+/* One execution of an op. Optional tensors that are absent are NULL, but one output is there. An
+ * input of which those outputs need the shape alone (a gradient often does) may have NULL data. */
 typedef struct mote_call {
   size_t size; /* sizeof(mote_call) */
   const char* op;

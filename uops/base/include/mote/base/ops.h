@@ -15,7 +15,9 @@ extern "C" {
 typedef struct mote_op_tensor {
   const char* name;
   const char* dtype; /* "i64", …; "T": that of the instance */
-  int32_t optional; /* an output: left out where the call leaves out what it depends on */
+  /* Of an output: a call may leave it out, though not all outputs at once; or it is there only with
+   * an optional input. */
+  int32_t optional;
   int32_t rank;
   const char* const* axes; /* the extents as text: "N", "$groups*CG" */
   uint32_t broadcast;      /* bit k: axis k may have extent 1 and then repeats */

@@ -1,0 +1,41 @@
+/* What the thunk of a kernel with optional outputs is made of beside thunk.h (C99): outputs that a
+ * call may leave out, and inputs whose data is needed for some outputs alone. */
+#ifndef MOTE_BASE_THUNK_OUTPUTS_H
+#define MOTE_BASE_THUNK_OUTPUTS_H
+
+#include "mote/base/thunk.h"
+
+/* Output k of the call, or, where that is NULL, a view without data that agrees to every extent and
+ * every choice by strides. */
+static inline mote_view mote_thunk_wanted(mote_thunk* thunk, int32_t k, const char* dtype,
+                                          int rank) {
+  if (thunk->status != MOTE_OK || thunk->call->outputs[k] != NULL)
+    return mote_thunk_output(thunk, k, dtype, rank);
+  mote_view view = {thunk->signature->outputs[k], NULL, ~(uint32_t)0, rank, {0}, {0}};
+  for (int axis = 0; axis < rank; axis++) {
+    view.extents[axis] = 1;
+    view.strides[axis] = 1;
+  }
+  return view;
+}
+
+/* All outputs are optional, but a call asks for one. */
+static inline void mote_thunk_any_output(mote_thunk* thunk) {
+  if (thunk->status != MOTE_OK) return;
+  for (int32_t k = 0; k < thunk->signature->output_count; k++)
+    if (thunk->call->outputs[k] != NULL) return;
+  mote_thunk_fail(thunk, MOTE_INVALID, "no output is asked for");
+}
+
+/* Input k of the call; its data is needed where the call has one of the outputs (bit n: output n).
+ */
+static inline mote_view mote_thunk_input_for(mote_thunk* thunk, int32_t k, const char* dtype,
+                                             int rank, uint32_t broadcast, uint64_t outputs) {
+  int read = 0;
+  for (int32_t n = 0; thunk->status == MOTE_OK && n < thunk->signature->output_count; n++)
+    read |= ((outputs >> n) & 1u) != 0 && thunk->call->outputs[n] != NULL;
+  return read ? mote_thunk_input(thunk, k, dtype, rank, broadcast)
+              : mote_thunk_shape(thunk, k, dtype, rank, broadcast);
+}
+
+#endif
