@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <set>
 
 #include "batch_axes.h"
+#include "mote/base/error.h"
 #include "mote/macroops/catalogue.h"
 
 namespace mote {
@@ -95,30 +99,45 @@ std::string array_text(const char* type, const std::string& array, const std::st
   return fmt::format("static const {} {}[] = {{\n{}}};\n", type, array, rows);
 }
 
+/// Some choice of inputs leaves the output out.
+bool is_optional(const Programs& all, const std::string& output) {
+  return !std::ranges::all_of(all.masks, [&](const auto& program) {
+    return std::ranges::find(program->outputs, output, &Output::name) != program->outputs.end();
+  });
+}
+
+/// "softmax_grad" for softmax.grad, as the names of C arrays begin.
+std::string identifier(const OpRecord& record) {
+  std::string text = record.name;
+  std::ranges::replace(text, '.', '_');
+  return text;
+}
+
 /// The arrays of one op, appended to `text`; returns its row.
 std::string op_row(const OpRecord& record, std::string& text) {
   const Programs all = programs_of(record);
+  const std::string arrays = identifier(record);
   std::string inputs, outputs, params, pairs;
   const auto add = [&](std::string& rows, const TensorText& tensor) {
     text += tensor.axes;
     rows += tensor.row;
   };
   for (std::size_t k = 0; k < all.full->inputs.size(); ++k)
-    add(inputs, tensor_text(all, fmt::format("{}_in{}", record.name, k), record.inputs[k].name,
+    add(inputs, tensor_text(all, fmt::format("{}_in{}", arrays, k), record.inputs[k].name,
                             all.full->inputs[k], all.other->inputs[k], record.inputs[k].optional));
   for (std::size_t k = 0; k < all.full->outputs.size(); ++k)
-    add(outputs,
-        tensor_text(all, fmt::format("{}_out{}", record.name, k), all.full->outputs[k].name,
-                    all.full->outputs[k].value, all.other->outputs[k].value, false));
+    add(outputs, tensor_text(all, fmt::format("{}_out{}", arrays, k), all.full->outputs[k].name,
+                             all.full->outputs[k].value, all.other->outputs[k].value,
+                             is_optional(all, all.full->outputs[k].name)));
   for (const ParamDecl& p : record.params) params += param_row(p);
   for (const auto& [input, output] : record.in_place)
     pairs += fmt::format("    {{{}, {}}},\n", input, output);
-  text += array_text("mote_op_tensor", record.name + "_inputs", inputs) +
-          array_text("mote_op_tensor", record.name + "_outputs", outputs) +
-          array_text("mote_op_param", record.name + "_params", params) +
-          array_text("mote_op_pair", record.name + "_pairs", pairs);
+  text += array_text("mote_op_tensor", arrays + "_inputs", inputs) +
+          array_text("mote_op_tensor", arrays + "_outputs", outputs) +
+          array_text("mote_op_param", arrays + "_params", params) +
+          array_text("mote_op_pair", arrays + "_pairs", pairs);
   const auto pointer = [&](const std::string& rows, const char* array) {
-    return rows.empty() ? std::string("NULL") : record.name + array;
+    return rows.empty() ? std::string("NULL") : arrays + array;
   };
   return fmt::format(
       "    {{{}, {},\n     {},\n     {},\n     {},\n     {}, {}, {}, {}, {}, {}, {}, {}}},\n",
@@ -128,6 +147,50 @@ std::string op_row(const OpRecord& record, std::string& text) {
       pointer(outputs, "_outputs"), pointer(params, "_params"), pointer(pairs, "_pairs"));
 }
 
+/// Bit k: names[k] is among `given`.
+template <typename Names>
+std::uint32_t mask_of(const Names& names, const std::set<std::string>& given) {
+  std::uint32_t mask = 0;
+  for (std::size_t k = 0; k < names.size() && k < 32; ++k)
+    if (given.contains(names[k].name)) mask |= std::uint32_t{1} << k;
+  return mask;
+}
+
+/// The name of y's gradient begins with g and may end with _.
+std::set<std::string> without_g(const std::set<std::string>& names, bool with_end) {
+  std::set<std::string> result;
+  for (const std::string& name : names)
+    result.insert(name.substr(1, name.size() - (with_end && name.ends_with('_') ? 2 : 1)));
+  return result;
+}
+
+/// The row of an op whose gradient has kernels.
+std::string gradient_row(const OpRecord& record, const OpRecord& gradient) {
+  const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
+  const Program& op = *instantiate(record, {whole.dtype, full_mask(record)});
+  std::set<std::string> taken;
+  for (const InputDecl& in : gradient.inputs) taken.insert(in.name);
+  std::set<std::string> given;
+  for (const Output& o : instantiate(gradient, whole)->outputs) given.insert(o.name);
+  const std::uint32_t inputs = mask_of(record.inputs, taken);
+  const std::uint32_t outputs = mask_of(op.outputs, taken);
+  std::set<std::string> gradients = taken;
+  for (const InputDecl& in : record.inputs) gradients.erase(in.name);
+  for (const Output& o : op.outputs) gradients.erase(o.name);
+  std::uint32_t reads = 0;
+  for (const Instance& i : instances(gradient)) reads |= read_mask(gradient, i);
+  const auto from = mask_of(op.outputs, without_g(gradients, false)) |
+                    mask_of(op.outputs, without_g(gradients, true));
+  const auto to = mask_of(record.inputs, without_g(given, false)) |
+                  mask_of(record.inputs, without_g(given, true));
+  const int slots = std::popcount(from) + std::popcount(inputs) + std::popcount(outputs);
+  if (slots != static_cast<int>(gradient.inputs.size()) ||
+      std::popcount(to) != static_cast<int>(given.size()))
+    throw InternalError(gradient.name + ": its tensors are not told by their names");
+  return fmt::format("    {{\"{}\", \"{}\", {:#x}u, {:#x}u, {:#x}u, {:#x}u, {:#x}u}},\n",
+                     record.name, gradient.name, from, inputs, outputs, reads, to);
+}
+
 }  // namespace
 
 std::string ops_text() {
@@ -135,15 +198,24 @@ std::string ops_text() {
       "/* The ops of the catalogue; generated by mote. */\n"
       "#include <stddef.h>\n\n#include \"mote/base/ops.h\"\n\n";
   std::string rows;
+  std::string gradients;
   std::size_t count = 0;
-  for (const OpRecord& record : catalogue()) {
-    rows += op_row(record, text);
+  std::size_t gradient_count = 0;
+  for (const OpRecord* record : generated_ops()) {
+    rows += op_row(*record, text);
     ++count;
+    const auto at =
+        std::ranges::lower_bound(generated_ops(), record->name + ".grad", {}, &OpRecord::name);
+    if (at == generated_ops().end() || (*at)->name != record->name + ".grad") continue;
+    gradients += gradient_row(*record, **at);
+    ++gradient_count;
   }
   return text + fmt::format(
                     "\nconst mote_op_definition mote_ops[] = {{\n{}}};\n"
-                    "const int32_t mote_op_count = {};\n",
-                    rows, count);
+                    "const int32_t mote_op_count = {};\n"
+                    "const mote_op_gradient mote_op_gradients[] = {{\n{}}};\n"
+                    "const int32_t mote_op_gradient_count = {};\n",
+                    rows, count, gradients, gradient_count);
 }
 
 }  // namespace mote

@@ -14,11 +14,15 @@ namespace {
   throw StatusError(MOTE_INVALID, std::string(command.definition().name) + ": " + what);
 }
 
-void check_counts(const Command& command, std::size_t inputs, std::size_t outputs) {
+void check_input_count(const Command& command, std::size_t inputs) {
   const mote_op_definition& d = command.definition();
   if (inputs > static_cast<std::size_t>(d.input_count))
     fail(command, "takes at most " + std::to_string(d.input_count) + " inputs, got " +
                       std::to_string(inputs));
+}
+
+void check_output_count(const Command& command, std::size_t outputs) {
+  const mote_op_definition& d = command.definition();
   if (outputs != static_cast<std::size_t>(d.output_count))
     fail(command,
          "has " + std::to_string(d.output_count) + " outputs, got " + std::to_string(outputs));
@@ -26,7 +30,7 @@ void check_counts(const Command& command, std::size_t inputs, std::size_t output
 
 /// Appends the tensors that are there.
 void collect(const Command& command, CallTensors& call, std::span<Operand> operands,
-             std::span<int> slots) {
+             std::span<int> slots, bool with_outputs) {
   const mote_op_definition& d = command.definition();
   std::size_t count = 0;
   const auto add = [&](const mote_op_tensor& meaning, const Tensor* tensor, bool is_output, int k) {
@@ -42,7 +46,7 @@ void collect(const Command& command, CallTensors& call, std::span<Operand> opera
     if (k < 32) call.input_mask |= 1U << k;
     add(d.inputs[k], tensor, false, k);
   }
-  for (int k = 0; k < d.output_count; ++k) {
+  for (int k = 0; k < d.output_count && with_outputs; ++k) {
     const Tensor* tensor = call.outputs[static_cast<std::size_t>(k)];
     if (tensor == nullptr)
       fail(command, std::string("output ") + d.outputs[k].name + " is missing");
@@ -111,10 +115,20 @@ CallTensors check_call(const Command& command, std::span<const Tensor* const> in
                        std::span<Tensor* const> outputs, std::span<Operand> operands,
                        std::span<int> slots) {
   CallTensors call{.inputs = inputs, .outputs = outputs, .operands = {}, .slots = {}};
-  check_counts(command, inputs.size(), outputs.size());
-  collect(command, call, operands, slots);
+  check_input_count(command, inputs.size());
+  check_output_count(command, outputs.size());
+  collect(command, call, operands, slots, /*with_outputs=*/true);
   check_dtypes(command, call);
   check_memory(command, call);
+  return call;
+}
+
+CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
+                         std::span<Operand> operands, std::span<int> slots) {
+  CallTensors call{.inputs = inputs, .outputs = {}, .operands = {}, .slots = {}};
+  check_input_count(command, inputs.size());
+  collect(command, call, operands, slots, /*with_outputs=*/false);
+  check_dtypes(command, call);
   return call;
 }
 

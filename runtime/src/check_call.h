@@ -26,6 +26,10 @@ CallTensors check_call(const Command& command, std::span<const Tensor* const> in
                        std::span<Tensor* const> outputs, std::span<Operand> operands,
                        std::span<int> slots);
 
+/// The same of the inputs alone, whose data may be absent.
+CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
+                         std::span<Operand> operands, std::span<int> slots);
+
 /// " (x f32[2,3], y f32[2,3])"
 std::string describe_call(const Command& command, const CallTensors& tensors);
 

@@ -96,7 +96,8 @@ std::size_t hash_of(const mote_op_definition& d, std::optional<int> axis,
 
 Command::Command(std::string_view op, std::span<const Setting> settings, std::optional<int> axis,
                  const Registry& registry)
-    : op_(registry.get(op)),
+    : registry_(&registry),
+      op_(registry.get(op)),
       definition_(registry.column<Definition>(kDefinition).at(op_)),
       axis_(axis),
       pointwise_(mote::is_pointwise(*definition_)),

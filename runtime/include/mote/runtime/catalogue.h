@@ -30,7 +30,16 @@ struct GeneratedKernel {
 using GeneratedKernels = std::vector<GeneratedKernel>;
 inline constexpr const char* kGenerated = "generated";
 
-/// Every op of the catalogue, with its family as its group, "definition", "in_place", "generated".
+/// "gradient": the op that is the gradient of this one, and which tensors it takes and gives. Ops
+/// have none that nothing flows through, and gradients beyond those that kernels were made for.
+using Gradient = const mote_op_gradient*;
+inline constexpr const char* kGradient = "gradient";
+/// The group of all ops that are gradients.
+inline constexpr const char* kGradients = "gradients";
+
+/// Every op of the catalogue, with its family as its group, and the gradients of ops, with
+/// kGradients as theirs. Attributes: "definition", "in_place", "generated", "gradient", and "infer"
+/// (infer.h).
 void register_catalogue(Registry& registry);
 
 }  // namespace mote

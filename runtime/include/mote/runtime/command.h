@@ -43,6 +43,7 @@ class Command {
       : Command(op, std::span(settings.begin(), settings.size()), axis) {}
 
   OpId op() const { return op_; }
+  const Registry& registry() const { return *registry_; }
   const mote_op_definition& definition() const { return *definition_; }
   std::optional<int> axis() const { return axis_; }
   /// The op computes each element from those at its index only, all tensors having the same axes.
@@ -57,6 +58,7 @@ class Command {
   friend bool operator==(const Command& a, const Command& b);
 
  private:
+  const Registry* registry_;
   OpId op_;
   const mote_op_definition* definition_;
   std::optional<int> axis_;

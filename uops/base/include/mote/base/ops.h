@@ -13,7 +13,7 @@ extern "C" {
 typedef struct mote_op_tensor {
   const char* name;
   const char* dtype; /* "i64", …; "T": that of the instance */
-  int32_t optional;
+  int32_t optional; /* an output: left out where the call leaves out what it depends on */
   int32_t rank;
   const char* const* axes; /* the extents as text: "N", "$groups*CG" */
   uint32_t broadcast;      /* bit k: axis k may have extent 1 and then repeats */
@@ -52,9 +52,25 @@ typedef struct mote_op_definition {
   const mote_op_pair* in_place;
 } mote_op_definition;
 
-/* Sorted by name. */
+/* The gradient of an op is another op. Its inputs are, in this order, the gradients of outputs of
+ * the op, inputs of the op, and outputs of the op; its outputs are gradients of inputs of the op.
+ * Bit k of a mask is output or input k of the op, but in `reads`. */
+typedef struct mote_op_gradient {
+  const char* op;
+  const char* gradient;
+  uint32_t from;    /* the outputs whose gradients it takes */
+  uint32_t inputs;  /* the inputs that it takes */
+  uint32_t outputs; /* the outputs that it takes */
+  uint32_t reads;   /* bit k: some kernel reads the data of its own input k; of others the shape */
+  uint32_t to;      /* the inputs whose gradients it gives */
+} mote_op_gradient;
+
+/* The ops of the catalogue and their gradients, as far as there are kernels. Sorted by name. */
 extern const mote_op_definition mote_ops[];
 extern const int32_t mote_op_count;
+/* Sorted by op. */
+extern const mote_op_gradient mote_op_gradients[];
+extern const int32_t mote_op_gradient_count;
 
 #ifdef __cplusplus
 }

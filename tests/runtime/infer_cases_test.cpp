@@ -1,0 +1,53 @@
+// infer(), which knows texts of axes only, agrees with bind(), which knows the program: over random
+// cases of every op and gradient that has kernels.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/runtime/infer.h"
+#include "runtime/drawn_calls.h"
+
+namespace mote {
+namespace {
+
+using test::DrawnCall;
+
+/// By the names of the outputs.
+std::map<std::string, std::string> inferred(const DrawnCall& call) {
+  std::vector<Setting> settings;
+  for (const auto& [name, value] : call.params)
+    std::visit([&](auto v) { settings.emplace_back(name, v); }, value);
+  const Command command(call.op, settings);
+  std::vector<Tensor> tensors;
+  tensors.reserve(call.inputs.size());
+  std::vector<const Tensor*> inputs;
+  for (const auto& x : call.inputs) {
+    if (x) tensors.push_back(Tensor::over(nullptr, x->dtype, x->shape));
+    inputs.push_back(x ? &tensors.back() : nullptr);
+  }
+  std::map<std::string, std::string> forms;
+  std::size_t k = 0;
+  for (const TensorForm& form : infer(command, inputs, call.dtype))
+    forms[command.definition().outputs[k++].name] = to_string(form);
+  return forms;
+}
+
+TEST(Infer, AgreesWithTheProgramOfEveryOp) {
+  std::size_t compared = 0;
+  for (const DrawnCall& call : test::draw_calls(/*seed=*/7, /*count=*/4)) {
+    std::map<std::string, std::string> forms;
+    ASSERT_NO_THROW(forms = inferred(call)) << call.text;
+    // A gradient has fewer outputs where inputs are left out; the table names all.
+    for (const test::DrawnTensor& y : call.outputs) {
+      const TensorForm expected = {y.dtype, y.shape};
+      EXPECT_EQ(forms[y.name], to_string(expected)) << y.name << " of " << call.text;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 4 * static_cast<std::size_t>(mote_op_count));
+}
+
+}  // namespace
+}  // namespace mote

@@ -1,0 +1,223 @@
+// Outputs' dtypes and shapes from inputs; gradients as attributes.
+#include "mote/runtime/infer.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "mote/runtime/catalogue.h"
+#include "runtime/expect_error.h"
+
+namespace mote {
+namespace {
+
+using test::expect_error;
+
+/// Metadata only: "f32[2,3]".
+Tensor meta(const AxisList& shape, DType dtype = DType::f32) {
+  return Tensor::over(nullptr, dtype, shape);
+}
+
+std::string inferred(const Command& command, const std::vector<Tensor>& inputs) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& x : inputs) pointers.push_back(x.rank() < 0 ? nullptr : &x);
+  std::string text;
+  for (const TensorForm& form : infer(command, pointers))
+    text += (text.empty() ? "" : " ") + to_string(form);
+  return text;
+}
+
+TEST(Infer, FollowsTheDefinition) {
+  EXPECT_EQ(inferred(Command("relu"), {meta({2, 3})}), "f32[2,3]");
+  EXPECT_EQ(inferred(Command("relu"), {meta({1, 2, 3, 4, 5, 6, 7})}), "f32[1,2,3,4,5,6,7]");
+  EXPECT_EQ(inferred(Command("add"), {meta({4, 1, 3}), meta({5, 1})}), "f32[4,5,3]");
+  EXPECT_EQ(inferred(Command("less"), {meta({4}), meta({4})}), "bool[4]");
+  EXPECT_EQ(inferred(Command("cast_bf16"), {meta({4})}), "bf16[4]");
+  EXPECT_EQ(inferred(Command("matmul"), {meta({3, 4}), meta({4, 5})}), "f32[3,5]");
+  EXPECT_EQ(inferred(Command("matmul"), {meta({7, 1, 3, 4}), meta({6, 4, 5})}), "f32[7,6,3,5]");
+  EXPECT_EQ(
+      inferred(Command("matmul"), {meta({9, 7, 6, 3, 4}, DType::f64), meta({4, 5}, DType::f64)}),
+      "f64[9,7,6,3,5]");
+  EXPECT_EQ(inferred(Command("conv2d", {{"stride0", 2}, {"pads0", 1}, {"groups", 2}}),
+                     {meta({8, 4, 7, 9}), meta({6, 2, 3, 3})}),
+            "f32[8,6,3,7]");
+  EXPECT_EQ(inferred(Command("conv2d"), {meta({4, 7, 9}), meta({6, 4, 3, 3})}), "f32[6,5,7]");
+  EXPECT_EQ(inferred(Command("conv2d"), {meta({2, 3, 4, 7, 9}), meta({6, 4, 3, 3}), meta({6})}),
+            "f32[2,3,6,5,7]");
+  EXPECT_EQ(inferred(Command("conv2d.grad"),
+                     {meta({8, 6, 5, 7}), meta({8, 4, 7, 9}), meta({6, 4, 3, 3}), meta({6})}),
+            "f32[8,4,7,9] f32[6,4,3,3] f32[6]");
+}
+
+TEST(Infer, KnowsTheAxisOfACommand) {
+  EXPECT_EQ(inferred(Command("softmax", {}, 1), {meta({2, 3, 4, 5})}), "f32[2,3,4,5]");
+  EXPECT_EQ(inferred(Command("sum", {}, 1), {meta({2, 3, 4, 5})}), "f32[2,4,5]");
+  EXPECT_EQ(inferred(Command("sum", {}, -1), {meta({3})}), "f32[]");
+  EXPECT_EQ(inferred(Command("sum", {}, 0), {meta({3, 2})}), "f32[2]");
+  EXPECT_EQ(inferred(Command("argmax", {}, 2), {meta({2, 3, 4})}), "i64[2,3]");
+  EXPECT_EQ(inferred(Command("sum"), {meta({2, 3, 4})}), "f32[2,4]");
+}
+
+TEST(Infer, SaysWhatDoesNotFit) {
+  const auto refused = [](const std::string& part, const Command& command,
+                          const std::vector<Tensor>& inputs) {
+    expect_error(MOTE_INVALID, part, [&] { inferred(command, inputs); });
+  };
+  refused("add: axes of b f32[4] do not fit [3]", Command("add"), {meta({3}), meta({4})});
+  refused("dtypes of a and b differ", Command("add"), {meta({3}), meta({3}, DType::f64)});
+  refused("add: input b is missing", Command("add"), {meta({3})});
+  refused("relu: takes at most 1 inputs, got 2", Command("relu"), {meta({3}), meta({3})});
+  refused("conv2d: axis 1 of w must be CG = 4, got 5", Command("conv2d"),
+          {meta({1, 4, 7, 9}), meta({6, 5, 3, 3})});
+  refused("conv2d: axis 1 of x must be CG*$groups, got 4", Command("conv2d", {{"groups", 3}}),
+          {meta({1, 4, 7, 9}), meta({6, 5, 3, 3})});
+  refused("conv2d: axis 2 of y would be -1 = ", Command("conv2d"),
+          {meta({1, 4, 1, 9}), meta({6, 4, 3, 3})});
+  refused("matmul: axis 2 of b must be K = 4, got 5", Command("matmul"),
+          {meta({3, 4}), meta({5, 6})});
+  refused("axis must be in -2..1", Command("sum", {}, 2), {meta({3, 4})});
+  refused("overflow", Command("conv2d", {{"pads0", INT64_MAX}}),
+          {meta({1, 4, 7, 9}), meta({6, 4, 3, 3})});
+  refused("beyond", Command("add"),
+          {Tensor::over(nullptr, DType::f32, {std::int64_t{1} << 40, 1}, {0, 1}),
+           Tensor::over(nullptr, DType::f32, {1, std::int64_t{1} << 40}, {1, 0})});
+}
+
+TEST(Infer, TheDtypeMayBeTheCallers) {
+  static const char* const axes[] = {"N"};
+  static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0};
+  static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0};
+  static const mote_op_definition definition = {.name = "draw",
+                                                .family = "test",
+                                                .equation = "",
+                                                .policy = "",
+                                                .source = "",
+                                                .input_count = 1,
+                                                .output_count = 1,
+                                                .param_count = 0,
+                                                .pair_count = 0,
+                                                .inputs = &x,
+                                                .outputs = &y,
+                                                .params = nullptr,
+                                                .in_place = nullptr};
+  Registry registry;
+  register_op("draw", registry).set<Definition>(kDefinition, &definition);
+  const Command draw("draw", {}, std::nullopt, registry);
+  const Tensor index = meta({3}, DType::i64);
+  EXPECT_EQ(to_string(infer(draw, {&index}, DType::f64)[0]), "f64[3]");
+  expect_error(MOTE_INVALID, "draw: the dtype of y does not follow from the inputs",
+               [&] { infer(draw, {&index}); });
+}
+
+TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
+  static const char* const in_axes[] = {"N", "2*M + 1"};
+  static const char* const out_axes[] = {"M", "max(N % 4, $least) - -1", "(N + 7)/2"};
+  static const mote_op_tensor x = {"x", "T", 0, 2, in_axes, 0, 0};
+  static const mote_op_tensor y = {"y", "i32", 0, 3, out_axes, 0, 0};
+  static const mote_op_param least = {"least", "", 1, 1, 2, 0, 9};
+  static mote_op_definition definition = {.name = "mine",
+                                          .family = "test",
+                                          .equation = "",
+                                          .policy = "",
+                                          .source = "",
+                                          .input_count = 1,
+                                          .output_count = 1,
+                                          .param_count = 1,
+                                          .pair_count = 0,
+                                          .inputs = &x,
+                                          .outputs = &y,
+                                          .params = &least,
+                                          .in_place = nullptr};
+  Registry registry;
+  const Registration mine = register_op("mine", registry).set<Definition>(kDefinition, &definition);
+  const auto of = [&](const AxisList& shape) {
+    const Tensor tensor = meta(shape);
+    return to_string(infer(Command("mine", {}, std::nullopt, registry), {&tensor})[0]);
+  };
+  EXPECT_EQ(of({10, 7}), "i32[3,3,8]");
+  EXPECT_EQ(of({11, 1}), "i32[0,4,9]");
+  expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 8", [&] { of({10, 8}); });
+  expect_error(MOTE_INVALID, "mine: axis 1 of x must be 2*M + 1, got 0", [&] { of({10, 0}); });
+  // Its own function, where the texts do not say enough.
+  registry.set<InferShapes>(mine.id(), kInfer, [](const Command&, auto inputs, auto) {
+    return std::vector<TensorForm>{{inputs[0]->dtype(), {42}}};
+  });
+  EXPECT_EQ(of({10, 8}), "f32[42]");
+}
+
+TEST(Infer, TextsThatSayNothingAreAnError) {
+  for (const char* text : {"", "N +", "(N", "N)", "N N", "min(N)", "7up", "99999999999999999999",
+                           "$", "N & M", "((((((((((((((((((((((((((((((((((((N",
+                           "----------------------"
+                           "----------------------N"}) {
+    const char* const axes[] = {text};
+    const mote_op_tensor x = {"x", "T", 0, 1, axes, 0, 0};
+    const mote_op_definition definition = {.name = "odd",
+                                           .family = "test",
+                                           .equation = "",
+                                           .policy = "",
+                                           .source = "",
+                                           .input_count = 1,
+                                           .output_count = 1,
+                                           .param_count = 0,
+                                           .pair_count = 0,
+                                           .inputs = &x,
+                                           .outputs = &x,
+                                           .params = nullptr,
+                                           .in_place = nullptr};
+    Registry registry;
+    register_op("odd", registry).set<Definition>(kDefinition, &definition);
+    const Tensor tensor = meta({3});
+    expect_error(MOTE_INVALID, "odd: axis '",
+                 [&] { infer(Command("odd", {}, std::nullopt, registry), {&tensor}); });
+  }
+}
+
+TEST(Infer, ComputeAllocatesTheOutputs) {
+  const Tensor x(DType::f32, {2, 3});
+  fill(x, -2.0);
+  const std::vector<Tensor> y = compute(Command("neg"), {&x});
+  ASSERT_EQ(y.size(), 1U);
+  EXPECT_EQ(y[0].shape(), x.shape());
+  EXPECT_EQ(y[0].real_at({1, 2}), 2);
+}
+
+TEST(Gradients, AreAttributes) {
+  const Registry& registry = Registry::global();
+  const Column<Gradient> gradients = registry.column<Gradient>(kGradient);
+  const Gradient conv = gradients.at(registry.get("conv2d"));
+  EXPECT_STREQ(conv->gradient, "conv2d.grad");
+  EXPECT_EQ(conv->from, 0b1U);
+  EXPECT_EQ(conv->inputs, 0b111U);
+  EXPECT_EQ(conv->outputs, 0U);
+  EXPECT_EQ(conv->reads, 0b0111U);  // of b the shape alone
+  EXPECT_EQ(conv->to, 0b111U);
+  const Gradient softmax = gradients.at(registry.get("softmax"));
+  EXPECT_EQ(softmax->outputs, 0b1U);  // it reads y instead of x
+  EXPECT_EQ(gradients.find(registry.get("argmax")), nullptr);
+  const Column<Definition> definitions = registry.column<Definition>(kDefinition);
+  for (std::int32_t k = 0; k < mote_op_gradient_count; ++k) {
+    const mote_op_gradient& g = mote_op_gradients[k];
+    const mote_op_definition& d = *definitions.at(registry.get(g.gradient));
+    EXPECT_EQ(d.input_count,
+              std::popcount(g.from) + std::popcount(g.inputs) + std::popcount(g.outputs))
+        << g.gradient;
+    EXPECT_EQ(d.output_count, std::popcount(g.to)) << g.gradient;
+  }
+}
+
+TEST(Gradients, RunAsCommands) {
+  const Tensor gy(DType::f32, {2, 3});
+  const Tensor x(DType::f32, {2, 3});
+  fill(gy, 2.0);
+  fill(x, -1.0);
+  x.set({1, 1}, 4.0);
+  const std::vector<Tensor> gx = compute(Command("relu.grad"), {&gy, &x});
+  EXPECT_EQ(gx[0].real_at({0, 0}), 0);
+  EXPECT_EQ(gx[0].real_at({1, 1}), 2);
+}
+
+}  // namespace
+}  // namespace mote
