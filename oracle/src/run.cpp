@@ -11,6 +11,7 @@
 #include "compare.h"
 #include "crash.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "reference.h"
 #include "subject_run.h"
@@ -151,8 +152,12 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
                              std::optional<CrashGuard>& guard) {
   State& s = *state_;
   Outcome outcome;
-  const std::size_t workspace =
-      kernel.workspace_bytes != nullptr ? kernel.workspace_bytes(&frame.call()) : 0;
+  std::size_t workspace = 0;
+  if (workspace_of(kernel, frame.call(), workspace) != MOTE_OK) {
+    outcome.verdict = Verdict::failed;
+    outcome.reason = fmt::format("workspace_bytes: {}", frame.message());
+    return outcome;
+  }
   outcome.reason = memory_.refusal("workspace", workspace);
   if (!outcome.reason.empty()) return outcome;
   SubjectRun subject_run(case_, kernel, workspace, frame, s.inputs, s.input_buffers,

@@ -10,6 +10,7 @@
 #include "check_call.h"
 #include "fit.h"
 #include "mote/base/dlpack.h"
+#include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "mote/runtime/command.h"
 #include "mote/runtime/status.h"
@@ -124,11 +125,10 @@ class Choice {
   void ask(const mote_kernel& candidate) {
     if (kernel != nullptr || std::strcmp(candidate.op, call_.op) != 0) return;
     kernel_call_.message.front() = '\0';
-    const mote_status answer = candidate.can_run(&call_);
+    const mote_status answer = ask_kernel(candidate, call_);
     if (answer == MOTE_OK) {
       kernel = &candidate;
     } else if (reason.front() == '\0' || (answer == MOTE_INVALID && status != MOTE_INVALID)) {
-      kernel_call_.message.back() = '\0';
       status = answer;
       reason = kernel_call_.message;
     }
@@ -139,12 +139,25 @@ class Choice {
   const mote_call& call_;
 };
 
+/// Where an input and an output are one view, the kernel promises that it may overwrite it.
+bool keeps_pairs(const mote_contract& contract, const CallTensors& tensors) {
+  for (std::size_t n = 0; n < tensors.operands.size(); ++n)
+    for (std::size_t m = 0; m < n; ++m) {
+      const Operand& x = tensors.operands[m];
+      const Operand& y = tensors.operands[n];
+      const bool pair = y.is_output && !x.is_output && x.tensor->data() == y.tensor->data();
+      if (pair && !promises_in_place(contract, tensors.slots[m], tensors.slots[n])) return false;
+    }
+  return true;
+}
+
 void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
              const RunOptions& options) {
-  // Other backends do not promise that an input may be overwritten while they run.
-  if (!tensors.in_place)
-    for (const mote_backend* backend : options.backends)
-      for (std::int32_t k = 0; k < backend->kernel_count; ++k) choice.ask(kernel_at(*backend, k));
+  for (const mote_backend* backend : options.backends)
+    for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
+      const mote_kernel& kernel = kernel_at(*backend, k);
+      if (!tensors.in_place || keeps_pairs(*kernel.contract, tensors)) choice.ask(kernel);
+    }
   for (const GeneratedKernel& k : command.generated()) {
     if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
     if (k.fast != nullptr) choice.ask(*k.fast);
@@ -153,7 +166,7 @@ void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
 }
 
 [[noreturn]] void fail(const Command& command, mote_status status, const char* reason) {
-  std::string text = reason;
+  std::string text = *reason != '\0' ? reason : "the kernel gives no reason";
   const std::string prefix = std::string(command.definition().name) + ": ";
   if (!text.starts_with(prefix)) text.insert(0, prefix);
   throw StatusError(status, text);
@@ -184,9 +197,8 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
   }
   std::optional<Tensor> workspace;
   if (choice.kernel->workspace_bytes != nullptr) {
-    call.workspace_bytes = choice.kernel->workspace_bytes(&call);
-    if (call.workspace_bytes > PTRDIFF_MAX)
-      fail(command, MOTE_FAILED, "a kernel asks for more workspace than there can be");
+    const mote_status fits = workspace_of(*choice.kernel, call, call.workspace_bytes);
+    if (fits != MOTE_OK) fail(command, fits, kernel_call.message.data());
     if (call.workspace_bytes > 0) {
       workspace.emplace(DType::u8, AxisList{static_cast<std::int64_t>(call.workspace_bytes)});
       call.workspace = workspace->data();
@@ -194,8 +206,7 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
   }
   kernel_call.message.front() = '\0';
   const mote_status status =
-      kernel_call.each_round([&] { return choice.kernel->run(&call, options.stream); });
-  kernel_call.message.back() = '\0';
+      kernel_call.each_round([&] { return run_kernel(*choice.kernel, call, options.stream); });
   if (status != MOTE_OK) fail(command, status, kernel_call.message.data());
 }
 
