@@ -163,6 +163,10 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   SubjectRun subject_run(case_, kernel, workspace, frame, s.inputs, s.input_buffers,
                          s.output_buffers);
   const RunResult first = subject_run.run(Poison::first);
+  if (first.status == MOTE_OUT_OF_MEMORY) {
+    outcome.reason = "out of memory";
+    return outcome;
+  }
   if (first.status != MOTE_OK) {
     outcome.verdict = first.status == MOTE_UNSUPPORTED ? Verdict::unsupported : Verdict::failed;
     outcome.reason = fmt::format("run returned status {}: {}", int{first.status}, first.message);

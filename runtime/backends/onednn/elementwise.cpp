@@ -21,7 +21,6 @@ Function function_of(const Reader& call) {
       {"exp", {algorithm::eltwise_exp}},
       {"gelu", {algorithm::eltwise_gelu_erf}},
       {"gelu_tanh", {algorithm::eltwise_gelu_tanh}},
-      {"hardswish", {algorithm::eltwise_hardswish}},
       {"log", {algorithm::eltwise_log}},
       {"mish", {algorithm::eltwise_mish}},
       {"relu", {algorithm::eltwise_relu}},

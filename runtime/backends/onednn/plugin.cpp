@@ -73,7 +73,6 @@ constexpr std::array kOps = {
     Op{"exp", onednn::eltwise, &kOverX},
     Op{"gelu", onednn::eltwise, &kOverX},
     Op{"gelu_tanh", onednn::eltwise, &kOverX},
-    Op{"hardswish", onednn::eltwise, &kOverX},
     Op{"leaky_relu", onednn::eltwise, &kOverX},
     Op{"log", onednn::eltwise, &kOverX},
     Op{"mish", onednn::eltwise, &kOverX},
