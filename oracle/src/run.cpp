@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,13 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
     values.set(linear, real ? Number(filler.real(at)) : Number(filler.integer(at)));
   });
   return values;
+}
+
+bool has_nan(const Dense& x) {
+  if (!is_real(x.dtype())) return false;
+  for (std::int64_t k = 0; k < x.count(); ++k)
+    if (std::isnan(x.at(k).real())) return true;
+  return false;
 }
 
 CrashText crash_text(const Case& c, bool json) {
@@ -156,6 +165,11 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   if (workspace_of(kernel, frame.call(), workspace) != MOTE_OK) {
     outcome.verdict = Verdict::failed;
     outcome.reason = fmt::format("workspace_bytes: {}", frame.message());
+    return outcome;
+  }
+  if (ignores_nan(*kernel.contract) && std::ranges::any_of(s.inputs, has_nan)) {
+    outcome.verdict = Verdict::unsupported;
+    outcome.reason = "its contract leaves NaN out";
     return outcome;
   }
   outcome.reason = memory_.refusal("workspace", workspace);

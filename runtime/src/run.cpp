@@ -156,6 +156,7 @@ void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
   for (const mote_backend* backend : options.backends)
     for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
       const mote_kernel& kernel = kernel_at(*backend, k);
+      if (ignores_nan(*kernel.contract) && !options.without_nan) continue;
       if (!tensors.in_place || keeps_pairs(*kernel.contract, tensors)) choice.ask(kernel);
     }
   for (const GeneratedKernel& k : command.generated()) {

@@ -53,7 +53,9 @@ mote_contract contract = {.size = sizeof(mote_contract),
                           .function_count = 0,
                           .in_place_count = 0,
                           .functions = nullptr,
-                          .in_place = nullptr};
+                          .in_place = nullptr,
+                          .ignores_nan = 0,
+                          .reserved = 0};
 
 mote_kernel kernel_for(const char* op) {
   return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel};
@@ -165,7 +167,9 @@ struct Wide {
                   .inputs = tensors.data(),
                   .outputs = tensors.data(),
                   .params = nullptr,
-                  .in_place = nullptr};
+                  .in_place = nullptr,
+                  .ignores_nan = 0,
+                  .reserved = 0};
     register_op("wide", registry).set<Definition>(kDefinition, &definition);
   }
 

@@ -8,6 +8,7 @@ namespace {
 
 using dnnl::algorithm;
 constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
+constexpr std::initializer_list<Layouts> kDense = {Layouts::dense};
 
 struct Function {
   algorithm what;
@@ -64,19 +65,9 @@ Jobs binary(const Reader& call) {
   const std::vector<Argument> arguments = {
       call.input(0, 4).as(DNNL_ARG_SRC_0), call.input(1, 4).as(DNNL_ARG_SRC_1),
       call.output(0, 4, /*any_type=*/compares).as(DNNL_ARG_DST)};
-  return {make_job<Binary>(arguments, kAsTheyLie, [&](const auto& d) {
+  // Where y lies otherwise than a, version 2.6 writes the results of a comparison in the wrong order.
+  return {make_job<Binary>(arguments, compares ? kDense : kAsTheyLie, [&](const auto& d) {
     return Binary::primitive_desc(Binary::desc(what, d[0], d[1], d[2]), attributes(), engine());
-  })};
-}
-
-Jobs prelu(const Reader& call) {
-  using Prelu = dnnl::prelu_forward;
-  const std::vector<Argument> arguments = {call.input(0, 4).as(DNNL_ARG_SRC),
-                                           call.input(1, 4).as(DNNL_ARG_WEIGHTS),
-                                           call.output(0, 4).as(DNNL_ARG_DST)};
-  return {make_job<Prelu>(arguments, {Layouts::dense}, [&](const auto& d) {
-    return Prelu::primitive_desc(Prelu::desc(dnnl::prop_kind::forward_inference, d[0], d[1]),
-                                 attributes(), engine());
   })};
 }
 

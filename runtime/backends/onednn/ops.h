@@ -24,7 +24,6 @@ Jobs reduction(const Reader& call);
 
 Jobs eltwise(const Reader& call);
 Jobs binary(const Reader& call);
-Jobs prelu(const Reader& call);
 Jobs concat(const Reader& call);
 
 }  // namespace mote::onednn

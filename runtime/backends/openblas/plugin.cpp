@@ -22,7 +22,9 @@ constexpr mote_contract contract(const char* form, const mote_op_pair* pair = nu
           .function_count = 0,
           .in_place_count = pair != nullptr ? 1 : 0,
           .functions = nullptr,
-          .in_place = pair};
+          .in_place = pair,
+          .ignores_nan = 0,
+          .reserved = 0};
 }
 
 constexpr mote_contract kDirect = contract("direct");

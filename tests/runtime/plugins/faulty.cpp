@@ -31,7 +31,9 @@ constexpr mote_contract kContract = {.size = sizeof(mote_contract),
                                      .function_count = 0,
                                      .in_place_count = 0,
                                      .functions = nullptr,
-                                     .in_place = nullptr};
+                                     .in_place = nullptr,
+                                     .ignores_nan = 0,
+                                     .reserved = 0};
 
 constexpr std::size_t kSize = sizeof(mote_kernel);
 constexpr std::array<mote_kernel, 8> kKernels = {{

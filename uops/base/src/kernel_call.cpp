@@ -77,6 +77,11 @@ bool promises_in_place(const mote_contract& contract, int input, int output) {
   return false;
 }
 
+bool ignores_nan(const mote_contract& contract) {
+  constexpr std::size_t kEnd = offsetof(mote_contract, ignores_nan) + sizeof contract.ignores_nan;
+  return contract.size >= kEnd && contract.ignores_nan != 0;
+}
+
 std::span<const mote_accuracy> accuracies_of(const mote_contract& contract) {
   if (!reaches(contract, offsetof(mote_contract, functions))) return {};
   return {contract.functions, static_cast<std::size_t>(contract.function_count)};

@@ -71,6 +71,9 @@ struct RunOptions {
   std::span<const mote_backend* const> backends = {};
   /// Handed to the kernel; null: the result is complete when run returns.
   void* stream = nullptr;
+  /// No input holds a NaN, or it does not matter what becomes of it: kernels whose contract ignores
+  /// NaN are asked too.
+  bool without_nan = false;
 };
 
 /// Runs the command. An input that is left out is null; inputs behind the last may be missing.

@@ -102,6 +102,10 @@ typedef struct mote_contract {
   int32_t in_place_count;
   const mote_accuracy* functions;
   const mote_op_pair* in_place; /* NULL where the count is not positive */
+  /* Where an input is NaN, the outputs that depend on it are anything: a maximum by an instruction
+   * that drops NaN. Otherwise NaN is what the op says. Absent (0) where size ends before. */
+  int32_t ignores_nan;
+  int32_t reserved;
 } mote_contract;
 
 /* One kernel: an op for some dtypes, layouts and shapes. */
