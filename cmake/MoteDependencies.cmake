@@ -29,6 +29,7 @@ mote_require(nlohmann_json nlohmann-json3-dev)
 if(MOTE_BUILD_TESTS)
   mote_require(rapidcheck librapidcheck-dev)
   mote_require(GTest libgtest-dev)
+  mote_require(benchmark libbenchmark-dev)
 endif()
 
 if(MOTE_MISSING_PACKAGES)

@@ -2,14 +2,13 @@
 #include "mote/runtime/command.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include "fit.h"
 #include "mote/base/near_names.h"
 #include "mote/runtime/status.h"
+#include "number_text.h"
 
 namespace mote {
 namespace {
@@ -20,12 +19,6 @@ namespace {
 
 std::span<const mote_op_param> params_of(const mote_op_definition& d) {
   return {d.params, static_cast<std::size_t>(d.param_count)};
-}
-
-std::string to_text(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
 }
 
 void check_known(const mote_op_definition& d, std::span<const Setting> settings) {
@@ -57,7 +50,7 @@ std::optional<mote_param> param_of(const mote_op_definition& d, const mote_op_pa
     param.real = static_cast<double>(*integer);
   } else if (p.is_integer != 0) {
     fail(d.name, std::string("parameter ") + p.name + " must be an integer, got " +
-                     to_text(std::get<double>(at->value)));
+                     real_text(std::get<double>(at->value)));
   } else {
     // A whole number is passed as an integer, which instances of integer dtypes need.
     param.real = std::get<double>(at->value);
@@ -76,12 +69,27 @@ std::optional<mote_param> param_of(const mote_op_definition& d, const mote_op_pa
 
 /// NaN equals itself, so that a command equals its copy; -0 is another value than 0.
 bool same(const mote_param& a, const mote_param& b) {
-  return std::strcmp(a.name, b.name) == 0 && a.is_real == b.is_real && a.integer == b.integer &&
+  const bool named_alike = a.name == b.name || std::strcmp(a.name, b.name) == 0;
+  return named_alike && a.is_real == b.is_real && a.integer == b.integer &&
          std::memcmp(&a.real, &b.real, sizeof a.real) == 0;
 }
 
 void mix(std::size_t& seed, std::size_t value) {
   seed ^= value + 0x9E3779B97F4A7C15U + (seed << 6) + (seed >> 2);
+}
+
+std::size_t hash_of(const mote_op_definition& d, std::optional<int> axis,
+                    std::span<const mote_param> params) {
+  std::size_t seed = std::hash<std::string_view>()(d.name);
+  mix(seed, axis ? static_cast<std::size_t>(*axis) + 1 : 0);
+  for (const mote_param& p : params) {
+    mix(seed, std::hash<std::string_view>()(p.name));
+    mix(seed, std::hash<std::int64_t>()(p.integer));
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &p.real, sizeof bits);
+    mix(seed, std::hash<std::uint64_t>()(bits));
+  }
+  return seed;
 }
 
 }  // namespace
@@ -91,39 +99,19 @@ Command::Command(std::string_view op, std::span<const Setting> settings, std::op
     : op_(registry.get(op)),
       definition_(registry.column<Definition>(kDefinition).at(op_)),
       axis_(axis),
-      pointwise_(mote::is_pointwise(*definition_)) {
+      pointwise_(mote::is_pointwise(*definition_)),
+      hash_(0) {
   if (const auto* kernels = registry.column<GeneratedKernels>(kGenerated).find(op_))
     generated_ = *kernels;
   check_known(*definition_, settings);
   for (const mote_op_param& p : params_of(*definition_))
     if (const auto param = param_of(*definition_, p, settings)) params_.push_back(*param);
+  hash_ = hash_of(*definition_, axis_, params_);
 }
 
 bool operator==(const Command& a, const Command& b) {
   return a.definition_ == b.definition_ && a.axis_ == b.axis_ &&
          std::ranges::equal(a.params_, b.params_, same);
-}
-
-std::string to_string(const Command& command) {
-  std::string text = command.definition().name;
-  for (const mote_param& p : command.params())
-    text += std::string(" ") + p.name + "=" +
-            (p.is_real != 0 ? to_text(p.real) : std::to_string(p.integer));
-  if (command.axis()) text += " axis=" + std::to_string(*command.axis());
-  return text;
-}
-
-std::size_t hash(const Command& command) {
-  std::size_t seed = std::hash<std::string_view>()(command.definition().name);
-  mix(seed, command.axis() ? static_cast<std::size_t>(*command.axis()) + 1 : 0);
-  for (const mote_param& p : command.params()) {
-    mix(seed, std::hash<std::string_view>()(p.name));
-    mix(seed, std::hash<std::int64_t>()(p.integer));
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &p.real, sizeof bits);
-    mix(seed, std::hash<std::uint64_t>()(bits));
-  }
-  return seed;
 }
 
 }  // namespace mote

@@ -28,7 +28,7 @@ TEST(Command, EqualCommandsHashAlike) {
   const Command b("conv2d", {{"pads1", 1}, {"stride0", 2}, {"groups", 1}});
   const Command c("conv2d", {{"stride1", 2}, {"pads1", 1}});
   EXPECT_EQ(a, b);
-  EXPECT_EQ(hash(a), hash(b));
+  EXPECT_EQ(a.hash(), b.hash());
   EXPECT_NE(a, c);
   EXPECT_NE(Command("softmax", {}, 1), Command("softmax"));
   EXPECT_EQ(Command("leaky_relu", {{"alpha", 2.0}}), Command("leaky_relu", {{"alpha", 2}}));
@@ -36,6 +36,18 @@ TEST(Command, EqualCommandsHashAlike) {
   EXPECT_EQ(Command("leaky_relu", {{"alpha", NAN}}), Command("leaky_relu", {{"alpha", NAN}}));
   const std::unordered_set<Command> set = {a, b, c, Command("softmax"), Command("softmax", {}, 1)};
   EXPECT_EQ(set.size(), 4U);
+}
+
+TEST(Command, ItsTextReadsBackAsIt) {
+  for (const Command& command :
+       {Command("relu"), Command("conv2d", {{"stride0", 2}, {"pads1", 1}}),
+        Command("leaky_relu", {{"alpha", 0.1}}), Command("leaky_relu", {{"alpha", -0.0}}),
+        Command("leaky_relu", {{"alpha", 1e300}}), Command("leaky_relu", {{"alpha", NAN}}),
+        Command("softmax", {}, -1)})
+    EXPECT_EQ(parse_command(to_string(command)), command) << to_string(command);
+  for (const char* text : {"", "relu x", "relu =1", "relu axis=", "relu axis=1x", "conv2d stride0=",
+                           "conv2d stride0=2=3", "conv2d stride0=two", "relu axis=99999999999"})
+    EXPECT_THROW(parse_command(text), StatusError) << text;
 }
 
 TEST(Command, MistakesAreFoundWhenItIsMade) {

@@ -120,9 +120,9 @@ TEST(Backends, WorkspaceAndStreamReachTheKernel) {
   run(Command("relu"), {&x}, {&y}, options);
   EXPECT_EQ(log.workspace, 1000U);
   EXPECT_EQ(log.stream, &stream);
-  log.wants = SIZE_MAX;
-  expect_error(MOTE_FAILED, "relu: a kernel asks for more workspace than there can be",
-               [&] { run(Command("relu"), {&x}, {&y}, options); });
+  log.wants = SIZE_MAX;  // which nobody can have: another kernel does it
+  run(Command("relu"), {&x}, {&y}, options);
+  EXPECT_EQ(log.runs, 1);
   log.wants = 1000;
   test::FailingAllocator failing{.fails_from = 0};
   set_default_allocator(failing.hook());

@@ -52,6 +52,8 @@ class Command {
   /// In the order of the op's definition.
   std::span<const mote_param> params() const { return params_; }
 
+  std::size_t hash() const { return hash_; }
+
   friend bool operator==(const Command& a, const Command& b);
 
  private:
@@ -61,16 +63,26 @@ class Command {
   bool pointwise_;
   std::span<const GeneratedKernel> generated_;
   std::vector<mote_param> params_;
+  std::size_t hash_;
 };
 
 std::string to_string(const Command& command);  ///< "conv2d stride0=2 pads1=1", "softmax axis=1"
-std::size_t hash(const Command& command);
+/// What to_string wrote, as a command again. StatusError for what is no such text, and whatever the
+/// constructor refuses.
+Command parse_command(std::string_view text, const Registry& registry = Registry::global());
+
+class Context;
 
 struct RunOptions {
-  /// Asked first, in this order; the generated kernels come after them.
+  /// Asked first, in this order; the context's and the generated kernels come after them.
   std::span<const mote_backend* const> backends = {};
   /// Handed to the kernel; null: the result is complete when run returns.
   void* stream = nullptr;
+  /// Memory for kernels that want some; one that wants more declines. Nobody else uses it during
+  /// the call. None: the context's pool, without a context a new allocation.
+  std::span<std::byte> workspace = {};
+  /// Backends, measured times, pooled workspace (context.h).
+  Context* context = nullptr;
   /// No input holds a NaN, or it does not matter what becomes of it: kernels whose contract ignores
   /// NaN are asked too.
   bool without_nan = false;
@@ -95,5 +107,5 @@ void run(const Command& command, std::initializer_list<const Tensor*> inputs,
 
 template <>
 struct std::hash<mote::Command> {
-  std::size_t operator()(const mote::Command& command) const { return mote::hash(command); }
+  std::size_t operator()(const mote::Command& command) const { return command.hash(); }
 };

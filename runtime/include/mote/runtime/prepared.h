@@ -1,0 +1,46 @@
+// A command made ready for tensors of fixed dtypes, extents and strides: everything is checked,
+// fitted to the kernel's ranks and chosen once; what is left to a run is the kernel.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include "mote/runtime/command.h"
+
+namespace mote {
+
+class PreparedCommand {
+ public:
+  /// Checks and chooses as run() does, with its errors. Keeps the tensors' memory, not the tensors;
+  /// the options' workspace and context outlive it.
+  PreparedCommand(const Command& command, std::span<const Tensor* const> inputs,
+                  std::span<Tensor* const> outputs, const RunOptions& options = {});
+  PreparedCommand(const Command& command, std::initializer_list<const Tensor*> inputs,
+                  std::initializer_list<Tensor*> outputs, const RunOptions& options = {});
+  PreparedCommand(PreparedCommand&&) noexcept;
+  PreparedCommand& operator=(PreparedCommand&&) noexcept;
+  ~PreparedCommand();
+
+  /// StatusError where the kernel fails. Workspace, if the kernel wants some, is taken for the time
+  /// of the run. Not from two threads at once.
+  void run();
+
+  /// The next runs use these tensors. StatusError MOTE_INVALID, and nothing has changed, unless the
+  /// same ones are there, with the same dtypes, extents, strides and devices, and the same outputs
+  /// share the memory of the same inputs as when it was prepared; MOTE_UNSUPPORTED where the
+  /// kernel declines memory of another alignment.
+  void rebind(std::span<const Tensor* const> inputs, std::span<Tensor* const> outputs);
+  void rebind(std::initializer_list<const Tensor*> inputs, std::initializer_list<Tensor*> outputs);
+
+  const Command& command() const;
+  const mote_kernel& kernel() const;
+  std::size_t workspace_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mote

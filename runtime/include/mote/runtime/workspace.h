@@ -1,0 +1,88 @@
+// Memory that kernels work in, kept for the next call, with a limit on what all calls hold
+// together. Safe from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "mote/runtime/allocator.h"
+
+namespace mote {
+
+/// No limit but the address space.
+inline constexpr std::size_t kNoWorkspaceLimit = static_cast<std::size_t>(PTRDIFF_MAX) / 64 * 64;
+
+class WorkspacePool {
+ public:
+  /// A limit beyond kNoWorkspaceLimit counts as that.
+  explicit WorkspacePool(std::size_t limit = kNoWorkspaceLimit,
+                         const Allocator& allocator = default_allocator());
+  /// All leases have been given back.
+  ~WorkspacePool();
+  WorkspacePool(const WorkspacePool&) = delete;
+  WorkspacePool& operator=(const WorkspacePool&) = delete;
+
+  /// Memory at a multiple of kAlignment, given back when this ends.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept : Lease() { swap(other); }
+    Lease& operator=(Lease&& other) noexcept {
+      Lease taken(std::move(other));
+      swap(taken);
+      return *this;
+    }
+    ~Lease();
+    void* data() const { return data_; }
+
+   private:
+    friend class WorkspacePool;
+    Lease(WorkspacePool* pool, void* data, std::size_t bytes)
+        : pool_(pool), data_(data), bytes_(bytes) {}
+    void swap(Lease& other) noexcept {
+      std::swap(pool_, other.pool_);
+      std::swap(data_, other.data_);
+      std::swap(bytes_, other.bytes_);
+    }
+
+    WorkspacePool* pool_ = nullptr;
+    void* data_ = nullptr;
+    std::size_t bytes_ = 0;
+  };
+
+  /// `bytes` bytes, which count as the next multiple of kAlignment. Where other leases leave too
+  /// little of the limit it waits for them, in the order of the calls, so a thread that holds a
+  /// lease must not ask for another one. StatusError MOTE_OUT_OF_MEMORY beyond the limit and where
+  /// the allocator has none.
+  Lease lease(std::size_t bytes);
+  /// Whether so much can be had at all, once nobody else holds any.
+  bool allows(std::size_t bytes) const;
+  std::size_t limit() const { return limit_; }
+  /// Bytes taken from the allocator now: leased, and kept for the next call.
+  std::size_t held() const;
+  /// Gives back to the allocator what is not leased.
+  void trim();
+
+ private:
+  struct Block;  // what stands in memory that is not leased
+
+  void give_back(void* data, std::size_t bytes) noexcept;
+  Block** best_fit(std::size_t bytes);
+  void* allocate(std::size_t bytes);
+  void release_idle(std::size_t down_to) noexcept;
+
+  const std::size_t limit_;
+  const Allocator allocator_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Block* idle_ = nullptr;
+  std::size_t idle_bytes_ = 0;
+  std::size_t leased_bytes_ = 0;
+  std::uint64_t next_ticket_ = 0;
+  std::uint64_t serving_ = 0;
+};
+
+}  // namespace mote

@@ -1,0 +1,47 @@
+#include "mote/runtime/context.h"
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "mote/runtime/status.h"
+#include "mote/runtime/tune.h"
+#include "workers.h"
+
+namespace mote {
+
+struct Context::State {
+  explicit State(ContextOptions given)
+      : options(std::move(given)), workspace(options.workspace_limit, options.allocator) {}
+
+  ContextOptions options;
+  WorkspacePool workspace;
+  TuningTable tuning;
+  std::mutex mutex;
+  std::optional<Workers> workers;  ///< goes first: its work uses the others
+};
+
+Context::Context(ContextOptions options) {
+  for (const mote_backend* backend : options.backends)
+    if (backend == nullptr) throw StatusError(MOTE_INVALID, "context: a backend is null");
+  if (options.workers < 0 || options.workers > kMaxWorkers)
+    throw StatusError(MOTE_INVALID, "context: workers must be in 0.." +
+                                        std::to_string(kMaxWorkers) + ", got " +
+                                        std::to_string(options.workers));
+  state_ = std::make_unique<State>(std::move(options));
+}
+
+Context::~Context() = default;
+
+std::span<const mote_backend* const> Context::backends() const { return state_->options.backends; }
+WorkspacePool& Context::workspace() { return state_->workspace; }
+TuningTable& Context::tuning() { return state_->tuning; }
+
+Workers& Context::workers() {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->workers) state_->workers.emplace(state_->options.workers);
+  return *state_->workers;
+}
+
+}  // namespace mote

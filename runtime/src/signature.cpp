@@ -1,0 +1,70 @@
+#include "signature.h"
+
+#include <algorithm>
+
+namespace mote {
+namespace {
+
+constexpr int kAxisBits = 12;
+constexpr int kAxesInWord = 5;
+
+/// 0 … 8 as they are, then two classes for each power of two: below 2^8.
+std::uint64_t extent_class(std::int64_t extent) {
+  const auto e = static_cast<std::uint64_t>(extent);
+  if (e <= 8) return e;
+  const auto bits = static_cast<unsigned>(std::bit_width(e));  // 4 …
+  return 9 + 2 * (bits - 4U) + (e >> (bits - 2U) & 1U);
+}
+
+std::uint64_t stride_class(std::int64_t stride) {
+  return stride == 0 ? 0 : stride == 1 || stride == -1 ? 1 : 2;
+}
+
+std::uint64_t axis_class(const DLTensor& dl, int axis) {
+  const std::int64_t stride = dl.strides[axis];
+  std::int64_t end = 0;
+  const bool joins = axis + 1 < dl.ndim &&
+                     !__builtin_mul_overflow(dl.strides[axis + 1], dl.shape[axis + 1], &end) &&
+                     end == stride;
+  return extent_class(dl.shape[axis]) | stride_class(stride) << 8 |
+         static_cast<std::uint64_t>(stride < 0) << 10 | static_cast<std::uint64_t>(joins) << 11;
+}
+
+}  // namespace
+
+std::uint64_t word_of(const CallKind& kind) {
+  return std::uint64_t{kind.input_mask} << 32 | static_cast<std::uint64_t>(kind.instance) << 8 |
+         static_cast<std::uint64_t>(kind.in_place);
+}
+
+std::optional<CallKind> call_kind(std::uint64_t word) {
+  const auto dtype = static_cast<DType>(word >> 8 & 0xFFU);
+  const CallKind kind = {dtype, static_cast<std::uint32_t>(word >> 32), (word & 1U) != 0};
+  if (word_of(kind) != word || static_cast<std::size_t>(dtype) >= all_dtypes().size())
+    return std::nullopt;
+  return kind;
+}
+
+Signature::Signature(const Command& command, const CallTensors& tensors)
+    : hash_(command.hash()), words_(1 + 4 * tensors.operands.size()), room_(words_.get().data()) {
+  push(word_of({tensors.instance, tensors.input_mask, tensors.in_place}));
+  for (const Operand& o : tensors.operands) {
+    const DLTensor& dl = o.tensor->dl();
+    push(std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |
+         static_cast<std::uint64_t>(dl.ndim));
+    for (int begin = 0; begin < dl.ndim; begin += kAxesInWord) {
+      std::uint64_t word = 0;
+      for (int axis = begin; axis < std::min(begin + kAxesInWord, dl.ndim); ++axis)
+        word |= axis_class(dl, axis) << (kAxisBits * (axis - begin));
+      push(word);
+    }
+  }
+}
+
+std::uint64_t hash_of(const Command& command, std::span<const std::uint64_t> words) {
+  std::uint64_t hash = command.hash();
+  for (const std::uint64_t word : words) hash = Signature::mixed(hash, word);
+  return hash;
+}
+
+}  // namespace mote

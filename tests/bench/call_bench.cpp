@@ -1,0 +1,209 @@
+// What calling costs beside the kernel: prepared commands, run(), attributes of ops, the choice by
+// measured time. Each is a google-benchmark; with --gate the program also holds the ratios of
+// medians below to their limits. All are taken in one run whose repetitions are interleaved in
+// random order, so that a busy machine slows both sides of a ratio.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check_call.h"
+#include "mote/runtime/context.h"
+#include "mote/runtime/prepared.h"
+#include "mote/runtime/registry.h"
+#include "mote/runtime/tune.h"
+#include "runtime/fake_backend.h"
+
+namespace mote {
+namespace {
+
+mote_status empty(const mote_call*, void*) { return MOTE_OK; }
+
+/// A kernel for relu that does nothing, called as prepared commands call it.
+struct Subject {
+  Subject() : fake("relu") {
+    fake.kernel.workspace_bytes = nullptr;
+    fake.kernel.run = empty;
+  }
+  test::FakeBackend<0> fake;
+  Command relu = Command("relu");
+  Tensor x = Tensor(DType::f32, {4, 16});
+  Tensor y = Tensor(DType::f32, {4, 16});
+  RunOptions options = {.backends = fake.list};
+};
+
+void indirect_call(benchmark::State& state) {
+  auto* run = &empty;
+  benchmark::DoNotOptimize(run);
+  for (auto _ : state) {
+    const mote_status status = run(nullptr, nullptr);
+    benchmark::DoNotOptimize(status);
+  }
+}
+
+void prepared_command(benchmark::State& state) {
+  Subject s;
+  PreparedCommand prepared(s.relu, {&s.x}, {&s.y}, s.options);
+  for (auto _ : state) prepared.run();
+}
+
+void rebound_command(benchmark::State& state) {
+  Subject s;
+  PreparedCommand prepared(s.relu, {&s.x}, {&s.y}, s.options);
+  const Tensor* in[] = {&s.x};
+  Tensor* out[] = {&s.y};
+  for (auto _ : state) {
+    prepared.rebind(in, out);
+    prepared.run();
+  }
+}
+
+void command(benchmark::State& state) {
+  Subject s;
+  for (auto _ : state) run(s.relu, {&s.x}, {&s.y}, s.options);
+}
+
+void prepared_relu(benchmark::State& state) {
+  Subject s;
+  fill(s.x, 0.5);
+  PreparedCommand prepared(s.relu, {&s.x}, {&s.y});
+  for (auto _ : state) prepared.run();
+}
+
+/// Ops in an order that no loop unrolls.
+std::array<OpId, 256> some_ops() {
+  std::array<OpId, 256> ops{};
+  const auto count = static_cast<OpId>(Registry::global().size());
+  for (OpId k = 0; k < ops.size(); ++k) ops[k] = k * 101U % count;
+  return ops;
+}
+
+void array_read(benchmark::State& state) {
+  const std::array<OpId, 256> ops = some_ops();
+  std::vector<const void*> values(Registry::global().size(), &ops);
+  const void** array = values.data();
+  benchmark::DoNotOptimize(array);
+  std::size_t k = 0;
+  for (auto _ : state) {
+    const void* value = array[ops[k++ % ops.size()]];
+    benchmark::DoNotOptimize(value);
+  }
+}
+
+void attribute_lookup(benchmark::State& state) {
+  const std::array<OpId, 256> ops = some_ops();
+  Column<Definition> column = Registry::global().column<Definition>(kDefinition);
+  benchmark::DoNotOptimize(column);
+  std::size_t k = 0;
+  for (auto _ : state) {
+    const Definition* value = column.find(ops[k++ % ops.size()]);
+    benchmark::DoNotOptimize(value);
+  }
+}
+
+/// A table of 200 signatures, and the lookup of one of them.
+void known_signature(benchmark::State& state) {
+  Subject s;
+  Context context;
+  for (std::int64_t n = 1; n <= 200; ++n) {
+    const Tensor x(DType::f32, {n % 20, n});
+    Tensor y(DType::f32, {n % 20, n});
+    fill(x, 0.5);
+    autotune(s.relu, {&x}, {&y}, context, {.rounds = 1, .seconds = 0});
+  }
+  autotune(s.relu, {&s.x}, {&s.y}, context);
+  const Tensor* in[] = {&s.x};
+  Tensor* out[] = {&s.y};
+  std::array<Operand, 2> operands{};
+  std::array<int, 2> slots{};
+  const CallTensors tensors = check_call(s.relu, in, out, operands, slots);
+  for (auto _ : state) {
+    const mote_kernel* kernel = context.tuning().find(s.relu, tensors);
+    benchmark::DoNotOptimize(kernel);
+  }
+}
+
+BENCHMARK(indirect_call);
+BENCHMARK(prepared_command);
+BENCHMARK(rebound_command);
+BENCHMARK(command);
+BENCHMARK(prepared_relu);
+BENCHMARK(array_read);
+BENCHMARK(attribute_lookup);
+BENCHMARK(known_signature);
+
+struct Ratio {
+  const char* of;
+  const char* over;
+  double limit;
+};
+constexpr Ratio kRatios[] = {{"prepared_command", "indirect_call", 20},
+                             {"attribute_lookup", "array_read", 3},
+                             {"known_signature", "indirect_call", 40}};
+
+/// Keeps the repetitions.
+class Keeper : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs)
+      if (run.run_type == Run::RT_Iteration && !run.error_occurred)
+        times_[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
+  }
+  void print() {
+    for (const auto& [name, times] : times_) fmt::print("{:18} {:7.1f} ns\n", name, median(name));
+  }
+  double median(const std::string& name) {
+    std::vector<double>& times = times_.at(name);
+    std::ranges::sort(times);
+    return times[times.size() / 2];
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> times_;
+};
+
+int gate(Keeper& keeper) {
+  keeper.print();
+  bool within = true;
+  for (const Ratio& r : kRatios) {
+    const double ratio = keeper.median(r.of) / keeper.median(r.over);
+    const bool ok = ratio <= r.limit;
+    fmt::print("{} is {:.1f} times {}, the limit is {}{}\n", r.of, ratio, r.over, r.limit,
+               ok ? "" : ": beyond it");
+    within = within && ok;
+  }
+  return within ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace mote
+
+int main(int argc, char** argv) {
+  const bool gated = argc == 2 && std::strcmp(argv[1], "--gate") == 0;
+  std::vector<std::string> words = {argv[0]};
+  if (gated)
+    words.insert(words.end(), {"--benchmark_enable_random_interleaving=true",
+                               "--benchmark_repetitions=31", "--benchmark_min_time=0.003"});
+  else
+    words.insert(words.end(), argv + 1, argv + argc);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  int count = static_cast<int>(pointers.size());
+  benchmark::Initialize(&count, pointers.data());
+  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 2;
+  if (!gated) return benchmark::RunSpecifiedBenchmarks() > 0 ? 0 : 1;
+  // What else runs on the machine may last as long as one attempt; a ratio that is too large stays
+  // so in each.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    mote::Keeper keeper;
+    benchmark::RunSpecifiedBenchmarks(&keeper);
+    if (mote::gate(keeper) == 0) return 0;
+  }
+  return 1;
+}
