@@ -5,8 +5,8 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache
   libdlpack-dev libfmt-dev zlib1g-dev libcli11-dev nlohmann-json3-dev librapidcheck-dev libgtest-dev
-  libbenchmark-dev
-  libopenblas-openmp-dev libonnx-testdata
+  libbenchmark-dev libdnnl-dev
+  libopenblas-openmp-dev libonnx-testdata libmpfrc++-dev
 )
 
 missing=()

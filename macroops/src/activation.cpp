@@ -11,6 +11,7 @@ using Function = std::function<Uop(const Uop& x, DType dtype)>;
 
 Uop unary(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 Uop sigmoid(const Uop& x) { return 1 / (1 + exp(-x)); }
+Uop sigmoid_by_tanh(const Uop& x) { return 0.5 * tanh(0.5 * x) + 0.5; }
 Uop clip01(const Uop& x) { return min(max(x, 0), 1); }
 Uop softplus(const Uop& x) { return max(x, 0) + unary(MapOp::log1p, exp(-abs(x))); }
 Uop half_times(const Uop& x, const Uop& odd) { return 0.5 * x * (1 + odd); }
@@ -30,6 +31,18 @@ ProgramSpec silu_gradient(const Instance& instance, const Uop& gy) {
   return spec({gy, x}, {{"gx", gy * (s * (1 + x * (1 - s)))}});
 }
 
+Form by_tanh(std::function<ProgramSpec(const Instance&)> define) {
+  return {.name = "tanh",
+          .meaning = "sigmoid(x) = 1/2 + tanh(x/2)/2, which loses all digits where x << 0",
+          .source = "XLA, LogisticExpander",
+          .define = std::move(define)};
+}
+
+ProgramSpec elementwise(const Instance& instance, const Function& f) {
+  const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+  return spec({x}, f(x, instance.dtype));
+}
+
 OpRecord activation(std::string name, std::string equation, const Function& f, std::string policy,
                     std::string source, std::vector<ParamDecl> params = {},
                     const OneGradient& gradient = {}) {
@@ -42,12 +55,14 @@ OpRecord activation(std::string name, std::string equation, const Function& f, s
           .in_place = {{0, 0}},
           .policy = std::move(policy),
           .source = std::move(source),
-          .define =
-              [f](const Instance& instance) {
-                const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
-                return spec({x}, f(x, instance.dtype));
-              },
+          .define = [f](const Instance& instance) { return elementwise(instance, f); },
           .gradient = written(gradient)};
+}
+
+/// With the form "tanh", of which f is the body.
+OpRecord with_tanh(OpRecord record, const Function& f) {
+  record.forms = {by_tanh([f](const Instance& instance) { return elementwise(instance, f); })};
+  return record;
 }
 
 ParamDecl alpha_param(double value, std::string meaning) {
@@ -65,12 +80,14 @@ std::vector<OpRecord> plain() {
                  "ONNX opset 20 Gelu; PyTorch GELU"),
       activation("gelu_tanh", "x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))", gelu_tanh,
                  "-inf gives NaN", "ONNX opset 20 Gelu, approximate = tanh; PyTorch GELU"),
-      activation(
-          "sigmoid", "1/(1 + exp(-x))", [](const Uop& x, DType) { return sigmoid(x); }, "",
-          "ONNX opset 17 Sigmoid", {}, sigmoid_gradient),
-      activation(
-          "silu", "x * sigmoid(x)", [](const Uop& x, DType) { return x * sigmoid(x); },
-          "-inf gives NaN", "PyTorch SiLU", {}, silu_gradient),
+      with_tanh(activation(
+                    "sigmoid", "1/(1 + exp(-x))", [](const Uop& x, DType) { return sigmoid(x); },
+                    "", "ONNX opset 17 Sigmoid", {}, sigmoid_gradient),
+                [](const Uop& x, DType) { return sigmoid_by_tanh(x); }),
+      with_tanh(activation(
+                    "silu", "x * sigmoid(x)", [](const Uop& x, DType) { return x * sigmoid(x); },
+                    "-inf gives NaN", "PyTorch SiLU", {}, silu_gradient),
+                [](const Uop& x, DType) { return x * sigmoid_by_tanh(x); }),
       activation(
           "hardswish", "x * min(max(x/6 + 1/2, 0), 1)",
           [](const Uop& x, DType) { return x * clip01(x * (1.0 / 6) + 0.5); }, "-inf gives NaN",
@@ -138,7 +155,15 @@ OpRecord relu() {
 }
 
 /// f(gate) * x: the gated linear units, each half of the usual chunked tensor by itself.
-OpRecord gated(std::string name, std::string equation, Uop (*f)(const Uop&), std::string policy) {
+OpRecord gated(std::string name, std::string equation, Uop (*f)(const Uop&), std::string policy,
+               Uop (*by_tanh_too)(const Uop&) = nullptr) {
+  const auto define = [](Uop (*of)(const Uop&)) {
+    return [of](const Instance& instance) {
+      const Uop gate = input("gate", instance.dtype, {"I", "J", "K", "L"});
+      const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
+      return spec({gate, x}, of(gate) * x);
+    };
+  };
   return {.name = std::move(name),
           .family = "elementwise",
           .equation = "y = " + std::move(equation) + " * x",
@@ -148,22 +173,20 @@ OpRecord gated(std::string name, std::string equation, Uop (*f)(const Uop&), std
           .in_place = {{0, 0}, {1, 0}},
           .policy = std::move(policy),
           .source = "Shazeer, GLU Variants Improve Transformer, 2020",
-          .define = [f](const Instance& instance) {
-            const Uop gate = input("gate", instance.dtype, {"I", "J", "K", "L"});
-            const Uop x = input("x", instance.dtype, {"I", "J", "K", "L"});
-            return spec({gate, x}, f(gate) * x);
-          }};
+          .define = define(f),
+          .forms = by_tanh_too ? std::vector{by_tanh(define(by_tanh_too))} : std::vector<Form>{}};
 }
 
 std::vector<OpRecord> gated_ops() {
   return {
       gated(
-          "glu", "sigmoid(gate)", [](const Uop& g) { return sigmoid(g); }, ""),
+          "glu", "sigmoid(gate)", [](const Uop& g) { return sigmoid(g); }, "",
+          [](const Uop& g) { return sigmoid_by_tanh(g); }),
       gated(
           "reglu", "max(gate, 0)", [](const Uop& g) { return max(g, 0); }, "NaN propagates"),
       gated(
           "swiglu", "gate * sigmoid(gate)", [](const Uop& g) { return g * sigmoid(g); },
-          "a gate of -inf gives NaN"),
+          "a gate of -inf gives NaN", [](const Uop& g) { return g * sigmoid_by_tanh(g); }),
       gated("geglu", "gate/2 * (1 + erf(gate/sqrt(2)))", gelu_of, "a gate of -inf gives NaN"),
   };
 }

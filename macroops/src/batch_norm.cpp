@@ -28,11 +28,12 @@ ProgramSpec batch_norm(const Instance& instance) {
   return spec(in.all(), normalised(in, in.mean, in.var));
 }
 
-ProgramSpec batch_norm_training(const Instance& instance) {
+ProgramSpec batch_norm_training(const Instance& instance, Passes passes) {
   const Inputs in = inputs_of(instance.dtype);
   const Uop mean = mean_over(in.x, {0, 2});
   const Uop d = in.x - broadcast(mean, shape_of(in.x), {1});
-  const Uop var = mean_over(d * d, {0, 2});
+  const Uop var = passes == Passes::one ? max(mean_over(in.x * in.x, {0, 2}) - mean * mean, 0)
+                                        : mean_over(d * d, {0, 2});
   const Uop momentum = param("momentum", instance.dtype);
   const auto moved = [&](const Uop& old, const Uop& now) {
     return old * momentum + now * (1 - momentum);
@@ -71,7 +72,8 @@ std::vector<OpRecord> batch_norm_ops() {
        .policy = "biased variance, in running_var too, in two passes; momentum is ONNX's: 1 - "
                  "PyTorch's",
        .source = "ONNX opset 17 BatchNormalization, training_mode = 1",
-       .define = batch_norm_training},
+       .define = [](const Instance& i) { return batch_norm_training(i, Passes::two); },
+       .forms = {one_pass([](const Instance& i) { return batch_norm_training(i, Passes::one); })}},
   };
 }
 

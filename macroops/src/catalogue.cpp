@@ -95,9 +95,10 @@ bool uses(const ProgramSpec& spec, std::span<const Uop> nodes, const std::string
          });
 }
 
-ProgramSpec complete(const OpRecord& record, const Instance& instance) {
-  ProgramSpec spec = record.define(instance);
-  spec.name = record.name;
+/// `form`: null for the definition.
+ProgramSpec complete(const OpRecord& record, const Instance& instance, const Form* form) {
+  ProgramSpec spec = form != nullptr ? form->define(instance) : record.define(instance);
+  spec.name = form != nullptr ? record.name + "." + form->name : record.name;
   spec.equation = record.equation;
   std::erase_if(spec.inputs, [](const Uop& input) { return !input; });
   std::vector<Uop> roots = spec.inputs;
@@ -110,10 +111,11 @@ ProgramSpec complete(const OpRecord& record, const Instance& instance) {
   return spec;
 }
 
-std::shared_ptr<const Program> build(const OpRecord& record, const Instance& instance) {
+std::shared_ptr<const Program> build(const OpRecord& record, const Instance& instance,
+                                     const Form* form) {
   try {
     check_instance(record, instance);
-    return std::make_shared<const Program>(make_program(complete(record, instance)));
+    return std::make_shared<const Program>(make_program(complete(record, instance, form)));
   } catch (const Error& e) {
     throw Error(fmt::format("op {}: {}", record.name, e.what()));
   }
@@ -191,24 +193,55 @@ std::vector<Instance> instances(const OpRecord& record) {
   return all;
 }
 
-std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance) {
+namespace {
+
+/// Null for kDirect.
+const Form* find_form(const OpRecord& record, std::string_view name) {
+  if (name == kDirect) return nullptr;
+  const auto at = std::ranges::find(record.forms, name, &Form::name);
+  if (at != record.forms.end()) return &*at;
+  throw Error(fmt::format("op {}: unknown form '{}' (known: {})", record.name, name,
+                          fmt::join(form_names(record), ", ")));
+}
+
+std::shared_ptr<const Program> instantiate_form(const OpRecord& record, const Instance& instance,
+                                                const Form* form) {
   const auto all = catalogue();
   const bool listed =
       (&record >= all.data() && &record < all.data() + all.size()) || is_known_gradient(record);
-  if (!listed) return build(record, instance);
+  if (!listed) return build(record, instance, form);
   static std::mutex mutex;
-  static std::map<std::tuple<std::string, DType, std::uint32_t>, std::shared_ptr<const Program>>
+  static std::map<std::tuple<std::string, std::string_view, DType, std::uint32_t>,
+                  std::shared_ptr<const Program>>
       programs;
-  const std::tuple key(record.name, instance.dtype, instance.input_mask);
+  const std::tuple key(record.name, form != nullptr ? std::string_view(form->name) : kDirect,
+                       instance.dtype, instance.input_mask);
   {
     const std::lock_guard lock(mutex);
     const auto found = programs.find(key);
     if (found != programs.end()) return found->second;
   }
   // Unlocked: a gradient instantiates what it is the gradient of. The first one made is kept.
-  std::shared_ptr<const Program> program = build(record, instance);
+  std::shared_ptr<const Program> program = build(record, instance, form);
   const std::lock_guard lock(mutex);
   return programs.emplace(key, std::move(program)).first->second;
+}
+
+}  // namespace
+
+std::vector<std::string> form_names(const OpRecord& record) {
+  std::vector<std::string> names = {std::string(kDirect)};
+  for (const Form& form : record.forms) names.push_back(form.name);
+  return names;
+}
+
+std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance) {
+  return instantiate_form(record, instance, nullptr);
+}
+
+std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance,
+                                           std::string_view form) {
+  return instantiate_form(record, instance, find_form(record, form));
 }
 
 }  // namespace mote

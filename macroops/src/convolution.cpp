@@ -2,6 +2,9 @@
 // operands, never another kernel.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "families.h"
 
 namespace mote {
@@ -13,8 +16,19 @@ std::vector<ParamDecl> convolution_params(int axes) {
   return params;
 }
 
+/// What becomes of taps outside of x.
+enum class Outside : std::uint8_t { left_out, multiplied };
+
+/// Zeros in their place, which are multiplied like any other.
+Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
+  return {.name = "padding_multiplied",
+          .meaning = "taps outside of x are zeros times w: NaN where that is not finite",
+          .source = "im2col, or a copy of x with zeros around it",
+          .define = std::move(define)};
+}
+
 /// Over taps[N, co, O…, ci, K…]: x at each window's taps times w, summed, plus b.
-ProgramSpec convolution(const Instance& instance, int axes) {
+ProgramSpec convolution(const Instance& instance, int axes, Outside outside) {
   Shape image, window, kernel;
   std::vector<std::string> tap_sizes;
   for (int a = 0; a < axes; ++a) {
@@ -45,12 +59,18 @@ ProgramSpec convolution(const Instance& instance, int axes) {
     summed.push_back(tap);
   }
   const Uop products = reindex(x, taps, from) * broadcast(w, taps, w_axes);
-  Uop y = sum_over(where(in_image, products, 0), summed);
+  const bool all = outside == Outside::multiplied;
+  Uop y = sum_over(all ? products : where(in_image, products, 0), summed);
   if (b) y = y + broadcast(b, shape_of(y), {1});
   return spec({x, w, b}, y, window_sizes(tap_sizes));
 }
 
 OpRecord convolution_record(int axes, std::string equation, std::string policy) {
+  const auto with = [axes](Outside outside) {
+    return [=](const Instance& instance) { return convolution(instance, axes, outside); };
+  };
+  std::vector<Form> forms = {padding_multiplied(with(Outside::multiplied))};
+  if (axes == 2) std::ranges::move(winograd_forms(), std::back_inserter(forms));
   return {.name = fmt::format("conv{}d", axes),
           .family = "linear",
           .equation = std::move(equation),
@@ -60,12 +80,13 @@ OpRecord convolution_record(int axes, std::string equation, std::string policy) 
           .in_place = {},
           .policy = std::move(policy),
           .source = "ONNX opset 17 Conv",
-          .define = [axes](const Instance& instance) { return convolution(instance, axes); }};
+          .define = with(Outside::left_out),
+          .forms = std::move(forms)};
 }
 
 /// y[oh] takes x[h] by tap kh where h*stride + kh*dilation - pads = oh: a gather in which only the
 /// rows that the stride divides count.
-ProgramSpec conv_transpose2d(const Instance& instance) {
+ProgramSpec conv_transpose2d(const Instance& instance, Outside outside) {
   const Uop x = input("x", instance.dtype, {"N", "ci: $groups*CI", "H", "W"});
   const Uop w = input("w", instance.dtype, {"ci: $groups*CI", "CO", "KH", "KW"});
   const Uop b = optional_input(instance, 2, "b", {"co: $groups*CO"});
@@ -75,9 +96,11 @@ ProgramSpec conv_transpose2d(const Instance& instance) {
   const IndexText channel = "i1/CO*CI + i4";
   const Uop hits = eq(iota(row % sh, taps), 0) && inside(row / sh, "H", taps) &&
                    eq(iota(column % sw, taps), 0) && inside(column / sw, "W", taps);
-  const Uop products = reindex(x, taps, {"i0", channel, row / sh, column / sw}) *
-                       reindex(w, taps, {channel, "i1%CO", "i5", "i6"});
-  Uop y = sum_over(where(hits, products, 0), {4, 5, 6});
+  const Uop image = reindex(x, taps, {"i0", channel, row / sh, column / sw});
+  const Uop kernel = reindex(w, taps, {channel, "i1%CO", "i5", "i6"});
+  const bool all = outside == Outside::multiplied;
+  const Uop products = all ? where(hits, image, 0) * kernel : where(hits, image * kernel, 0);
+  Uop y = sum_over(products, {4, 5, 6});
   if (b) y = y + broadcast(b, shape_of(y), {1});
   const char* size =
       "({0} - 1)*$stride{1} + $dilation{1}*(K{0} - 1) + 1 + $output_pad{1} - "
@@ -127,7 +150,9 @@ std::vector<OpRecord> convolution_ops() {
        .in_place = {},
        .policy = "w is [CI, CO/groups, KH, KW]; an element that no tap reaches is b, or 0",
        .source = "ONNX opset 17 ConvTranspose",
-       .define = conv_transpose2d},
+       .define = [](const Instance& i) { return conv_transpose2d(i, Outside::left_out); },
+       .forms = {padding_multiplied(
+           [](const Instance& i) { return conv_transpose2d(i, Outside::multiplied); })}},
   };
 }
 

@@ -46,6 +46,17 @@ NamedSize named_size(std::string name, std::string_view value) {
   return {std::move(name), parse_expr(value).expr};
 }
 
+Form one_pass(std::function<ProgramSpec(const Instance&)> define) {
+  return {.name = "one_pass",
+          .meaning =
+              "var = mean(x^2) - mean(x)^2, which loses the digits that mean(x)^2 has more; "
+              "not below 0 where its root is taken",
+          .source =
+              "the textbook algorithm; Chan, Golub and LeVeque, Algorithms for Computing the "
+              "Sample Variance, 1983",
+          .define = std::move(define)};
+}
+
 ParamDecl integer_param(std::string name, std::int64_t least, std::optional<double> default_value,
                         std::string meaning) {
   return {.name = std::move(name),

@@ -3,6 +3,7 @@
 // parameters: instantiate() takes those from the record.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@ namespace mote {
 
 std::vector<OpRecord> linear_ops();
 std::vector<OpRecord> convolution_ops();
+/// The forms winograd_f2 and winograd_f4 of conv2d.
+std::vector<Form> winograd_forms();
 std::vector<OpRecord> attention_ops();
 std::vector<OpRecord> elementwise_ops();
 std::vector<OpRecord> activation_ops();
@@ -48,6 +51,11 @@ Uop optional_input(const Instance& instance, int k, std::string_view name, const
 using OneGradient = std::function<ProgramSpec(const Instance& instance, const Uop& gy)>;
 /// Empty where that is.
 WrittenGradient written(const OneGradient& gradient);
+
+/// How a variance is computed: the squares of what is left of x without the mean, or of x.
+enum class Passes : std::uint8_t { two, one };
+/// The form "one_pass" of what computes a variance.
+Form one_pass(std::function<ProgramSpec(const Instance&)> define);
 
 /// One output, y.
 ProgramSpec spec(std::vector<Uop> inputs, const Uop& y, std::vector<NamedSize> sizes = {});

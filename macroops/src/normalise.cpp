@@ -54,12 +54,13 @@ ProgramSpec lrn(const Instance& instance) {
 struct Standardised {
   Uop y, mean, inv_std;
 };
-Standardised statistics(const Uop& x, const Axes& axes) {
+Standardised statistics(const Uop& x, const Axes& axes, Passes passes) {
   const Uop average = mean(x, axes), d = x - average;
-  const Uop inv_std = rsqrt(mean(d * d, axes) + param("eps", x.dtype()));
+  const Uop var =
+      passes == Passes::one ? max(mean(x * x, axes) - average * average, 0) : mean(d * d, axes);
+  const Uop inv_std = rsqrt(var + param("eps", x.dtype()));
   return {d * inv_std, average, inv_std};
 }
-Uop standardise(const Uop& x, const Axes& axes) { return statistics(x, axes).y; }
 
 /// y * gamma + beta, as far as there are, along the axis.
 Uop affine(Uop y, const Uop& gamma, const Uop& beta, int axis) {
@@ -68,16 +69,16 @@ Uop affine(Uop y, const Uop& gamma, const Uop& beta, int axis) {
   return y;
 }
 
-ProgramSpec layer_norm(const Instance& instance) {
+ProgramSpec layer_norm(const Instance& instance, Passes passes) {
   const Uop x = input("x", instance.dtype, {"R", "N"});
   const Uop gamma = optional_input(instance, 1, "gamma", {"N"});
   const Uop beta = optional_input(instance, 2, "beta", {"N"});
-  return spec({x, gamma, beta}, affine(standardise(x, {1}), gamma, beta, 1));
+  return spec({x, gamma, beta}, affine(statistics(x, {1}, passes).y, gamma, beta, 1));
 }
 
-ProgramSpec layer_norm_with_statistics(const Instance& instance) {
-  ProgramSpec all = layer_norm(instance);
-  const Standardised s = statistics(all.inputs.front(), {1});
+ProgramSpec layer_norm_with_statistics(const Instance& instance, Passes passes) {
+  ProgramSpec all = layer_norm(instance, passes);
+  const Standardised s = statistics(all.inputs.front(), {1}, passes);
   all.outputs.push_back({"row_mean", squeeze(s.mean, {1})});
   all.outputs.push_back({"row_inv_std", squeeze(s.inv_std, {1})});
   return all;
@@ -90,20 +91,21 @@ ProgramSpec rms_norm(const Instance& instance) {
   return spec({x, gamma}, affine(y, gamma, Uop(), 1));
 }
 
-ProgramSpec group_norm(const Instance& instance) {
+ProgramSpec group_norm(const Instance& instance, Passes passes) {
   const Uop x = input("x", instance.dtype, {"N", "c: $groups*CG", "S"});
   const Uop gamma = optional_input(instance, 1, "gamma", {"c: $groups*CG"});
   const Uop beta = optional_input(instance, 2, "beta", {"c: $groups*CG"});
   const Uop grouped = reindex(x, {"N", "g: $groups", "CG", "S"}, {"i0", "i1*CG + i2", "i3"});
-  const Uop y = reindex(standardise(grouped, {2, 3}), shape_of(x), {"i0", "i1/CG", "i1%CG", "i2"});
+  const Uop y =
+      reindex(statistics(grouped, {2, 3}, passes).y, shape_of(x), {"i0", "i1/CG", "i1%CG", "i2"});
   return spec({x, gamma, beta}, affine(y, gamma, beta, 1));
 }
 
-ProgramSpec instance_norm(const Instance& instance) {
+ProgramSpec instance_norm(const Instance& instance, Passes passes) {
   const Uop x = input("x", instance.dtype, {"N", "C", "S"});
   const Uop gamma = optional_input(instance, 1, "gamma", {"C"});
   const Uop beta = optional_input(instance, 2, "beta", {"C"});
-  return spec({x, gamma, beta}, affine(standardise(x, {2}), gamma, beta, 1));
+  return spec({x, gamma, beta}, affine(statistics(x, {2}, passes).y, gamma, beta, 1));
 }
 
 using InPlace = std::vector<std::pair<int, int>>;
@@ -125,7 +127,7 @@ OpRecord along_axis(std::string name, std::string equation, InPlace in_place, st
 }
 
 OpRecord standardised(std::string name, std::string equation, std::string policy,
-                      std::string source, ProgramSpec (*define)(const Instance&),
+                      std::string source, ProgramSpec (*define)(const Instance&, Passes),
                       std::vector<ParamDecl> more_params = {}) {
   std::vector<ParamDecl> params = {value_param("eps", 1e-5, "added to the variance")};
   for (ParamDecl& p : more_params) params.push_back(std::move(p));
@@ -142,7 +144,8 @@ OpRecord standardised(std::string name, std::string equation, std::string policy
           "left" +
           std::move(policy),
       .source = std::move(source),
-      .define = define};
+      .define = [define](const Instance& instance) { return define(instance, Passes::two); },
+      .forms = {one_pass([define](const Instance& i) { return define(i, Passes::one); })}};
 }
 
 }  // namespace

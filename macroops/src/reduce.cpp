@@ -25,6 +25,15 @@ Uop var(const Uop& x, const Axes& axes) {
 }
 Uop standard_deviation(const Uop& x, const Axes& axes) { return sqrt(var(x, axes)); }
 
+Uop one_pass_var(const Uop& x, const Axes& axes) {
+  const Uop total = sumsq(x, axes) - sum_over(x, axes) * mean_over(x, axes);
+  return total / index_as("max(N - $correction, 0)", shape_of(total), x.dtype());
+}
+/// What rounding takes below 0 is 0, or its root would be NaN.
+Uop one_pass_deviation(const Uop& x, const Axes& axes) {
+  return sqrt(max(one_pass_var(x, axes), 0));
+}
+
 /// Read backwards where $last: the first from that end is the last.
 Uop argument(const Uop& x, Uop (*first)(const Uop&, const Axes&)) {
   const Uop turned = reindex(x, shape_of(x), {"i0", "i1 + $last*(N - 1 - 2*i1)", "i2"});
@@ -44,7 +53,14 @@ ProgramSpec cumsum(const Instance& instance) {
 }
 
 OpRecord reduction(std::string name, Builder build, std::vector<DType> dtypes, std::string equation,
-                   std::string policy, std::string source, std::vector<ParamDecl> params = {}) {
+                   std::string policy, std::string source, std::vector<ParamDecl> params = {},
+                   Builder in_one_pass = nullptr) {
+  const auto define = [](Builder of) {
+    return [of](const Instance& instance) {
+      const Uop x = input("x", instance.dtype, {"R", "N", "C"});
+      return spec({x}, of(x, {1}));
+    };
+  };
   return {.name = std::move(name),
           .family = "reduce",
           .equation = "y[r, c] = " + std::move(equation),
@@ -54,10 +70,8 @@ OpRecord reduction(std::string name, Builder build, std::vector<DType> dtypes, s
           .in_place = {},
           .policy = std::move(policy),
           .source = std::move(source),
-          .define = [build](const Instance& instance) {
-            const Uop x = input("x", instance.dtype, {"R", "N", "C"});
-            return spec({x}, build(x, {1}));
-          }};
+          .define = define(build),
+          .forms = in_one_pass ? std::vector{one_pass(define(in_one_pass))} : std::vector<Form>{}};
 }
 
 }  // namespace
@@ -99,10 +113,10 @@ std::vector<OpRecord> reduce_ops() {
       reduction("any", any, kBool, "or_n x[r, n, c]", "empty: false", "PyTorch any"),
       reduction("all", all, kBool, "and_n x[r, n, c]", "empty: true", "PyTorch all"),
       reduction("var", var, kReal, "sum_n (x[r, n, c] - mean)^2 / max(N - correction, 0)", spread,
-                "PyTorch var", {correction}),
+                "PyTorch var", {correction}, one_pass_var),
       reduction("std", standard_deviation, kReal,
                 "sqrt(sum_n (x[r, n, c] - mean)^2 / max(N - correction, 0))", spread, "PyTorch std",
-                {correction}),
+                {correction}, one_pass_deviation),
       {.name = "cumsum",
        .family = "reduce",
        .equation = "y[r, n, c] = sum x[r, k, c] over k <= n, or k >= n if reverse; k = n not if "

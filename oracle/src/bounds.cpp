@@ -10,6 +10,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "form.h"
 #include "mote/base/kernel_call.h"
 #include "mote/codegen/passes.h"
 #include "mote/generated/bounds.h"
@@ -102,18 +103,20 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   static std::map<Key, std::shared_ptr<const BoundOf>> known;
   const std::lock_guard lock(mutex);
   const Contract contract = contract_of(given, c.instance.dtype);
-  auto& kept =
-      known[{c.target->text(), c.instance.dtype, c.instance.input_mask, text_of(contract)}];
+  const std::string_view form = form_of(given);
+  auto& kept = known[{c.target->text(), c.instance.dtype, c.instance.input_mask,
+                      text_of(contract) + " " + std::string(form)}];
   if (kept) return kept;
+  const auto body = form_program(c, form);
   auto made = std::make_shared<BoundOf>();
   bool all = true;
   for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
-    made->certain_.push_back(is_certain(*c.program, k));
+    made->certain_.push_back(is_certain(*body, k));
     all = all && made->certain_.back();
   }
   kept = made;
   if (all) return kept;
-  made->program_ = std::make_shared<const Program>(bound(*c.program, contract));
+  made->program_ = std::make_shared<const Program>(bound(*body, contract));
   for (const ParamDecl& p : made->program_->params) {
     if (c.params.contains(p.name)) continue;
     made->accuracies_[p.name] = *p.default_value;  // those of the contract
@@ -121,8 +124,8 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   const bool only_ulps = std::ranges::all_of(contract.functions, [](const auto& named) {
     return named.second.arg == 0 && named.second.abs == 0;
   });
-  const bool usual = contract.multiply_bits == 0 && !contract.narrow_accumulator &&
-                     !contract.flushes_denormals && only_ulps;
+  const bool usual = form == kDirect && contract.multiply_bits == 0 &&
+                     !contract.narrow_accumulator && !contract.flushes_denormals && only_ulps;
   const auto* kernel = usual ? compiled(c, *made->program_, made->widened_) : nullptr;
   made->reference_ =
       kernel ? from_kernel(kernel->kernel)
@@ -131,11 +134,12 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   return kept;
 }
 
-/// The call of the bound's kernel: the case with other outputs, dtypes and more parameters.
+/// The call of the bound's kernel: the case with other outputs, dtypes and parameters.
 Case BoundOf::call(const Case& c) const {
   Case b = c;
   b.program = program_;
   b.params.insert(accuracies_.begin(), accuracies_.end());
+  std::erase_if(b.params, [&](const auto& p) { return !find_param(*program_, p.first); });
   b.outputs.clear();
   for (std::size_t k = 0; k < program_->outputs.size(); ++k) {
     CaseTensor t = c.outputs[k / 2];

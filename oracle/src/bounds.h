@@ -23,7 +23,8 @@ struct Interval {
 
 class BoundOf {
  public:
-  /// Made once for each instance and contract. A null contract promises what is usual.
+  /// Made once for each instance and contract, of the form that it names. A null contract promises
+  /// what is usual. Throws Error for an unknown form.
   static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* contract);
 
   bool certain(std::size_t output) const { return certain_.at(output); }

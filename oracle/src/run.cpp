@@ -12,6 +12,7 @@
 #include "buffer.h"
 #include "compare.h"
 #include "crash.h"
+#include "form.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
@@ -161,6 +162,11 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
                              std::optional<CrashGuard>& guard) {
   State& s = *state_;
   Outcome outcome;
+  outcome.reason = form_misfit(case_, kernel.contract);
+  if (!outcome.reason.empty()) {
+    outcome.verdict = Verdict::failed;
+    return outcome;
+  }
   std::size_t workspace = 0;
   if (workspace_of(kernel, frame.call(), workspace) != MOTE_OK) {
     outcome.verdict = Verdict::failed;

@@ -22,6 +22,7 @@ struct Options {
   std::string op;
   std::string dtype;
   std::string stage;
+  std::string form;
   std::vector<std::string> without;
   bool passes = false;
   int order = 0;  ///< of differentiation
@@ -54,7 +55,11 @@ class Printer {
 Resolved resolve(const Options& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
-  return resolve_without(options.op, dtype, options.without, options.order);
+  Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
+  if (options.form.empty()) return resolved;
+  if (resolved.record == nullptr) throw Error(options.op + ": a program file has no forms");
+  resolved.program = instantiate(*resolved.record, *resolved.instance, options.form);
+  return resolved;
 }
 
 int explain_passes(const Options& options) {
@@ -116,6 +121,8 @@ void add_explain(CLI::App& app, Action& action) {
                                         "bound, bound-loops or bound-c")
                            ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
+  command->add_option("--form", options->form, "another formula of the op, as contracts name it")
+      ->type_name("FORM");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

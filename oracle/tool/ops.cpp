@@ -91,6 +91,9 @@ Json op_json(const Resolved& resolved) {
                                resolved.program->outputs[static_cast<std::size_t>(output)].name});
   }
   if (const OpRecord* gradient = gradient_of(record)) all["gradient"] = gradient_json(*gradient);
+  if (!record.forms.empty()) all["forms"] = Json::array();
+  for (const Form& f : record.forms)
+    all["forms"].push_back({{"name", f.name}, {"meaning", f.meaning}, {"source", f.source}});
   all["policy"] = record.policy;
   all["source"] = record.source;
   return all;
@@ -141,6 +144,9 @@ void print_about(const OpRecord& record, const Program& program) {
   if (!record.policy.empty()) lines.push_back({"pinned", record.policy});
   lines.push_back({"source", record.source});
   print_section("about", lines);
+  lines.clear();
+  for (const Form& f : record.forms) lines.push_back({f.name, f.meaning});
+  print_section("forms", lines);
 }
 
 void print_one(const Resolved& resolved) {

@@ -31,7 +31,9 @@ constexpr const char* kIntroduction =
     "- In place: an input whose memory an output may take.\n"
     "- Gradient: what the op `NAME.grad` takes and gives; of an input in brackets only the shape "
     "is "
-    "needed. It has kernels for f32 and f64.\n";
+    "needed. It has kernels for f32 and f64.\n"
+    "- Forms: other formulas that a kernel's contract may name, and is then judged by "
+    "([bound.md](bound.md)); \"direct\" is the definition.\n";
 
 /// An op and how its tensors read.
 struct Entry {
@@ -82,6 +84,13 @@ Entry entry_of(const OpRecord& record) {
   return e;
 }
 
+std::string forms_list(const OpRecord& record, std::string_view indent) {
+  std::string text;
+  for (const Form& f : record.forms)
+    text += fmt::format("{}- {}: {} ({})\n", indent, code(f.name), f.meaning, f.source);
+  return text;
+}
+
 /// Ops with the same inputs; a column for their outputs only where those differ.
 std::string table(const std::vector<const Entry*>& entries) {
   const bool differ = std::ranges::adjacent_find(entries, std::ranges::not_equal_to(),
@@ -100,6 +109,9 @@ std::string table(const std::vector<const Entry*>& entries) {
                     cell(in_place_text(r, *e->program)),
                     cell(gradient.empty() ? "" : code(gradient)), cell(r.policy), cell(r.source));
   }
+  for (const Entry* e : entries)
+    if (!e->record->forms.empty())
+      text += fmt::format("\nForms of {}:\n\n{}", e->record->name, forms_list(*e->record, ""));
   return text;
 }
 
@@ -145,6 +157,7 @@ std::string section(const Entry& e) {
   }
   line("pinned", r.policy);
   line("source", r.source);
+  if (!r.forms.empty()) text += "- forms:\n" + forms_list(r, "  ");
   return text + params_table(r.params);
 }
 

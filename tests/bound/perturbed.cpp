@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <unordered_map>
 
-#include "mote/base/error.h"
+#include "walk.h"
 
 namespace mote::test {
 namespace {
 
-using Index = std::vector<std::int64_t>;
 using Engine = std::mt19937_64;
 
 bool is_function(MapOp op) { return (op >= MapOp::sqrt && op <= MapOp::erf) || op == MapOp::pow; }
@@ -29,133 +27,30 @@ double accuracy(MapOp op, const Contract& contract) {
   return op == MapOp::sqrt ? 1 : op == MapOp::rsqrt ? 2 : 4;
 }
 
-class Machine {
+/// The rules of one implementation (walk.h).
+class Implementation {
  public:
-  Machine(const Program& p, const std::vector<Array>& inputs, const Binding& binding,
-          const Style& style, std::uint64_t seed, const Contract& contract)
-      : program_(p),
-        inputs_(inputs),
-        binding_(binding),
-        style_(style),
-        contract_(contract),
-        engine_(seed) {
-    for (int k = 0; k < kMaxRank; ++k) loops_.push_back(*Expr::loop(k).as_symbol());
-  }
+  Implementation(const std::vector<Array>& inputs, const Binding& binding, const Style& style,
+                 std::uint64_t seed, const Contract& contract)
+      : inputs_(inputs), binding_(binding), style_(style), contract_(contract), engine_(seed) {}
 
-  const Array& value(const Uop& u) const { return done_.at(u.id()); }
-
-  void compute(const Uop& u) {
-    Array y{u.dtype(), {}, {}};
-    for (const Expr& e : u.shape()) y.shape.push_back(evaluate(e, binding_.values));
-    std::visit([&](const auto& kind) { fill(u, kind, y); }, u.node().kind);
-    done_.emplace(u.id(), std::move(y));
+  Number input(std::size_t position, std::size_t element) const {
+    return inputs_[position].values[element];
   }
-
- private:
-  static std::int64_t volume(const Index& shape) {
-    std::int64_t n = 1;
-    for (const auto e : shape) n *= e;
-    return n;
+  Number constant(const Number& v, DType dtype) const {
+    return v.is_real() && style_.rounds_params ? Number(narrow(v.real(), dtype)) : v;
   }
-  static Index index_of(std::int64_t linear, const Index& shape) {
-    Index i(shape.size());
-    for (std::size_t k = shape.size(); k-- > 0;) {
-      i[k] = linear % shape[k];
-      linear /= shape[k];
-    }
-    return i;
-  }
-  static std::size_t row_major(const Index& i, const Index& shape) {
-    std::int64_t at = 0;
-    for (std::size_t k = 0; k < i.size(); ++k) at = at * shape[k] + i[k];
-    return static_cast<std::size_t>(at);
-  }
-  static bool inside(const Index& i, const Index& shape) {
-    for (std::size_t k = 0; k < i.size(); ++k)
-      if (i[k] < 0 || i[k] >= shape[k]) return false;
-    return true;
-  }
-  std::int64_t index_value(const Expr& e, const Index& i) const {
-    const auto symbol = [&](Symbol s) -> std::int64_t {
-      for (std::size_t k = 0; k < i.size(); ++k)
-        if (loops_[k] == s) return i[k];
-      return binding_.values.at(s);
-    };
-    return evaluate(e, Environment{symbol, nullptr});
-  }
-  Index mapped(const std::vector<Expr>& from, const Index& i) const {
-    Index j;
-    for (const Expr& e : from) j.push_back(index_value(e, i));
-    return j;
-  }
-  Number at(const Uop& x, const Index& i) const {
-    const Array& a = value(x);
-    return a.values[a.shape.empty() ? 0 : row_major(i, a.shape)];
-  }
-
-  bool percent(int p) { return p > 0 && static_cast<int>(engine_() % 100) < p; }
-  double symmetric() { return static_cast<double>(engine_() >> 11) * 0x1p-52 - 1; }
-
-  DType format(DType dtype) const {
-    const bool half = dtype == DType::f16 || dtype == DType::bf16;
-    return half && !contract_.narrow_accumulator ? DType::f32 : dtype;
-  }
-  double narrow(double x, DType dtype) const { return store_as(x, format(dtype)).real(); }
-  double rounded(double x, DType dtype) {
-    if (!percent(style_.wide_percent)) x = narrow(x, dtype);
-    return x == 0 && percent(20) ? -x : x;
-  }
-
-  // ---- nodes
-
-  void fill(const Uop&, const uop::Input& k, Array& y) {
-    const auto at = static_cast<std::size_t>(*find_input(program_, k.name));
-    const Array& a = inputs_[at];
-    for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      Index i = index_of(n, y.shape);
-      for (std::size_t d = 0; d < i.size(); ++d)
-        if (a.shape[d] == 1) i[d] = 0;
-      y.values.push_back(a.values[row_major(i, a.shape)]);
-    }
-  }
-  void fill(const Uop& u, const uop::Scalar& k, Array& y) {
-    y.values.push_back(k.value.is_real() && style_.rounds_params
-                           ? Number(narrow(k.value.real(), u.dtype()))
-                           : k.value);
-  }
-  void fill(const Uop& u, const uop::Param& k, Array& y) {
-    const Number v = binding_.params.at(k.name);
-    if (!is_real(u.dtype())) return y.values.push_back(store_as(v, DType::i64));
+  Number parameter(const std::string& name, DType dtype) const {
+    const Number v = binding_.params.at(name);
+    if (!is_real(dtype)) return store_as(v, DType::i64);
     const double x = store_as(v, DType::f64).real();
-    y.values.push_back(style_.rounds_params ? narrow(x, u.dtype()) : x);
+    return style_.rounds_params ? narrow(x, dtype) : x;
   }
-  void fill(const Uop& u, const uop::Iota& k, Array& y) {
-    for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      const std::int64_t v = index_value(k.value, index_of(n, y.shape));
-      y.values.push_back(is_real(u.dtype()) ? Number(rounded(static_cast<double>(v), u.dtype()))
-                                            : Number(v));
-    }
+  Number position(std::int64_t v, DType dtype) {
+    return is_real(dtype) ? Number(rounded(static_cast<double>(v), dtype)) : Number(v);
   }
-  void fill(const Uop& u, const uop::Reindex& k, Array& y) {
-    const Array& x = value(k.x);
-    for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      const Index j = mapped(k.from, index_of(n, y.shape));
-      const Number fill = is_real(u.dtype()) && style_.rounds_params
-                              ? Number(narrow(k.fill.real(), u.dtype()))
-                              : k.fill;
-      y.values.push_back(inside(j, x.shape) ? x.values[row_major(j, x.shape)] : fill);
-    }
-  }
-  void fill(const Uop&, const uop::StopGradient& k, Array& y) { y.values = value(k.x).values; }
+  static std::int64_t index(const Number& n) { return n.integer(); }
 
-  void fill(const Uop& u, const uop::Map& k, Array& y) {
-    for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      const Index i = index_of(n, y.shape);
-      std::vector<Number> args;
-      for (const Uop& a : k.args) args.push_back(at(a, i));
-      y.values.push_back(element(u, k, args));
-    }
-  }
   Number element(const Uop& u, const uop::Map& k, const std::vector<Number>& args) {
     const Number exact = apply(k.op, args, k.args.back().dtype(), u.dtype());
     if (!is_real(u.dtype())) return exact;
@@ -172,6 +67,61 @@ class Machine {
     }
     return rounded(exact.real(), u.dtype());
   }
+  Number reduced(const Uop& u, const uop::Reduce& k, const std::vector<Number>& terms) {
+    const bool rounds = k.op == ReduceOp::sum || k.op == ReduceOp::prod;
+    if (rounds && is_real(u.dtype())) {
+      std::vector<double> x;
+      for (const Number& n : terms) x.push_back(n.real());
+      return fold(k.op, std::move(x), u.dtype());
+    }
+    if (k.op == ReduceOp::argmax || k.op == ReduceOp::argmin) {
+      std::size_t best = 0;
+      const auto value = [](const Number& n) {
+        return n.is_real() ? n.real() : static_cast<double>(n.integer());
+      };
+      for (std::size_t n = 1; n < terms.size() && !std::isnan(value(terms[best])); ++n) {
+        const double a = value(terms[best]), b = value(terms[n]);
+        if (std::isnan(b) || (k.op == ReduceOp::argmax ? b > a : b < a)) best = n;
+      }
+      return Number(static_cast<std::int64_t>(best));
+    }
+    const MapOp step = k.op == ReduceOp::sum    ? MapOp::add
+                       : k.op == ReduceOp::prod ? MapOp::mul
+                       : k.op == ReduceOp::max  ? MapOp::max
+                       : k.op == ReduceOp::min  ? MapOp::min
+                       : k.op == ReduceOp::any  ? MapOp::logical_or
+                                                : MapOp::logical_and;
+    Number y = neutral(k.op, k.x.dtype());
+    for (const Number& n : terms) y = apply(step, std::vector{y, n}, k.x.dtype(), u.dtype());
+    return y;
+  }
+
+  /// Sums and products in any order.
+  Number arrived(const Uop& u, ScatterOp op, const std::vector<Number>& list) {
+    if (is_real(u.dtype()) && (op == ScatterOp::add || op == ScatterOp::mul)) {
+      std::vector<double> x;
+      for (const Number& n : list) x.push_back(n.real());
+      return fold(op == ScatterOp::add ? ReduceOp::sum : ReduceOp::prod, x, u.dtype());
+    }
+    Number y = list.front();
+    for (std::size_t n = 1; n < list.size(); ++n) y = apply(op, y, list[n], u.dtype());
+    return y;
+  }
+
+ private:
+  bool percent(int p) { return p > 0 && static_cast<int>(engine_() % 100) < p; }
+  double symmetric() { return static_cast<double>(engine_() >> 11) * 0x1p-52 - 1; }
+
+  DType format(DType dtype) const {
+    const bool half = dtype == DType::f16 || dtype == DType::bf16;
+    return half && !contract_.narrow_accumulator ? DType::f32 : dtype;
+  }
+  double narrow(double x, DType dtype) const { return store_as(x, format(dtype)).real(); }
+  double rounded(double x, DType dtype) {
+    if (!percent(style_.wide_percent)) x = narrow(x, dtype);
+    return x == 0 && percent(20) ? -x : x;
+  }
+
   /// Off by so many ulps, the rounding included.
   double function(double exact, double ulps, DType dtype) {
     const RealFormat f = real_format(format(dtype));
@@ -243,96 +193,11 @@ class Machine {
     return chain(op, sums, dtype);
   }
 
-  void fill(const Uop& u, const uop::Reduce& k, Array& y) {
-    const Array& x = value(k.x);
-    std::vector<std::vector<Number>> terms(static_cast<std::size_t>(volume(y.shape)));
-    for (std::int64_t n = 0; n < volume(x.shape); ++n) {
-      const Index i = index_of(n, x.shape);
-      Index j;
-      for (std::size_t d = 0; d < i.size(); ++d)
-        if (std::ranges::find(k.axes, static_cast<int>(d)) == k.axes.end()) j.push_back(i[d]);
-      terms[row_major(j, y.shape)].push_back(x.values[static_cast<std::size_t>(n)]);
-    }
-    for (const auto& t : terms) y.values.push_back(reduced(u, k, t));
-  }
-  Number reduced(const Uop& u, const uop::Reduce& k, const std::vector<Number>& terms) {
-    const bool rounds = k.op == ReduceOp::sum || k.op == ReduceOp::prod;
-    if (rounds && is_real(u.dtype())) {
-      std::vector<double> x;
-      for (const Number& n : terms) x.push_back(n.real());
-      return fold(k.op, std::move(x), u.dtype());
-    }
-    if (k.op == ReduceOp::argmax || k.op == ReduceOp::argmin) {
-      std::size_t best = 0;
-      const auto value = [](const Number& n) {
-        return n.is_real() ? n.real() : static_cast<double>(n.integer());
-      };
-      for (std::size_t n = 1; n < terms.size() && !std::isnan(value(terms[best])); ++n) {
-        const double a = value(terms[best]), b = value(terms[n]);
-        if (std::isnan(b) || (k.op == ReduceOp::argmax ? b > a : b < a)) best = n;
-      }
-      return Number(static_cast<std::int64_t>(best));
-    }
-    const MapOp step = k.op == ReduceOp::sum    ? MapOp::add
-                       : k.op == ReduceOp::prod ? MapOp::mul
-                       : k.op == ReduceOp::max  ? MapOp::max
-                       : k.op == ReduceOp::min  ? MapOp::min
-                       : k.op == ReduceOp::any  ? MapOp::logical_or
-                                                : MapOp::logical_and;
-    Number y = neutral(k.op, k.x.dtype());
-    for (const Number& n : terms) y = apply(step, std::vector{y, n}, k.x.dtype(), u.dtype());
-    return y;
-  }
-
-  void fill(const Uop&, const uop::Select& k, Array& y) {
-    const Array& x = value(k.x);
-    for (std::int64_t n = 0; n < volume(y.shape); ++n) {
-      Index i = index_of(n, y.shape);
-      i[static_cast<std::size_t>(k.axis)] = at(k.index, i).integer();
-      y.values.push_back(inside(i, x.shape) ? x.values[row_major(i, x.shape)] : k.fill);
-    }
-  }
-
-  /// Whatever arrives at an element joins what was there, sums and products in any order.
-  void arrive(const Uop& u, ScatterOp op, const Uop& base, const Uop& from, Array& y,
-              const auto& target) {
-    y.values = value(base).values;
-    const Array& x = value(from);
-    const bool rounds = is_real(u.dtype()) && (op == ScatterOp::add || op == ScatterOp::mul);
-    std::map<std::size_t, std::vector<double>> terms;
-    for (std::int64_t n = 0; n < volume(x.shape); ++n) {
-      const Index j = target(index_of(n, x.shape));
-      if (!inside(j, y.shape)) continue;
-      const std::size_t to = row_major(j, y.shape);
-      const Number v = x.values[static_cast<std::size_t>(n)];
-      if (rounds)
-        terms[to].push_back(v.real());
-      else
-        y.values[to] = apply(op, y.values[to], v, u.dtype());
-    }
-    for (auto& [to, list] : terms) {
-      list.insert(list.begin(), y.values[to].real());
-      y.values[to] = fold(op == ScatterOp::add ? ReduceOp::sum : ReduceOp::prod, list, u.dtype());
-    }
-  }
-  void fill(const Uop& u, const uop::Scatter& k, Array& y) {
-    arrive(u, k.op, k.base, k.x, y, [&](const Index& i) { return mapped(k.to, i); });
-  }
-  void fill(const Uop& u, const uop::SelectScatter& k, Array& y) {
-    arrive(u, k.op, k.base, k.x, y, [&](Index i) {
-      i[static_cast<std::size_t>(k.axis)] = at(k.index, i).integer();
-      return i;
-    });
-  }
-
-  const Program& program_;
   const std::vector<Array>& inputs_;
   const Binding& binding_;
   const Style& style_;
   const Contract& contract_;
   Engine engine_;
-  std::vector<Symbol> loops_;
-  std::unordered_map<const UopNode*, Array> done_;
 };
 
 }  // namespace
@@ -361,14 +226,15 @@ std::vector<Array> evaluate_perturbed(const Program& program, const std::vector<
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : inputs) shapes.push_back(a.shape);
   const Binding binding = mote::bind(program, shapes, params);
-  Machine machine(program, inputs, binding, style, seed, contract);
-  std::vector<Uop> wanted;
-  for (const Output& o : program.outputs) wanted.push_back(o.value);
-  for (const Uop& u : topological(wanted)) machine.compute(u);
+  Implementation rules(inputs, binding, style, seed, contract);
   std::vector<Array> results;
-  for (const Uop& u : wanted) {
-    results.push_back(machine.value(u));
-    for (Number& n : results.back().values) n = store_as(n, u.dtype());
+  std::vector<Values<Number>> values =
+      Walk<Number, Implementation>(program, binding, shapes, rules).run();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const DType dtype = program.outputs[k].value.dtype();
+    Array y{dtype, std::move(values[k].shape), {}};
+    for (const Number& n : values[k].elements) y.values.push_back(store_as(n, dtype));
+    results.push_back(std::move(y));
   }
   return results;
 }

@@ -78,6 +78,18 @@ TEST(BoundRules, SquaresAreNotNegative) {
   EXPECT_GT(e.lo[0].real(), 0);
 }
 
+TEST(BoundRules, WhatMayBeNanStaysSoThroughWhatIsNotBelowZero) {
+  // 2 * 3e38 may be infinite, and then inf - inf is NaN, and so is all that is made of it.
+  const std::string unknown = "(w*2.0 - x)";
+  for (const std::string body :
+       {"v*v + 1.0", "sqrt(v*v)", "abs(v*v)", "sum[0 keep](v*v)", "(v*v)/w", "exp(v*v)",
+        "rsqrt(v*v + 1.0)", "prod[0 keep](abs(v))", "max(v*v, 0.0)", "pow(v*v, 2.0)"}) {
+    std::string text = body;
+    for (std::size_t at; (at = text.find('v')) != std::string::npos;) text.replace(at, 1, unknown);
+    expect_unknown(ends(text, {kInf}, {3e38}), 0);
+  }
+}
+
 TEST(BoundRules, DivisionByZero) {
   const Ends e = ends("x/(w - w)", {1, 0}, {3, 3});
   expect_unknown(e, 0);
@@ -85,6 +97,16 @@ TEST(BoundRules, DivisionByZero) {
   const Ends signed_zero = ends("x/w", {1, 1}, {0.0, -0.0});
   expect_point(signed_zero, 0, kInf);
   expect_point(signed_zero, 1, -kInf);
+}
+
+TEST(BoundRules, InfinitiesAtAZeroHaveTheSignOfTheZero) {
+  // rsqrt(-0) and (-0)^-1 are -inf; only of a zero that is given all know the sign.
+  const Ends given = ends("rsqrt(x)", {0.0, -0.0});
+  EXPECT_GT(given.lo[0].real(), 0);
+  EXPECT_LT(given.hi[1].real(), 0);
+  expect_unknown(ends("rsqrt(x*0.0)", {1}), 0);
+  expect_unknown(ends("pow(x*0.0, -1.0)", {1}), 0);
+  EXPECT_GT(ends("pow(x*0.0, -2.0)", {1}).lo[0].real(), 0);
 }
 
 TEST(BoundRules, PowersOfTwoDivideExactly) { expect_point(ends("x/8.0", {3}), 0, 0.375); }

@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
-#include "judge.h"
+#include "cases.h"
 #include "mote/base/error.h"
-#include "mote/oracle/exactness.h"
-#include "mote/oracle/generate.h"
 #include "mote/uops/gradient.h"
 #include "mote/uops/invert.h"
 #include "perturbed.h"
@@ -19,11 +16,6 @@
 
 namespace mote::test {
 namespace {
-
-std::int64_t setting(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::atoll(text) : otherwise;
-}
 
 struct Tally {
   std::int64_t runs = 0, elements = 0, indeterminate = 0, alarms = 0;
@@ -56,51 +48,23 @@ void expect_sound(const Program& p, const Program& bound, const std::vector<Arra
   }
 }
 
-Array filled(const Case& c, std::size_t k, Data kind, std::uint64_t seed) {
-  const CaseTensor& t = c.inputs[k];
-  Array a{t.dtype, t.shape, {}};
-  if (is_real(t.dtype)) {
-    a.values = draw(kind, t.dtype, volume(t.shape), seed + k);
-    return a;
-  }
-  const Filler filler(
-      {FillKind::integer, seed},
-      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(t.shape)},
-      3);
-  for (std::int64_t at = 0; at < volume(t.shape); ++at)
-    a.values.push_back(Number(filler.integer(at)));
-  return a;
-}
-
-bool wanted(const std::string& op) {
-  const char* only = std::getenv("MOTE_OP");
-  return only == nullptr || op == only;
-}
-
 TEST(Soundness, EveryOpOfTheCatalogue) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
   for (const OpRecord& record : catalogue()) {
-    if (!wanted(record.name)) continue;
+    if (!is_wanted(record.name)) continue;
     for (const DType dtype : record.dtypes) {
       if (!is_real(dtype)) continue;
-      const auto target = find_target(record.name);
       std::map<std::uint32_t, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
-        const auto seed = static_cast<std::uint64_t>(round);
-        std::uint64_t position = seed * 8;
-        Case c = generate(target, dtype, 5, position);
-        while (multiply_adds(*c.program, c.binding) > 400 && position < seed * 8 + 7)
-          c = generate(target, dtype, 5, ++position);
-        if (multiply_adds(*c.program, c.binding) > 3000) continue;
-        auto& b = known[c.instance.input_mask];
-        if (b.outputs.empty()) b = bound(*c.program);
+        const std::optional<Case> c = draw_case(record, dtype, round);
+        if (!c) continue;
+        auto& b = known[c->instance.input_mask];
+        if (b.outputs.empty()) b = bound(*c->program);
         const auto kind = static_cast<Data>(round % kDataKinds);
-        std::vector<Array> inputs;
-        for (std::size_t k = 0; k < c.inputs.size(); ++k)
-          inputs.push_back(filled(c, k, kind, seed * 7919 + 1));
-        expect_sound(*c.program, b, inputs, c.params, seed, 4,
-                     fmt::format("{} data {}", to_string(c), static_cast<int>(kind)), tally);
+        const auto seed = static_cast<std::uint64_t>(round);
+        expect_sound(*c->program, b, draw_inputs(*c, kind, seed * 7919 + 1), c->params, seed, 4,
+                     fmt::format("{} data {}", to_string(*c), static_cast<int>(kind)), tally);
       }
     }
   }
@@ -125,7 +89,7 @@ TEST(Soundness, GradientsOfEveryOp) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
   for (const OpRecord& record : catalogue()) {
-    if (!wanted(record.name)) continue;
+    if (!is_wanted(record.name)) continue;
     const Instance instance{DType::f32, full_mask(record)};
     if (std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
     const auto program = instantiate(record, instance);

@@ -13,12 +13,12 @@ class FakeBackend {
  public:
   using Run = std::function<mote_status(const mote_call*)>;
 
-  FakeBackend(const char* op, Run run, bool deterministic = true) {
+  FakeBackend(const char* op, Run run, bool deterministic = true, const char* form = "direct") {
     current() = std::move(run);
     contract_ = {};
     contract_.size = sizeof contract_;
     contract_.deterministic = deterministic ? 1 : 0;
-    contract_.form = "direct";
+    contract_.form = form;
     kernel_ = {};
     kernel_.size = sizeof kernel_;
     kernel_.op = op;

@@ -276,5 +276,39 @@ TEST(Run, ReplayCommandsNameTheCase) {
             "mote replay 'neg x=f32[1,1,1,5] fill=integer:0'");
 }
 
+/// sigmoid(x) = 1/2 + tanh(x/2)/2 of row-major f32[1,1,1,n].
+mote_status sigmoid_by_tanh(const mote_call* call) {
+  const DLTensor* x = call->inputs[0];
+  for (std::int64_t k = 0; k < x->shape[3]; ++k)
+    floats(call->outputs[0])[k] = 0.5F + 0.5F * std::tanh(0.5F * floats(x)[k]);
+  return MOTE_OK;
+}
+
+Outcome run_sigmoid(const char* form, const std::string& text) {
+  const FakeBackend fake("sigmoid", sigmoid_by_tanh, true, form);
+  return Prepared(parse_case(text)).run(fake.get());
+}
+
+TEST(Run, AKernelIsJudgedByTheFormThatItsContractNames) {
+  const std::string text = "sigmoid x=f32[1,1,1,500] fill=extreme:1";
+  EXPECT_EQ(run_sigmoid("tanh", text).verdict, Verdict::passed);
+  EXPECT_EQ(run_sigmoid("direct", text).verdict, Verdict::failed);
+}
+
+TEST(Run, AFormThatTheOpDoesNotHaveFails) {
+  const Outcome o = run_sigmoid("winograd_f2", "sigmoid x=f32[1,1,1,5]");
+  EXPECT_EQ(o.verdict, Verdict::failed);
+  EXPECT_EQ(o.reason,
+            "its contract's form: op sigmoid: unknown form 'winograd_f2' (known: direct, tanh)");
+}
+
+TEST(Run, AFormThatDoesNotHoldForTheCaseFails) {
+  const auto nothing = [](const mote_call*) { return MOTE_OK; };
+  const FakeBackend fake("conv2d", nothing, true, "winograd_f2");
+  const Outcome o = Prepared(parse_case("conv2d x=f32[1,1,9,9] w=f32[1,1,5,5]")).run(fake.get());
+  EXPECT_EQ(o.verdict, Verdict::failed);
+  EXPECT_NE(o.reason.find("conv2d.winograd_f2"), std::string::npos) << o.reason;
+}
+
 }  // namespace
 }  // namespace mote

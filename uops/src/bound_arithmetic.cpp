@@ -107,6 +107,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
     const Uop p = a.lo * a.lo, q = a.hi * a.hi;
     x.lo = where(straddles, 0, min(p, q));
     x.hi = max(p, q);
+    x = unless(is_indeterminate(a), x);
   }
   x.nonnegative = square || (a.nonnegative && b.nonnegative);
   const bool exact = a.certain() && b.certain() && a.bits + b.bits <= 53;
@@ -133,6 +134,8 @@ Interval unless(const Uop& unknown, Interval x) {
   x.hi = where(unknown, kInf, x.hi);
   return x;
 }
+
+Uop not_below_zero(const Uop& lo) { return where(lo > -kInf, max(lo, 0), lo); }
 
 Uop is_indeterminate(const Interval& x) { return eq(x.lo, -kInf) && eq(x.hi, kInf); }
 
@@ -197,7 +200,7 @@ Interval settled(const Interval& x, DType dtype, const Context& c) {
   slack = where(exact, 0, slack);
   y.lo = x.lo - slack;
   y.hi = x.hi + slack;
-  if (y.nonnegative) y.lo = max(y.lo, 0);
+  if (y.nonnegative) y.lo = not_below_zero(y.lo);
   const Uop overflow = s.magnitude > f.greatest;
   y.lo = y.nonnegative ? y.lo : where(overflow, -kInf, y.lo);
   y.hi = where(overflow, kInf, y.hi);
@@ -257,7 +260,7 @@ Interval divided(const Interval& a, const Interval& b, DType dtype, const Contex
     const Uop grid = on_grid(x, lowest_bit(a.lo) / abs(b.lo));
     y = choose(power_of_two && grid && eq(a.lo, a.hi), rounded(x, f, c, true), y);
   }
-  if (y.nonnegative) y.lo = max(y.lo, 0);
+  if (y.nonnegative) y.lo = not_below_zero(y.lo);
   y = with_nans(y, a, b);
   if (b.certain() && b.sign_of_zero) return y;
   // The infinity of x/0 has the sign of a zero that correct implementations need not agree on.

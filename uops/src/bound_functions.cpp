@@ -19,6 +19,8 @@ Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
 Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 
+Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
+
 enum class Way : std::uint8_t { rising, falling, even, wave, tangent };
 struct Shape {
   Way way = Way::rising;
@@ -182,7 +184,7 @@ Accuracy accuracy_of(MapOp op, const Contract& contract) {
 Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   Interval x = given;
-  if (x.nonnegative && !x.certain()) x.lo = max(x.lo, 0);
+  if (x.nonnegative && !x.certain()) x.lo = not_below_zero(x.lo);
   const double arg = accuracy_of(op, c.contract).arg * f.unit;
   if (arg > 0) {
     const Uop lo = x.lo, hi = x.hi;
@@ -195,8 +197,16 @@ Interval function_of(MapOp op, const Interval& given, DType dtype, const Context
     wide.lo = where(abs(wide.lo) < f.normal, min(wide.lo, 0), wide.lo);
     wide.hi = where(abs(wide.hi) < f.normal, max(wide.hi, 0), wide.hi);
   }
-  if (x.certain()) return wide;
-  return unless(is_indeterminate(x) || unknown(op, x, y), wide);
+  const bool sign_known = x.certain() && x.sign_of_zero;
+  const bool infinite_at_zero = op == MapOp::rsqrt && !sign_known;
+  if (x.certain() && !infinite_at_zero) return wide;
+  const Uop open = is_indeterminate(x) || unknown(op, x, y);
+  return unless(infinite_at_zero ? open || is_zero(x) : open, wide);
+}
+
+/// a^b where the sign of a's zero decides between the infinities.
+Uop odd_power_of_zero(const Interval& a, const Interval& b) {
+  return is_zero(a) && b.lo < 0 && ne(mod(b.lo, number(2)), 0);
 }
 
 // a^b rises or falls in each argument where a >= 0, and in a where b is a whole number.
@@ -221,7 +231,7 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
   y.lo = where(y.lo < -f.greatest, -kInf, where(y.lo > f.greatest, f.greatest, y.lo));
   y.hi = where(y.hi > f.greatest, kInf, where(y.hi < -f.greatest, -f.greatest, y.hi));
   y.nonnegative = a.nonnegative;
-  if (a.certain() && b.certain()) return y;
+  if (a.certain() && b.certain()) return a.sign_of_zero ? y : unless(odd_power_of_zero(a, b), y);
   const Uop whole = eq(b.lo, b.hi) && eq(b.lo, apply1(MapOp::floor, b.lo));
   const Uop even = whole && eq(mod(b.lo, number(2)), 0);
   const Uop straddles = a.lo <= 0 && a.hi >= 0;
@@ -232,7 +242,7 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
   const Uop nan = isnan(y.lo) || isnan(y.hi);
   const Uop surely = isnan(a.lo) || isnan(b.lo) || points;
   return unless(is_indeterminate(a) || is_indeterminate(b) || negation(known || surely) ||
-                    (nan && negation(surely)),
+                    (nan && negation(surely)) || odd_power_of_zero(a, b),
                 y);
 }
 

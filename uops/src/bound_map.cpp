@@ -69,7 +69,7 @@ Interval absolute(const Interval& x) {
     return y;
   }
   if (x.nonnegative) {
-    y.lo = a;
+    y.lo = x.lo;
     y.hi = x.hi;
     return y;
   }
@@ -88,7 +88,7 @@ Interval stepwise(MapOp op, const Interval& x) {
   return x.certain() ? y : unless(is_indeterminate(x), y);
 }
 
-Interval choice(const Interval& c, const Interval& a, const Interval& b, bool real, DType dtype) {
+Interval choice(const Interval& c, const Interval& a, const Interval& b, bool real) {
   Interval x;
   x.nonnegative = a.nonnegative && b.nonnegative;
   x.sign_of_zero = a.sign_of_zero && b.sign_of_zero && c.certain();
@@ -107,7 +107,6 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
     if (!b.certain()) unknown = unknown || is_indeterminate(b);
     hull = unless(unknown, hull);
   }
-  (void)dtype;
   x.lo = where(sure, x.lo, hull.lo);
   x.hi = where(sure, x.hi, hull.hi);
   return x;
@@ -346,7 +345,7 @@ Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Con
   if (m.op == MapOp::add && is_real(from)) return add(args[0], args[1], node.dtype(), c);
   if (m.op == MapOp::sub && is_real(from)) return add(args[0], negated(args[1]), node.dtype(), c);
   if (m.op == MapOp::cast) return cast_to(node, args[0], from, c);
-  if (m.op == MapOp::where) return choice(args[0], args[1], args[2], is_real(from), from);
+  if (m.op == MapOp::where) return choice(args[0], args[1], args[2], is_real(from));
   if (m.op >= MapOp::lt && m.op <= MapOp::ne) return comparison(m.op, args[0], args[1]);
   if (m.op == MapOp::isnan || m.op == MapOp::isinf) {
     const Uop lo = apply1(m.op, args[0].lo);

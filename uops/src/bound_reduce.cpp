@@ -65,7 +65,7 @@ Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, c
   Interval y;
   y.lo = where(eq(sign, 0) || (smallest <= 0 && greatest > 0), -hi, where(sign > 0, lo, -hi));
   y.hi = where(eq(sign, 0) || (smallest <= 0 && greatest > 0), hi, where(sign > 0, hi, -lo));
-  if (x.nonnegative) y.lo = max(y.lo, 0);
+  if (x.nonnegative) y.lo = not_below_zero(y.lo);
   y.nonnegative = x.nonnegative;
   y.lo = where(zero, 0, y.lo);
   y.hi = where(zero, 0, y.hi);

@@ -53,6 +53,9 @@ Uop number(double v);
 Interval exactly(const Uop& u);
 /// [-inf, inf] where `unknown` holds.
 Interval unless(const Uop& unknown, Interval x);
+/// The lower end of a value that is not below 0: 0 at least, but -inf stays, since with it the
+/// value may be NaN.
+Uop not_below_zero(const Uop& lo);
 /// Nothing is known: a real element with these ends, NaN included.
 Uop is_indeterminate(const Interval& x);
 /// A sum is rounded: what its order may do is added to its ends.

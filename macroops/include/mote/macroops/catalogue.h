@@ -33,6 +33,19 @@ struct Instance {
 using WrittenGradient =
     std::function<ProgramSpec(const Instance& instance, std::span<const Uop> gradients)>;
 
+/// Another formula for an op, equal to its definition in exact arithmetic, that some kernels
+/// compute and name in their contract: their rounding errors are those of this program, so that its
+/// bound judges them. Inputs, outputs and parameters are the op's; it may hold for some sizes and
+/// parameters only, which its constraints say.
+struct Form {
+  std::string name;     ///< as in mote_contract.form
+  std::string meaning;  ///< one line
+  std::string source;
+  std::function<ProgramSpec(const Instance&)> define;
+};
+/// The form that is the definition itself.
+inline constexpr std::string_view kDirect = "direct";
+
 struct OpRecord {
   std::string name;
   std::string family;    ///< "linear", "elementwise", …
@@ -49,6 +62,7 @@ struct OpRecord {
   WrittenGradient gradient = {};
   /// The choices of inputs that there are; empty: every choice of the optional ones.
   std::vector<std::uint32_t> masks = {};
+  std::vector<Form> forms = {};  ///< beside the definition
 };
 
 /// All ops, sorted by name.
@@ -80,6 +94,12 @@ int gradient_order(const OpRecord& record);
 std::vector<Instance> instances(const OpRecord& record);
 /// The checked program of an instance (cached). Errors get "op NAME: …" in front.
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance);
+/// The program of an instance's form (cached), "OP.FORM"; kDirect: the instance's own. Throws Error
+/// that lists the op's forms.
+std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance,
+                                           std::string_view form);
+/// kDirect, and the names of the others.
+std::vector<std::string> form_names(const OpRecord& record);
 bool has_instance(const OpRecord& record, const Instance& instance);
 /// Bit k: the instance reads the data of input k of the record. Of the other inputs that are
 /// present only the shape is needed.

@@ -1,0 +1,38 @@
+#include "form.h"
+
+#include <fmt/format.h>
+
+#include "mote/base/error.h"
+
+namespace mote {
+
+std::string_view form_of(const mote_contract* contract) {
+  return contract == nullptr || contract->form == nullptr ? kDirect : contract->form;
+}
+
+std::shared_ptr<const Program> form_program(const Case& c, std::string_view form) {
+  if (form == kDirect) return c.program;
+  if (c.target->is_file())
+    throw Error(fmt::format("{}: unknown form '{}' (known: {}; a program file has no other)",
+                            c.target->text(), form, kDirect));
+  return instantiate(*c.target->record(), c.instance, form);
+}
+
+std::string form_misfit(const Case& c, const mote_contract* contract) {
+  const std::string_view form = form_of(contract);
+  if (form == kDirect) return "";
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const CaseTensor& t : c.inputs) shapes.push_back(t.shape);
+  try {
+    const auto program = form_program(c, form);
+    std::map<std::string, Number> params;
+    for (const ParamDecl& p : program->params)
+      if (const auto at = c.params.find(p.name); at != c.params.end()) params.insert(*at);
+    mote::bind(*program, shapes, params);
+  } catch (const Error& e) {
+    return fmt::format("its contract's form: {}", e.what());
+  }
+  return "";
+}
+
+}  // namespace mote

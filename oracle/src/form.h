@@ -1,0 +1,23 @@
+// The form that a kernel's contract names: which program of the op its results are bounded by.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mote/base/kernel.h"
+#include "mote/oracle/case.h"
+
+namespace mote {
+
+/// "direct" where there is no contract or it names none.
+std::string_view form_of(const mote_contract* contract);
+
+/// The program of the case's op in that form. Throws Error that lists the op's forms.
+std::shared_ptr<const Program> form_program(const Case& c, std::string_view form);
+
+/// Why a kernel with that contract cannot have computed the case: its form is unknown, or does not
+/// hold for these sizes and parameters; empty where it can.
+std::string form_misfit(const Case& c, const mote_contract* contract);
+
+}  // namespace mote

@@ -1,0 +1,57 @@
+#include "cases.h"
+
+#include <cstdlib>
+
+#include "mote/oracle/exactness.h"
+#include "mote/oracle/generate.h"
+
+namespace mote::test {
+namespace {
+
+Array filled(const Case& c, std::size_t k, Data kind, std::uint64_t seed) {
+  const CaseTensor& t = c.inputs[k];
+  Array a{t.dtype, t.shape, {}};
+  if (is_real(t.dtype)) {
+    a.values = draw(kind, t.dtype, volume(t.shape), seed + k);
+    return a;
+  }
+  const Filler filler(
+      {FillKind::integer, seed},
+      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(t.shape)},
+      3);
+  for (std::int64_t at = 0; at < volume(t.shape); ++at)
+    a.values.push_back(Number(filler.integer(at)));
+  return a;
+}
+
+}  // namespace
+
+std::optional<Case> draw_case(const OpRecord& record, DType dtype, std::int64_t round) {
+  constexpr std::uint64_t kDraws = 8;
+  const auto target = find_target(record.name);
+  std::uint64_t position = static_cast<std::uint64_t>(round) * kDraws;
+  const std::uint64_t last = position + kDraws - 1;
+  Case c = generate(target, dtype, 5, position);
+  while (multiply_adds(*c.program, c.binding) > 400 && position < last)
+    c = generate(target, dtype, 5, ++position);
+  if (multiply_adds(*c.program, c.binding) > 3000) return std::nullopt;
+  return c;
+}
+
+std::vector<Array> draw_inputs(const Case& c, Data kind, std::uint64_t seed) {
+  std::vector<Array> inputs;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled(c, k, kind, seed));
+  return inputs;
+}
+
+bool is_wanted(const std::string& op) {
+  const char* only = std::getenv("MOTE_OP");
+  return only == nullptr || op == only;
+}
+
+std::int64_t setting(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::atoll(text) : otherwise;
+}
+
+}  // namespace mote::test

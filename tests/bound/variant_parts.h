@@ -1,0 +1,59 @@
+// What variants are made of: sums in every order, rounding to narrow formats, exps, rows.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "variants.h"
+
+namespace mote::test {
+
+using Row = std::span<const float>;
+using Sum = float (*)(Row);
+inline constexpr float kEps = 1e-5F;
+inline constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+float forward(Row x);
+float backward(Row x);
+float pairwise(Row x);
+float lanes(Row x);
+float blocked(Row x);
+float kahan(Row x);
+float in_double(Row x);
+float but_the_last(Row x);
+float f16_of(float v);
+float bf16_of(float v);
+/// 11 significant bits.
+float tf32_of(float v);
+float in_f16(Row x);
+float tf32_terms(Row x);
+Variant elementwise(std::string name, const std::function<float(float)>& f);
+float greatest(Row x);
+Floats squares(Row x, float mean);
+Floats exps(Row x, float shift, float (*e)(float));
+float exp_libm(float v);
+/// 2^(v log2 e) in float: the argument's error becomes one of the result. Not a correct exp alone,
+/// but inside a softmax it stands for perturbed inputs only where these are small.
+float exp_by_exp2(float v);
+float exp_bf16(float v);
+/// A polynomial on [-ln2/2, ln2/2] after reduction in two steps, within 4 ulp.
+float exp_polynomial(float v);
+
+struct NamedSum {
+  const char* name;
+  Sum sum;
+};
+inline constexpr NamedSum kSums[] = {
+    {"forward", forward}, {"backward", backward}, {"pairwise", pairwise}, {"lanes", lanes},
+    {"blocked", blocked}, {"kahan", kahan},       {"double", in_double}};
+
+using RowOp = std::function<void(Row x, std::span<float> y)>;
+Variant by_rows(std::string name, RowOp op, bool reduces = false);
+
+/// The lists by theme.
+std::vector<VariantsOfOp> normalise_variants();
+std::vector<VariantsOfOp> linear_variants();
+
+}  // namespace mote::test
