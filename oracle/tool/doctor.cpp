@@ -138,12 +138,15 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
   std::vector<std::string> absent;
   for (const std::string_view name : known_backends()) {
     if (std::ranges::find(here, name) != here.end()) continue;
-    if (name == "openblas") {
+    if (name == "openblas" || name == "onednn") {
+      const bool blas = name == "openblas";
       all.push_back({.name = "backend",
                      .state = "missing",
-                     .found = "openblas",
-                     .costs = "OpenBLAS's gemm, matmul and conv2d cannot be checked",
-                     .remedy = "apt-get install libopenblas-openmp-dev, then build mote again",
+                     .found = std::string(name),
+                     .costs = blas ? "OpenBLAS's gemm, matmul and conv2d cannot be checked"
+                                   : "oneDNN's kernels cannot be checked",
+                     .remedy = fmt::format("apt-get install {}, then build mote again",
+                                           blas ? "libopenblas-openmp-dev" : "libdnnl-dev"),
                      .details = {{"backend", name}}});
     } else {
       absent.emplace_back(name);

@@ -61,11 +61,14 @@ Jobs binary(const Reader& call) {
       {"less", algorithm::binary_lt},    {"less_or_equal", algorithm::binary_le}};
   using Binary = dnnl::binary;
   const algorithm what = operations.at(call.op());
+  const View y = call.output(0, 4, /*any_type=*/true);
   const bool compares = what >= algorithm::binary_ge && what <= algorithm::binary_ne;
-  const std::vector<Argument> arguments = {
-      call.input(0, 4).as(DNNL_ARG_SRC_0), call.input(1, 4).as(DNNL_ARG_SRC_1),
-      call.output(0, 4, /*any_type=*/compares).as(DNNL_ARG_DST)};
-  // Where y lies otherwise than a, version 2.6 writes the results of a comparison in the wrong order.
+  if (y.type != (compares ? memory::data_type::u8 : memory::data_type::f32))
+    decline("y is of another dtype");
+  const std::vector<Argument> arguments = {call.input(0, 4).as(DNNL_ARG_SRC_0),
+                                           call.input(1, 4).as(DNNL_ARG_SRC_1), y.as(DNNL_ARG_DST)};
+  // Where y lies otherwise than a, version 2.6 writes the results of a comparison in the wrong
+  // order.
   return {make_job<Binary>(arguments, compares ? kDense : kAsTheyLie, [&](const auto& d) {
     return Binary::primitive_desc(Binary::desc(what, d[0], d[1], d[2]), attributes(), engine());
   })};
@@ -73,9 +76,10 @@ Jobs binary(const Reader& call) {
 
 Jobs concat(const Reader& call) {
   using Concat = dnnl::concat;
-  const std::vector<Argument> arguments = {call.input(0, 3, true).as(DNNL_ARG_MULTIPLE_SRC),
-                                           call.input(1, 3, true).as(DNNL_ARG_MULTIPLE_SRC + 1),
-                                           call.output(0, 3, true).as(DNNL_ARG_DST)};
+  const View a = call.input(0, 3, true), b = call.input(1, 3, true), y = call.output(0, 3, true);
+  if (a.type != b.type || a.type != y.type) decline("dtypes differ");
+  const std::vector<Argument> arguments = {a.as(DNNL_ARG_MULTIPLE_SRC),
+                                           b.as(DNNL_ARG_MULTIPLE_SRC + 1), y.as(DNNL_ARG_DST)};
   return {make_job<Concat>(arguments, kAsTheyLie, [&](const auto& d) {
     return Concat::primitive_desc(d[2], 1, {d[0], d[1]}, engine(), attributes());
   })};

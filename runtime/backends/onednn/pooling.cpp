@@ -72,6 +72,7 @@ Jobs pooling(const Reader& call) {
   const int rank = static_cast<int>(axes_of(call)) + 2;
   const View x = call.input(0, rank, /*any_type=*/call.op().starts_with("max"));
   const View y = call.output(0, rank, /*any_type=*/true);
+  if (x.type != y.type) decline("dtypes differ");
   const Window w = window_of(call, x, y);
   return {make_job<Forward>({x.as(DNNL_ARG_SRC), y.as(DNNL_ARG_DST)},
                             {Layouts::as_they_lie, Layouts::dense}, [&](const auto& d) {

@@ -24,6 +24,8 @@ namespace {
 using backend::Check;
 using backend::Operand;
 
+constexpr std::int64_t kMostKernels = std::int64_t{1} << 40;
+
 struct Plan : backend::Conv2dCall {
   std::int64_t rows = 0;     ///< of tiles, of an image
   std::int64_t columns = 0;  ///< of tiles
@@ -64,6 +66,9 @@ Check make_plan(const mote_call& call, Plan& plan) {
   plan.columns = (plan.y.shape[3] + tile - 1) / tile;
   plan.inputs = static_cast<std::size_t>(plan.w.shape[1]);
   plan.outputs = static_cast<std::size_t>(plan.group_outputs());
+  // A w whose elements share memory may have more of them than there is memory for.
+  if (plan.w.shape[1] > 0 && plan.group_outputs() > kMostKernels / plan.w.shape[1])
+    return backend::unsupported(fmt::format("more than {} kernels in a group", kMostKernels));
   const auto blocks = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.blocks()));
   plan.threads = std::min(most_threads(), blocks);
   return {};
@@ -151,7 +156,7 @@ void transform_outputs(const Plan& plan, std::int64_t group, std::int64_t block,
     for (std::size_t t = 0; t < kBlock; ++t) {
       const std::int64_t tile =
           block * static_cast<std::int64_t>(kBlock) + static_cast<std::int64_t>(t);
-      if (tile >= plan.tiles()) return;
+      if (tile >= plan.tiles()) break;
       Square<kTile, kTile> products{};
       for (std::size_t p = 0; p < kProducts; ++p)
         products[p / kTile][p % kTile] = m[(p * plan.outputs + co) * kBlock + t];
