@@ -151,7 +151,10 @@ class Measurement {
 
  private:
   void find_candidates() {
-    for (NamedKernel& named : kernels_of(command_, scratch_.call, options_.context->backends())) {
+    const CallTensors& t = scratch_.call;
+    for (NamedKernel& named :
+         kernels_of(command_, t.instance, t.input_mask, options_.context->backends())) {
+      if (!may_be_asked(*named.kernel->contract, t, options_.without_nan)) continue;
       const mote_status answer = call_.can_run(*named.kernel);
       if (answer != MOTE_OK) {
         keep(answer);

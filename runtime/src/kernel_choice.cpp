@@ -131,7 +131,8 @@ bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, boo
   return true;
 }
 
-std::vector<NamedKernel> kernels_of(const Command& command, const CallTensors& tensors,
+std::vector<NamedKernel> kernels_of(const Command& command, DType instance,
+                                    std::uint32_t input_mask,
                                     std::span<const mote_backend* const> backends) {
   std::vector<NamedKernel> kernels;
   for (const mote_backend* backend : backends) {
@@ -139,15 +140,14 @@ std::vector<NamedKernel> kernels_of(const Command& command, const CallTensors& t
     for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
       const mote_kernel& kernel = kernel_at(*backend, k);
       if (std::strcmp(kernel.op, command.definition().name) != 0) continue;
-      if (may_be_asked(*kernel.contract, tensors, /*without_nan=*/false))
-        kernels.push_back({place == 0 ? std::string(backend->name)
-                                      : std::string(backend->name) + ":" + std::to_string(place),
-                           &kernel});
+      kernels.push_back({place == 0 ? std::string(backend->name)
+                                    : std::string(backend->name) + ":" + std::to_string(place),
+                         &kernel});
       ++place;
     }
   }
   for (const GeneratedKernel& k : command.generated()) {
-    if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
+    if (k.dtype != instance || k.input_mask != input_mask) continue;
     if (k.fast != nullptr) kernels.push_back({"gen", k.fast});
     kernels.push_back({"oracle", k.oracle});
   }

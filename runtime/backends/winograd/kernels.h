@@ -1,6 +1,8 @@
 // The one kernel of this backend.
 #pragma once
 
+#include <cstddef>
+
 #include "mote/base/kernel.h"
 
 namespace mote::winograd {
