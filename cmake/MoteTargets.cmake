@@ -1,5 +1,5 @@
 # Settings and helpers shared by every target: language level, warnings, sanitizers, ccache, output
-# folders (bin/ for programs, lib/mote/ for plug-ins, lib/mutants/ for planted bugs).
+# folders (bin/ for programs, lib/mote/plugins/ for plug-ins, lib/mutants/ for planted bugs).
 option(MOTE_BUILD_TESTS "Build the tests" ON)
 set(MOTE_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
 
@@ -70,13 +70,13 @@ function(mote_add_library name)
 endfunction()
 
 # mote_add_plugin(name GROUP plugins|mutants SOURCES... LINK deps...): a shared library that exports
-# nothing but mote_plugin_init, as lib/mote/<name>.so or lib/mutants/<name>.so.
+# nothing but mote_plugin_init, as lib/mote/plugins/<name>.so or lib/mutants/<name>.so.
 function(mote_add_plugin name)
   cmake_parse_arguments(arg "" "GROUP" "SOURCES;LINK" ${ARGN})
   add_library(${name} MODULE ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} mote_options)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
-  set(folder mote)
+  set(folder mote/plugins)
   if(arg_GROUP STREQUAL "mutants")
     set(folder mutants)
   endif()

@@ -71,14 +71,16 @@ void fill_in(EmitOptions& options, const Kernel& k) {
 std::string contracts_text(const std::string& rows) {
   std::string functions;
   for (const FunctionAccuracy& f : fast_accuracy())
-    functions += fmt::format("{}{{\"{}\", {}}}", functions.empty() ? "" : ", ", f.function, f.ulp);
+    functions +=
+        fmt::format("{}{{\"{}\", {}, 0, 0}}", functions.empty() ? "" : ", ", f.function, f.ulp);
   std::string out =
       fmt::format("static const mote_accuracy functions_f32[] = {{{}}};\n", functions);
   const auto add = [&](const std::string& contract, const char* accumulator, std::size_t count) {
     if (rows.find("&" + contract + ",") == std::string::npos) return;
     out += fmt::format(
         "static const mote_contract {} = {{\n"
-        "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, 0, {}}};\n",
+        "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
+        "0}};\n",
         contract, accumulator, count, count > 0 ? "functions_f32" : "NULL");
   };
   add("oracle", "MOTE_ACC_F64", 0);

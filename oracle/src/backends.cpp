@@ -8,11 +8,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
 #include "mote/base/error.h"
+#include "mote/base/plugin_search.h"
 #include "mote/generated/kernels.h"
-#include "plugin_probe.h"
 
 namespace mote {
 namespace {
@@ -22,25 +21,21 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 7> kKnownBackends = {
     "gen", "openblas", "onednn", "winograd", "cuda", "cudnn", "cublas"};
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code failed;
-  return a == b || fs::equivalent(a, b, failed);
-}
-
 bool is_loaded(const Backends& backends, const std::string& path) {
   return std::ranges::any_of(backends.libraries,
-                             [&](const Plugin& p) { return same_file(p.path, path); });
+                             [&](const Plugin& p) { return is_same_file(p.path, path); });
 }
 
 void add(Backends& backends, Plugin plugin, const std::string& named) {
   for (const mote_backend* backend : plugin.backends) {
     const auto other = std::ranges::find(backends.all, backend->name, &BackendEntry::name);
     if (other != backends.all.end()) {
-      throw Error(fmt::format("two backends are called {}: that of {} and that of {}",
-                              backend->name, other->path, plugin.path));
+      throw Error(fmt::format("plug-in {}: two backends are called {}: its own and that of {}",
+                              plugin.path, backend->name, other->path));
     }
-    backends.all.push_back({backend, named, plugin.path});
   }
+  for (const mote_backend* backend : plugin.backends)
+    backends.all.push_back({backend, named, plugin.path});
   backends.libraries.push_back(std::move(plugin));
 }
 
@@ -71,28 +66,6 @@ std::string executable_folder() {
   return failed ? "." : self.parent_path().string();
 }
 
-std::vector<std::string> plugin_folders() {
-  std::vector<std::string> all = {fs::path(executable_folder()) / ".." / "lib" / "mote"};
-  const char* more = std::getenv("MOTE_PLUGIN_PATH");
-  std::string rest = more != nullptr ? more : "";
-  while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) all.push_back(rest.substr(0, colon));
-    rest.erase(0, colon + 1);
-  }
-  return all;
-}
-
-std::vector<std::string> plugins_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code failed;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
-    if (entry.path().extension() == ".so") paths.push_back(entry.path().lexically_normal());
-  }
-  std::ranges::sort(paths);
-  return paths;
-}
-
 std::span<const std::string_view> known_backends() { return kKnownBackends; }
 
 Backends find_backends(const std::vector<std::string>& named_libraries) {
@@ -104,16 +77,14 @@ Backends find_backends(const std::vector<std::string>& named_libraries) {
     if (!is_loaded(backends, path)) add(backends, load(path), path);
   }
   backends.all.push_back({&gen_backend(), "", "built in"});
-  for (const std::string& folder : plugin_folders()) {
-    for (const std::string& path : plugins_in(folder)) {
+  for (const PluginPlace& place : plugin_places()) {
+    for (const std::string& path : plugins_at(place.path)) {
       if (is_loaded(backends, path)) continue;
-      std::optional<Plugin> plugin;
       try {
-        plugin = load(path);
+        add(backends, load(path), "");
       } catch (const Error& e) {
         backends.problems.emplace_back(e.what());
       }
-      if (plugin) add(backends, *std::move(plugin), "");
     }
   }
   return backends;
@@ -165,7 +136,7 @@ Selection select_backends(const Backends& backends, const std::vector<std::strin
 
 bool has_kernel(const mote_backend& backend, std::string_view op) {
   for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
-    if (op == backend.kernels[k].op) return true;
+    if (op == kernel_at(backend, k).op) return true;
   }
   return false;
 }

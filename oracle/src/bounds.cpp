@@ -1,8 +1,9 @@
 #include "bounds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "form.h"
+#include "mote/base/kernel_call.h"
 #include "mote/generated/bounds.h"
 #include "mote/uops/bound.h"
 
@@ -25,11 +27,8 @@ Contract contract_of(const mote_contract* given, DType dtype) {
   c.narrow_accumulator = half && given->accumulator == MOTE_ACC_NATIVE;
   c.multiply_bits = given->multiply_rounding;
   c.flushes_denormals = given->flushes_denormals != 0;
-  const bool has_functions = given->size >= offsetof(mote_contract, functions) + sizeof(void*);
-  for (int k = 0; has_functions && k < given->function_count; ++k) {
-    const mote_accuracy& f = given->functions[k];
-    c.functions[f.function].ulp = f.ulp;
-  }
+  for (const mote_accuracy& f : accuracies_of(*given))
+    c.functions[f.function] = {.ulp = f.ulp, .arg = f.arg, .abs = f.abs};
   return c;
 }
 
@@ -91,7 +90,8 @@ using Key = std::tuple<std::string, DType, std::uint32_t, std::string>;
 std::string text_of(const Contract& c) {
   std::string text = std::to_string(c.multiply_bits) + (c.narrow_accumulator ? "n" : "") +
                      (c.flushes_denormals ? "z" : "");
-  for (const auto& [name, a] : c.functions) text += " " + name + "=" + std::to_string(a.ulp);
+  for (const auto& [name, a] : c.functions)
+    text += fmt::format(" {}={},{},{}", name, a.ulp, a.arg, a.abs);
   return text;
 }
 
@@ -132,8 +132,11 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
     if (c.params.contains(p.name)) continue;
     made->accuracies_[p.name] = *p.default_value;  // those of the contract
   }
+  const bool only_ulps = std::ranges::all_of(contract.functions, [](const auto& named) {
+    return named.second.arg == 0 && named.second.abs == 0;
+  });
   const bool usual = form == kDirect && contract.multiply_bits == 0 &&
-                     !contract.narrow_accumulator && !contract.flushes_denormals;
+                     !contract.narrow_accumulator && !contract.flushes_denormals && only_ulps;
   const auto* kernel =
       usual && by == By::any ? compiled(c, *made->program_, made->widened_) : nullptr;
   made->reference_ = kernel ? from_kernel(*kernel) : mote::interpreted(made->program_);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "crash.h"
 #include "form.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "reference.h"
 #include "subject_run.h"
@@ -57,6 +59,13 @@ std::vector<bool> read_by_asked(const Case& c) {
   for (const Uop& input : c.program->inputs)
     read.push_back(std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end());
   return read;
+}
+
+bool has_nan(const Dense& x) {
+  if (!is_real(x.dtype())) return false;
+  for (std::int64_t k = 0; k < x.count(); ++k)
+    if (std::isnan(x.at(k).real())) return true;
+  return false;
 }
 
 CrashText crash_text(const Case& c, bool json) {
@@ -173,13 +182,26 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
     outcome.verdict = Verdict::failed;
     return outcome;
   }
-  const std::size_t workspace =
-      kernel.workspace_bytes != nullptr ? kernel.workspace_bytes(&frame.call()) : 0;
+  std::size_t workspace = 0;
+  if (workspace_of(kernel, frame.call(), workspace) != MOTE_OK) {
+    outcome.verdict = Verdict::failed;
+    outcome.reason = fmt::format("workspace_bytes: {}", frame.message());
+    return outcome;
+  }
+  if (ignores_nan(*kernel.contract) && std::ranges::any_of(s.inputs, has_nan)) {
+    outcome.verdict = Verdict::unsupported;
+    outcome.reason = "its contract leaves NaN out";
+    return outcome;
+  }
   outcome.reason = memory_.refusal("workspace", workspace);
   if (!outcome.reason.empty()) return outcome;
   SubjectRun subject_run(case_, kernel, workspace, frame, s.inputs, s.input_buffers,
                          s.output_buffers);
   const RunResult first = subject_run.run(Poison::first);
+  if (first.status == MOTE_OUT_OF_MEMORY) {
+    outcome.reason = "out of memory";
+    return outcome;
+  }
   if (first.status != MOTE_OK) {
     outcome.verdict = first.status == MOTE_UNSUPPORTED ? Verdict::unsupported : Verdict::failed;
     outcome.reason = fmt::format("run returned status {}: {}", int{first.status}, first.message);

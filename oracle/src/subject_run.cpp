@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mote/base/kernel_call.h"
+
 namespace mote {
 namespace {
 
@@ -51,7 +53,7 @@ RunResult SubjectRun::run(Poison pattern) {
   Workspace workspace(workspace_, pattern);
   frame_.set_workspace(workspace_ > 0 ? workspace.data() : nullptr, workspace_);
   RunResult result;
-  result.status = kernel_.run(&frame_.call(), nullptr);
+  result.status = run_kernel(kernel_, frame_.call(), nullptr);
   result.message = frame_.message();
   collect_inputs(result, pattern);
   collect_outputs(result, pattern);

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "commands.h"
+#include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/c_compiler.h"
 #include "mote/oracle/memory.h"
@@ -89,7 +90,7 @@ void describe_openblas(void* library, Finding& f) {
 Finding backend_finding(const Backends& backends, const BackendEntry& entry) {
   std::vector<std::string> ops;
   for (std::int32_t k = 0; k < entry.backend->kernel_count; ++k) {
-    const std::string op = entry.backend->kernels[k].op;
+    const std::string op = kernel_at(*entry.backend, k).op;
     if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
   }
   const std::string version = entry.backend->version;
@@ -116,19 +117,19 @@ Finding problem_finding(const std::string& problem) {
                         : "build it again for this machine, or take it out of the folder"};
 }
 
-Finding folder_finding(const std::string& folder, bool ours, std::size_t count) {
-  Finding f{.name = "plugin_folder", .details = {{"path", folder}, {"libraries", count}}};
+Finding place_finding(const PluginPlace& place, std::size_t count) {
+  Finding f{.name = "plugin_folder", .details = {{"path", place.path}, {"libraries", count}}};
   std::error_code failed;
-  const fs::directory_iterator opened(folder, failed);
+  if (!fs::is_regular_file(place.path, failed)) fs::directory_iterator(place.path, failed);
   if (failed) {
     f.state = "missing";
-    f.found = fmt::format("{}: {}", folder, failed.message());
+    f.found = fmt::format("{}: {}", place.path, failed.message());
     f.costs = "no backend comes from there";
-    f.remedy = ours ? "build the target mote_plugins" : "correct $MOTE_PLUGIN_PATH";
+    f.remedy = place.is_given ? "correct $MOTE_PLUGIN_PATH" : "build the target mote_plugins";
     return f;
   }
   f.state = "ok";
-  f.found = fmt::format("{}: {} {}", folder, count, count == 1 ? "library" : "libraries");
+  f.found = fmt::format("{}: {} {}", place.path, count, count == 1 ? "library" : "libraries");
   return f;
 }
 
@@ -137,12 +138,15 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
   std::vector<std::string> absent;
   for (const std::string_view name : known_backends()) {
     if (std::ranges::find(here, name) != here.end()) continue;
-    if (name == "openblas") {
+    if (name == "openblas" || name == "onednn") {
+      const bool blas = name == "openblas";
       all.push_back({.name = "backend",
                      .state = "missing",
-                     .found = "openblas",
-                     .costs = "OpenBLAS's gemm, matmul and conv2d cannot be checked",
-                     .remedy = "apt-get install libopenblas-openmp-dev, then build mote again",
+                     .found = std::string(name),
+                     .costs = blas ? "OpenBLAS's gemm, matmul and conv2d cannot be checked"
+                                   : "oneDNN's kernels cannot be checked",
+                     .remedy = fmt::format("apt-get install {}, then build mote again",
+                                           blas ? "libopenblas-openmp-dev" : "libdnnl-dev"),
                      .details = {{"backend", name}}});
     } else {
       absent.emplace_back(name);
@@ -158,11 +162,11 @@ void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all)
 }
 
 void look_at_plugins(std::vector<Finding>& all) {
-  bool ours = true;  // the first folder is that of the installation
-  for (const std::string& folder : plugin_folders()) {
-    const std::size_t libraries = plugins_in(folder).size();
-    all.push_back(folder_finding(fs::path(folder).lexically_normal(), ours, libraries));
-    ours = false;
+  bool ours_named = false;  // of mote's own folders one is enough
+  for (const PluginPlace& place : plugin_places()) {
+    if (!place.is_given && ours_named && !fs::exists(place.path)) continue;
+    all.push_back(place_finding(place, plugins_at(place.path).size()));
+    ours_named = ours_named || !place.is_given;
   }
   const Backends backends = find_backends({});
   for (const std::string& problem : backends.problems) all.push_back(problem_finding(problem));

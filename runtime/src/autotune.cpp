@@ -153,13 +153,19 @@ class Measurement {
   void find_candidates() {
     const CallTensors& t = scratch_.call;
     for (NamedKernel& named :
-         kernels_of(command_, t.instance, t.input_mask, t.in_place, options_.context->backends())) {
+         kernels_of(command_, t.instance, t.input_mask, options_.context->backends())) {
+      if (!may_be_asked(*named.kernel->contract, t, options_.without_nan)) continue;
       const mote_status answer = call_.can_run(*named.kernel);
       if (answer != MOTE_OK) {
         keep(answer);
         continue;
       }
-      const std::size_t bytes = call_.workspace_bytes(*named.kernel);
+      std::size_t bytes = 0;
+      const mote_status fits = call_.workspace_bytes(*named.kernel, bytes);
+      if (fits != MOTE_OK) {
+        keep(fits);
+        continue;
+      }
       if (options_.context->workspace().allows(bytes)) candidates_.push_back({named, bytes});
     }
   }

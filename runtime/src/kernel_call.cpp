@@ -2,33 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <exception>
+
+#include "mote/base/kernel_call.h"
 
 namespace mote {
-namespace {
-
-void write(std::span<char> message, const char* text) {
-  const std::size_t length = std::min(std::strlen(text), message.size() - 1);
-  std::copy_n(text, length, message.begin());
-  message[length] = '\0';
-}
-
-/// No exception of a kernel passes: it becomes a status and a message.
-template <typename Ask>
-mote_status guarded(std::span<char> message, const Ask& ask) {
-  try {
-    return ask();
-  } catch (const std::exception& e) {
-    write(message, e.what());
-  } catch (...) {
-    write(message, "the kernel threw what is no std::exception");
-  }
-  return MOTE_FAILED;
-}
-
-}  // namespace
-
 KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const CallRoom& room)
     : room_(room),
       batch_(fit(command.definition(), command.is_pointwise(), command.axis(), tensors.operands,
@@ -75,21 +52,16 @@ const char* KernelCall::message() {
 
 mote_status KernelCall::can_run(const mote_kernel& kernel) {
   clear_message();
-  return guarded(message_, [&] { return kernel.can_run(&call_); });
+  return ask_kernel(kernel, call_);
 }
 
-std::size_t KernelCall::workspace_bytes(const mote_kernel& kernel) {
-  if (kernel.workspace_bytes == nullptr) return 0;
-  std::size_t bytes = SIZE_MAX;
-  guarded(message_, [&] {
-    bytes = kernel.workspace_bytes(&call_);
-    return MOTE_OK;
-  });
-  return bytes;
+mote_status KernelCall::workspace_bytes(const mote_kernel& kernel, std::size_t& bytes) {
+  clear_message();
+  return workspace_of(kernel, call_, bytes);
 }
 
 mote_status KernelCall::invoke(const mote_kernel& kernel, void* stream) {
-  return guarded(message_, [&] { return kernel.run(&call_, stream); });
+  return run_kernel(kernel, call_, stream);
 }
 
 void KernelCall::advance(std::size_t axis, std::int64_t steps) {

@@ -34,10 +34,9 @@ class KernelCall {
   const char* message();
   void clear_message() { message_.front() = '\0'; }
 
-  /// An exception counts as MOTE_FAILED.
+  /// Behind the guard of mote/base/kernel_call.h, as all calls are.
   mote_status can_run(const mote_kernel& kernel);
-  /// SIZE_MAX where the kernel throws.
-  std::size_t workspace_bytes(const mote_kernel& kernel);
+  mote_status workspace_bytes(const mote_kernel& kernel, std::size_t& bytes);
   /// Once for each index of the batch, until it fails.
   mote_status run(const mote_kernel& kernel, void* stream) {
     clear_message();

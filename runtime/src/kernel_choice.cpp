@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "mote/runtime/context.h"
 #include "mote/runtime/status.h"
@@ -23,7 +24,8 @@ bool allows(const RunOptions& options, std::size_t bytes) {
 /// The first kernel that takes the call. Declines are kept, the first illegal one above all.
 class Choice {
  public:
-  Choice(KernelCall& call, const RunOptions& options) : call_(call), options_(options) {}
+  Choice(KernelCall& call, const CallTensors& tensors, const RunOptions& options)
+      : call_(call), tensors_(tensors), options_(options) {}
 
   ChosenKernel chosen;
   mote_status status = MOTE_UNSUPPORTED;
@@ -33,12 +35,18 @@ class Choice {
   bool ask(const mote_kernel& candidate) {
     if (chosen.kernel != nullptr) return true;
     if (std::strcmp(candidate.op, call_.call().op) != 0) return false;
+    if (!may_be_asked(*candidate.contract, tensors_, options_.without_nan)) return false;
     const mote_status answer = call_.can_run(candidate);
     if (answer != MOTE_OK) {
       keep(answer, call_.message());
       return false;
     }
-    const std::size_t bytes = call_.workspace_bytes(candidate);
+    std::size_t bytes = 0;
+    const mote_status fits = call_.workspace_bytes(candidate, bytes);
+    if (fits != MOTE_OK) {
+      keep(fits, call_.message());
+      return false;
+    }
     if (allows(options_, bytes)) {
       chosen = {&candidate, bytes};
       return true;
@@ -62,20 +70,17 @@ class Choice {
   }
 
   KernelCall& call_;
+  const CallTensors& tensors_;
   const RunOptions& options_;
 };
 
 void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
              const RunOptions& options) {
-  // Other backends do not promise that an input may be overwritten while they run.
-  const bool others = !tensors.in_place;
-  if (others)
-    for (const mote_backend* backend : options.backends) choice.ask(*backend);
+  for (const mote_backend* backend : options.backends) choice.ask(*backend);
   if (options.context != nullptr) {
     if (const mote_kernel* fastest = options.context->tuning().find(command, tensors))
       choice.ask(*fastest);
-    if (others)
-      for (const mote_backend* backend : options.context->backends()) choice.ask(*backend);
+    for (const mote_backend* backend : options.context->backends()) choice.ask(*backend);
   }
   for (const GeneratedKernel& k : command.generated()) {
     if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
@@ -94,7 +99,7 @@ std::span<std::byte> aligned(std::span<std::byte> workspace) {
 }
 
 void fail_call(const Command& command, mote_status status, const char* reason) {
-  std::string text = reason;
+  std::string text = *reason != '\0' ? reason : "the kernel gives no reason";
   const std::string prefix = std::string(command.definition().name) + ": ";
   if (!text.starts_with(prefix)) text.insert(0, prefix);
   throw StatusError(status, text);
@@ -102,7 +107,7 @@ void fail_call(const Command& command, mote_status status, const char* reason) {
 
 ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, KernelCall& call,
                            const RunOptions& options) {
-  Choice choice(call, options);
+  Choice choice(call, tensors, options);
   ask_all(choice, command, tensors, options);
   if (choice.chosen.kernel != nullptr) return choice.chosen;
   if (choice.reason.front() != '\0') fail_call(command, choice.status, choice.reason.data());
@@ -113,12 +118,24 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
           .c_str());
 }
 
+bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan) {
+  if (ignores_nan(contract) && !without_nan) return false;
+  if (!tensors.in_place) return true;
+  for (std::size_t n = 0; n < tensors.operands.size(); ++n)
+    for (std::size_t m = 0; m < n; ++m) {
+      const Operand& x = tensors.operands[m];
+      const Operand& y = tensors.operands[n];
+      const bool pair = y.is_output && !x.is_output && x.tensor->data() == y.tensor->data();
+      if (pair && !promises_in_place(contract, tensors.slots[m], tensors.slots[n])) return false;
+    }
+  return true;
+}
+
 std::vector<NamedKernel> kernels_of(const Command& command, DType instance,
-                                    std::uint32_t input_mask, bool in_place,
+                                    std::uint32_t input_mask,
                                     std::span<const mote_backend* const> backends) {
   std::vector<NamedKernel> kernels;
   for (const mote_backend* backend : backends) {
-    if (in_place) break;
     int place = 0;
     for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
       const mote_kernel& kernel = kernel_at(*backend, k);

@@ -27,10 +27,14 @@ struct NamedKernel {
   std::string name;
   const mote_kernel* kernel;
 };
-/// All kernels that may be asked for a call of the op, of the context's backends and ours.
+/// All kernels for the op, of the context's backends and ours.
 std::vector<NamedKernel> kernels_of(const Command& command, DType instance,
-                                    std::uint32_t input_mask, bool in_place,
+                                    std::uint32_t input_mask,
                                     std::span<const mote_backend* const> backends);
+
+/// Its contract promises what the call needs: that every in-place pair may be overwritten, and that
+/// NaN is what the op says, unless the caller says that there is none.
+bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan);
 
 /// The part of the caller's workspace that begins at a multiple of kAlignment.
 std::span<std::byte> aligned(std::span<std::byte> workspace);

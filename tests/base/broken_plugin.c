@@ -15,6 +15,10 @@ enum defect {
   no_contract,
   small_contract,
   no_form,
+  no_functions,
+  nameless_function,
+  no_pairs,
+  negative_pairs,
   no_can_run,
   no_run
 };
@@ -46,9 +50,16 @@ static void break_kernel(enum defect defect) {
   if (defect == no_contract) kernel.contract = NULL;
   if (defect == small_contract) contract.size = 8;
   if (defect == no_form) contract.form = NULL;
+  if (defect == no_functions) contract.function_count = 1;
+  if (defect == nameless_function) {
+    static const mote_accuracy nameless = {.ulp = 1};
+    contract.function_count = 1;
+    contract.functions = &nameless;
+  }
+  if (defect == no_pairs) contract.in_place_count = 2;
+  if (defect == negative_pairs) contract.in_place_count = -2;
 }
 
-MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin);
 mote_status mote_plugin_init(mote_plugin* plugin) {
   const enum defect defect = DEFECT;
   break_kernel(defect);

@@ -28,7 +28,6 @@ static mote_status run(const mote_call* call, void* stream) {
   return MOTE_OK;
 }
 
-MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin);
 mote_status mote_plugin_init(mote_plugin* plugin) {
   static const mote_contract contract = {
       .size = sizeof(mote_contract), .deterministic = 1, .form = "direct"};

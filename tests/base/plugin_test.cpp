@@ -135,6 +135,16 @@ constexpr Defect kDefects[] = {
     {"small_contract",
      "backend broken: the kernel of double has a contract that has size 8, expected at least 32"},
     {"no_form", "backend broken: the kernel of double has a contract without a form"},
+    {"no_functions",
+     "backend broken: the kernel of double has a contract with 1 functions, but no list of them"},
+    {"nameless_function",
+     "backend broken: the kernel of double has a contract with a function without a name"},
+    {"no_pairs",
+     "backend broken: the kernel of double has a contract with 2 in-place pairs, but no list of "
+     "them"},
+    {"negative_pairs",
+     "backend broken: the kernel of double has a contract with -2 in-place pairs, but no list of "
+     "them"},
     {"no_can_run", "backend broken: the kernel of double has no can_run"},
     {"no_run", "backend broken: the kernel of double has no run"},
 };

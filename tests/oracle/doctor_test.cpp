@@ -131,8 +131,8 @@ TEST_F(Doctor, ListsTheFoldersInWhichPlugInsAreLookedFor) {
   const auto all = findings();
   const auto [begin, end] = all.equal_range("plugin_folder");
   ASSERT_EQ(std::distance(begin, end), 2);
-  EXPECT_EQ(std::next(begin)->second.at("path"), folder_.string());
-  EXPECT_EQ(std::next(begin)->second.at("libraries"), 0);
+  EXPECT_EQ(begin->second.at("path"), folder_.string());
+  EXPECT_EQ(begin->second.at("libraries"), 0);
   const std::string text = doctor("", "MOTE_PLUGIN_PATH=/nonexistent/folder");
   EXPECT_NE(text.find("missing  plugin folder   /nonexistent/folder: No such file"),
             std::string::npos)

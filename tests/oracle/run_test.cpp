@@ -232,7 +232,15 @@ TEST(Run, MemoryOfAWorkspaceIsCounted) {
   EXPECT_EQ(o.verdict, Verdict::skipped);
   EXPECT_EQ(o.reason, "workspace needs 4.9 KiB, 4.9 KiB are available");
   fake.kernel().workspace_bytes = [](const mote_call*) { return ~std::size_t{0}; };
-  EXPECT_EQ(Prepared(c).run(fake.get()).verdict, Verdict::skipped);
+  const Outcome absurd = Prepared(c).run(fake.get());
+  EXPECT_EQ(absurd.verdict, Verdict::failed);
+  EXPECT_EQ(absurd.reason, "workspace_bytes: a kernel asks for more workspace than there can be");
+}
+
+TEST(Run, AnExceptionThroughTheCallIsAFailure) {
+  const Outcome o = run(kCase, [](const mote_call*) -> mote_status { throw 3; });
+  EXPECT_EQ(o.verdict, Verdict::failed);
+  EXPECT_NE(o.reason.find("threw an exception"), std::string::npos) << o.reason;
 }
 
 TEST(Run, OutOfMemoryIsTheVerdictOfOneCase) {

@@ -52,8 +52,11 @@ struct FakeBackend {
                                                 .deterministic = 1,
                                                 .form = "direct",
                                                 .function_count = 0,
-                                                .reserved = 0,
-                                                .functions = nullptr};
+                                                .in_place_count = 0,
+                                                .functions = nullptr,
+                                                .in_place = nullptr,
+                                                .ignores_nan = 0,
+                                                .reserved = 0};
   static mote_status can_run(const mote_call* call) {
     ++asked;
     return on_can_run ? on_can_run(call) : MOTE_OK;

@@ -153,7 +153,7 @@ TEST(OpenblasGemm, DeclinesDtypesThatBlasHasNot) {
     Tensor a(dtype, {2, 2}), b(dtype, {2, 2}), y(dtype, {2, 2});
     Call call("gemm", {&a, &b}, {&y});
     EXPECT_EQ(call.can_run(openblas_kernel("gemm")), MOTE_UNSUPPORTED) << name(dtype);
-    EXPECT_NE(call.message().find("neither f32 nor f64"), std::string::npos) << call.message();
+    EXPECT_NE(call.message().find("is not f32 or f64"), std::string::npos) << call.message();
   }
 }
 

@@ -84,7 +84,7 @@ TEST(Prepared, ErrorsAreThoseOfRun) {
   };
   expect_error(MOTE_FAILED, "relu: it broke", [&] { prepared.run(); });
   fake.on_run = [](const mote_call*) -> mote_status { throw std::runtime_error("thrown"); };
-  expect_error(MOTE_FAILED, "relu: thrown", [&] { prepared.run(); });
+  expect_error(MOTE_FAILED, "relu: the kernel threw an exception: thrown", [&] { prepared.run(); });
   fake.on_run = [](const mote_call*) -> mote_status { throw 7; };
   expect_error(MOTE_FAILED, "relu: the kernel threw", [&] { prepared.run(); });
   fake.on_run = nullptr;

@@ -51,8 +51,11 @@ mote_contract contract = {.size = sizeof(mote_contract),
                           .deterministic = 1,
                           .form = "direct",
                           .function_count = 0,
-                          .reserved = 0,
-                          .functions = nullptr};
+                          .in_place_count = 0,
+                          .functions = nullptr,
+                          .in_place = nullptr,
+                          .ignores_nan = 0,
+                          .reserved = 0};
 
 mote_kernel kernel_for(const char* op) {
   return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel};
@@ -97,6 +100,13 @@ TEST(Backends, AnInPlaceCallGoesToWhoPromisesIt) {
   run(Command("relu"), {&x}, {&x}, fake.options());
   EXPECT_EQ(log.asked, 0);
   EXPECT_EQ(x.real_at({2}), 0);
+  const mote_op_pair pair = {0, 0};
+  mote_contract promise = contract;
+  promise.in_place_count = 1;
+  promise.in_place = &pair;
+  fake.kernel.contract = &promise;
+  run(Command("relu"), {&x}, {&x}, fake.options());
+  EXPECT_EQ(log.runs, 1);
 }
 
 TEST(Backends, WorkspaceAndStreamReachTheKernel) {
@@ -157,7 +167,9 @@ struct Wide {
                   .inputs = tensors.data(),
                   .outputs = tensors.data(),
                   .params = nullptr,
-                  .in_place = nullptr};
+                  .in_place = nullptr,
+                  .ignores_nan = 0,
+                  .reserved = 0};
     register_op("wide", registry).set<Definition>(kDefinition, &definition);
   }
 

@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 
-#include "call.h"
 #include "conv2d_plan.h"
 #include "kernels.h"
 #include "matrix.h"

@@ -1,6 +1,4 @@
-// Checks a conv2d call and plans it: OH = floor((H + top + bottom - dilation (KH - 1) - 1) /
-// stride)
-// + 1, and likewise OW; a tile holds as many output rows as keep the columns within the cache.
+// Plans a conv2d: a tile holds as many output rows as keep the columns within the cache.
 #include "conv2d_plan.h"
 
 #include <fmt/format.h>
@@ -8,68 +6,14 @@
 #include <algorithm>
 #include <limits>
 #include <span>
-#include <string>
 
+#include "kernels.h"
 #include "matrix.h"
 
 namespace mote::openblas {
 namespace {
 
 constexpr std::int64_t kColumnElements = std::int64_t{1} << 18;
-
-Check read_params(const mote_call& call, ConvPlan& plan) {
-  if (auto no = check_param_names(call, {"stride0", "stride1", "dilation0", "dilation1", "pads0",
-                                         "pads1", "pads2", "pads3", "groups"}))
-    return no;
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::string n = std::to_string(axis);
-    if (auto no = read_integer(call, ("stride" + n).c_str(), 1, plan.stride[axis])) return no;
-    if (auto no = read_integer(call, ("dilation" + n).c_str(), 1, plan.dilation[axis])) return no;
-  }
-  for (std::size_t side = 0; side < 4; ++side)
-    if (auto no = read_integer(call, ("pads" + std::to_string(side)).c_str(), 0, plan.pads[side]))
-      return no;
-  return read_integer(call, "groups", 1, plan.groups);
-}
-
-Check read_operands(const mote_call& call, ConvPlan& plan) {
-  if (auto no = check_counts(call, 2, 3, 1)) return no;
-  if (auto no = read_input(call, 0, "x", 4, 4, plan.x)) return no;
-  if (auto no = read_input(call, 1, "w", 4, 4, plan.w)) return no;
-  if (auto no = read_output(call, 0, "y", 4, 4, plan.y)) return no;
-  if (auto no = check_dtypes({&plan.x, &plan.w, &plan.y})) return no;
-  if (auto no = check_extents({&plan.x, &plan.w, &plan.y})) return no;
-  plan.has_bias = has_input(call, 2);
-  if (!plan.has_bias) return {};
-  if (auto no = read_input(call, 2, "b", 1, 1, plan.bias)) return no;
-  if (auto no = check_dtypes({&plan.x, &plan.bias})) return no;
-  return check_shape(plan.bias, {plan.w.shape[0]});
-}
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return (a - ((a % b) + b) % b) / b; }
-
-/// The output's extent along one image axis; negative where the kernel does not fit at all.
-std::int64_t output_extent(const ConvPlan& plan, std::size_t axis) {
-  const std::int64_t reach = plan.dilation[axis] * (plan.w.shape[axis + 2] - 1) + 1;
-  const std::int64_t padded = plan.x.shape[axis + 2] + plan.pads[axis] + plan.pads[axis + 2];
-  return floor_divide(padded - reach, plan.stride[axis]) + 1;
-}
-
-Check check_shapes(const ConvPlan& plan) {
-  const std::int64_t channels = plan.x.shape[1];
-  const std::int64_t outputs = plan.w.shape[0];
-  if (plan.w.shape[1] * plan.groups != channels)
-    return invalid(fmt::format("channels of x and w differ: {} and {} in each of {} groups",
-                               channels, plan.w.shape[1], plan.groups));
-  if (outputs % plan.groups != 0)
-    return invalid(
-        fmt::format("{} output channels do not divide into {} groups", outputs, plan.groups));
-  const std::int64_t oh = output_extent(plan, 0);
-  const std::int64_t ow = output_extent(plan, 1);
-  if (oh < 0 || ow < 0)
-    return invalid(fmt::format("the kernel does not fit: the output would be {} by {}", oh, ow));
-  return check_shape(plan.y, {plan.x.shape[0], outputs, oh, ow});
-}
 
 /// The stride of several axes taken as one, where row-major order walks them evenly.
 std::optional<std::int64_t> merged_stride(std::span<const std::int64_t> shape,
@@ -116,9 +60,7 @@ Check plan_tiles(ConvPlan& plan) {
 }  // namespace
 
 Check make_conv_plan(const mote_call& call, ConvPlan& plan) {
-  if (auto no = read_params(call, plan)) return no;
-  if (auto no = read_operands(call, plan)) return no;
-  if (auto no = check_shapes(plan)) return no;
+  if (auto no = read_conv2d(call, {DType::f32, DType::f64}, plan)) return no;
   return plan_tiles(plan);
 }
 

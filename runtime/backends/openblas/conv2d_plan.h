@@ -1,23 +1,15 @@
-// What conv2d does for one call: operands, parameters, the size of a tile, and which operands BLAS
+// What conv2d does for one call: the size of a tile, and which operands BLAS
 // cannot take as they lie.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
-#include "call.h"
+#include "support/conv2d_call.h"
 
 namespace mote::openblas {
 
-struct ConvPlan {
-  Operand x, w, bias, y;
-  bool has_bias = false;
-  std::array<std::int64_t, 2> stride{1, 1};
-  std::array<std::int64_t, 2> dilation{1, 1};
-  std::array<std::int64_t, 4> pads{0, 0, 0, 0};  ///< top, left, bottom, right
-  std::int64_t groups = 1;
-
+struct ConvPlan : backend::Conv2dCall {
   std::int64_t taps = 0;                       ///< CG·KH·KW: the length of each sum
   std::int64_t tile_rows = 1;                  ///< output rows of one product
   std::optional<std::int64_t> w_tap_stride;    ///< of CG, KH, KW taken as one axis, if they can be
@@ -25,7 +17,6 @@ struct ConvPlan {
   bool pack_weights = false;                   ///< w is no BLAS matrix as it lies
   bool spare_tile = false;                     ///< nor is y
 
-  std::int64_t group_outputs() const { return y.shape[1] / groups; }
   std::int64_t packed_elements() const { return pack_weights ? group_outputs() * taps : 0; }
   std::int64_t column_elements() const { return taps * tile_rows * y.shape[3]; }
   std::int64_t tile_elements() const {
@@ -37,6 +28,6 @@ struct ConvPlan {
 };
 
 /// Reads and checks the call; the refusal if it is illegal or beyond BLAS's integers.
-Check make_conv_plan(const mote_call& call, ConvPlan& plan);
+backend::Check make_conv_plan(const mote_call& call, ConvPlan& plan);
 
 }  // namespace mote::openblas

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "call.h"
 #include "kernels.h"
 #include "matrix.h"
 
@@ -49,7 +48,7 @@ Check read_operands(const mote_call& call, Plan& plan) {
   if (auto no = read_input(call, 0, "a", 2, 2, plan.a)) return no;
   if (auto no = read_input(call, 1, "b", 2, 2, plan.b)) return no;
   if (auto no = read_output(call, 0, "y", 2, 2, plan.y)) return no;
-  if (auto no = check_dtypes({&plan.a, &plan.b, &plan.y})) return no;
+  if (auto no = check_dtypes({&plan.a, &plan.b, &plan.y}, {DType::f32, DType::f64})) return no;
   if (plan.a.shape[1] != plan.b.shape[0])
     return invalid(fmt::format("K of a and b differ: {} and {}", plan.a.shape[1], plan.b.shape[0]));
   return check_shape(plan.y, {plan.a.shape[0], plan.b.shape[1]});
@@ -59,7 +58,7 @@ Check make_plan(const mote_call& call, Plan& plan) {
   if (auto no = read_operands(call, plan)) return no;
   if (has_input(call, 2)) {
     if (auto no = read_input(call, 2, "c", 2, 2, plan.c)) return no;
-    if (auto no = check_dtypes({&plan.a, &plan.c})) return no;
+    if (auto no = check_dtypes({&plan.a, &plan.c}, {DType::f32, DType::f64})) return no;
     if (auto no = check_shape(plan.c, plan.y.shape)) return no;
     plan.reads_c = plan.beta != 0;
   }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "mote/base/kernel.h"
+#include "support/call.h"
 
 namespace mote::openblas {
+
+using namespace backend;  // reading calls: support/call.h
 
 mote_status can_run_gemm(const mote_call* call);
 mote_status run_gemm(const mote_call* call, void* stream);

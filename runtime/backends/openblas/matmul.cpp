@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "call.h"
 #include "kernels.h"
 #include "matrix.h"
 
@@ -67,7 +66,9 @@ Check make_plan(const mote_call& call, Plan& plan) {
   if (auto no = read_input(call, 0, "a", 2, 4, plan.a.operand)) return no;
   if (auto no = read_input(call, 1, "b", 2, 4, plan.b.operand)) return no;
   if (auto no = read_output(call, 0, "y", 2, 4, plan.y.operand)) return no;
-  if (auto no = check_dtypes({&plan.a.operand, &plan.b.operand, &plan.y.operand})) return no;
+  if (auto no = check_dtypes({&plan.a.operand, &plan.b.operand, &plan.y.operand},
+                             {DType::f32, DType::f64}))
+    return no;
   for (Stack* stack : {&plan.a, &plan.b, &plan.y}) split_batch(*stack);
   if (auto no = check_batch(plan)) return no;
 

@@ -10,7 +10,9 @@ namespace {
 
 namespace ob = mote::openblas;
 
-constexpr mote_contract contract(const char* form) {
+constexpr mote_op_pair kCToY = {.input = 2, .output = 0};
+
+constexpr mote_contract contract(const char* form, const mote_op_pair* pair = nullptr) {
   return {.size = sizeof(mote_contract),
           .accumulator = MOTE_ACC_NATIVE,
           .multiply_rounding = 0,
@@ -18,17 +20,21 @@ constexpr mote_contract contract(const char* form) {
           .deterministic = 1,
           .form = form,
           .function_count = 0,
-          .reserved = 0,
-          .functions = nullptr};
+          .in_place_count = pair != nullptr ? 1 : 0,
+          .functions = nullptr,
+          .in_place = pair,
+          .ignores_nan = 0,
+          .reserved = 0};
 }
 
 constexpr mote_contract kDirect = contract("direct");
+constexpr mote_contract kGemm = contract("direct", &kCToY);
 constexpr mote_contract kPaddingMultiplied = contract("padding_multiplied");
 
 constexpr std::array<mote_kernel, 3> kKernels = {{
     {.size = sizeof(mote_kernel),
      .op = "gemm",
-     .contract = &kDirect,
+     .contract = &kGemm,
      .can_run = ob::can_run_gemm,
      .workspace_bytes = nullptr,
      .run = ob::run_gemm},

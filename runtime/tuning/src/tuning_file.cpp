@@ -138,7 +138,7 @@ std::optional<TuningEntry> resolve(FileEntry entry, const Context& context) {
   if (!command) return std::nullopt;
   const CallKind kind = *call_kind(entry.signature.front());
   const std::vector<NamedKernel> kernels =
-      kernels_of(*command, kind.instance, kind.input_mask, kind.in_place, context.backends());
+      kernels_of(*command, kind.instance, kind.input_mask, context.backends());
   const auto fastest = std::ranges::find(kernels, entry.kernel, &NamedKernel::name);
   if (fastest == kernels.end()) return std::nullopt;
   return TuningEntry{.command = std::move(*command),

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 
 namespace mote {
 namespace {
@@ -47,7 +48,26 @@ void check_size(const std::string& path, const std::string& what, const T& value
                    std::to_string(sizeof(T)));
 }
 
-/// The contract of the first version ended before function_count.
+template <typename T>
+bool is_list(const T* list, std::int32_t count) {
+  return count == 0 || (count > 0 && list != nullptr);
+}
+
+void check_promises(const std::string& path, const std::string& what, const mote_contract& c) {
+  if (c.size >= offsetof(mote_contract, functions) + sizeof c.functions) {
+    if (!is_list(c.functions, c.function_count))
+      fail(path, what + "has a contract with " + std::to_string(c.function_count) +
+                     " functions, but no list of them");
+    for (const mote_accuracy& f : accuracies_of(c))
+      if (f.function == nullptr) fail(path, what + "has a contract with a function without a name");
+  }
+  if (c.size >= sizeof c && c.in_place_count != MOTE_IN_PLACE_ALL &&
+      !is_list(c.in_place, c.in_place_count))
+    fail(path, what + "has a contract with " + std::to_string(c.in_place_count) +
+                   " in-place pairs, but no list of them");
+}
+
+/// A contract may end before function_count.
 void check_contract(const std::string& path, const std::string& what,
                     const mote_contract& contract) {
   constexpr std::size_t kLeast = offsetof(mote_contract, function_count);
@@ -55,6 +75,7 @@ void check_contract(const std::string& path, const std::string& what,
     fail(path, what + "has a contract that has size " + std::to_string(contract.size) +
                    ", expected at least " + std::to_string(kLeast));
   if (contract.form == nullptr) fail(path, what + "has a contract without a form");
+  check_promises(path, what, contract);
 }
 
 template <typename T>
@@ -85,6 +106,17 @@ void check_backend(const std::string& path, const mote_backend& backend) {
     check_kernel(path, name, *element(backend.kernels, k));
 }
 
+/// The plug-in's own word; an exception that it lets out is a defect of it.
+mote_status initialise(const std::string& path, mote_plugin_init_fn init, mote_plugin& table) {
+  try {
+    return init(&table);
+  } catch (const std::exception& error) {
+    fail(path, std::string("mote_plugin_init threw an exception: ") + error.what());
+  } catch (...) {
+    fail(path, "mote_plugin_init threw an exception of an unknown type");
+  }
+}
+
 /// The reason of one kernel that declined, with the status in front where the call is illegal.
 std::string declined(mote_status status, const char* message) {
   std::string text = *message != '\0' ? message : "no reason given";
@@ -104,7 +136,7 @@ Plugin load_plugin(const std::string& path) {
                     .abi_version = MOTE_ABI_VERSION,
                     .backend_count = 0,
                     .backends = nullptr};
-  const mote_status status = init(&table);
+  const mote_status status = initialise(path, init, table);
   if (table.abi_version != MOTE_ABI_VERSION)
     fail(path, "has ABI version " + std::to_string(table.abi_version) + ", expected " +
                    std::to_string(MOTE_ABI_VERSION));
@@ -136,8 +168,7 @@ KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call) {
     const mote_kernel* kernel = &kernel_at(backend, k);
     if (op != kernel->op) continue;
     message.front() = '\0';
-    const mote_status status = kernel->can_run(&asked);
-    message.back() = '\0';
+    const mote_status status = ask_kernel(*kernel, asked);
     if (status == MOTE_OK) return {.kernel = kernel, .reason = ""};
     choice.reason += (choice.reason.empty() ? "" : "; ") + declined(status, message.data());
   }

@@ -1,5 +1,5 @@
-// The backends that there are: gen, which is linked in, libraries in <executable>/../lib/mote and
-// in the folders of $MOTE_PLUGIN_PATH (separated by colons), and those named on the command line.
+// The backends that there are: gen, which is linked in, libraries where mote/base/plugin_search.h
+// looks for them, and those named on the command line.
 // Each library is loaded in a child process first, so that one that crashes does not take the tool
 // along.
 #pragma once
@@ -40,10 +40,6 @@ struct Selection {
 /// that lists what is known for a name that mote has never heard of.
 Selection select_backends(const Backends& backends, const std::vector<std::string>& names);
 
-/// The folders where libraries are looked for, in that order; they need not exist.
-std::vector<std::string> plugin_folders();
-/// The libraries (*.so) in a folder, by name; none where it cannot be read.
-std::vector<std::string> plugins_in(const std::string& folder);
 /// Names that a machine may lack without the request being a mistake.
 std::span<const std::string_view> known_backends();
 

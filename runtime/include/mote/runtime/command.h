@@ -86,6 +86,9 @@ struct RunOptions {
   std::span<std::byte> workspace = {};
   /// Backends, measured times, pooled workspace (context.h).
   Context* context = nullptr;
+  /// No input holds a NaN, or it does not matter what becomes of it: kernels whose contract ignores
+  /// NaN are asked too.
+  bool without_nan = false;
 };
 
 /// Runs the command. An input that is left out is null; inputs behind the last may be missing.

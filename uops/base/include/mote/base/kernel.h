@@ -2,7 +2,9 @@
  * mote_plugin_init; generated kernels and mote's own backends use the same structs. Every struct
  * begins with its size, so that later versions can append members: a reader looks at no member
  * beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in elements,
- * NULL means row-major. Integers are 64-bit. Nothing here throws or aborts. */
+ * NULL means row-major. Integers are 64-bit. Nothing here throws or aborts;
+ * a host treats an exception that reaches it all the same as MOTE_FAILED. The functions of a kernel
+ * are called from several threads at once. */
 #ifndef MOTE_BASE_KERNEL_H
 #define MOTE_BASE_KERNEL_H
 
@@ -61,24 +63,48 @@ typedef enum mote_accumulator {
   MOTE_ACC_F64 = 2
 } mote_accumulator;
 
-/* How accurate a kernel computes a function, in the kernel's own format. */
+/* How accurate a kernel computes a function f, in units of the kernel's own format, whose roundoff
+ * is u: |computed - f(x')| <= ulp * ulps of the result + abs, for some x' with |x' - x| <= arg u
+ * |x|. */
 typedef struct mote_accuracy {
   const char* function; /* as in program text: "exp" */
-  double ulp;           /* the greatest error, in units in the last place of the result */
+  double ulp;
+  double arg;
+  double abs;
 } mote_accuracy;
 
-/* What a kernel promises about its numbers; the oracle judges it by this. */
+/* Output `output` is stored where input `input` is: the same view of the same memory. */
+typedef struct mote_op_pair {
+  int32_t input;
+  int32_t output;
+} mote_op_pair;
+
+/* In place of a count of pairs: every pair that the op's definition allows. */
+#define MOTE_IN_PLACE_ALL (-1)
+
+/* What a kernel promises about its numbers and its memory. The oracle judges it by this, and the
+ * runtime asks it for nothing that it does not promise. What lies beyond size is not promised. */
 typedef struct mote_contract {
   size_t size;
-  int32_t accumulator;       /* mote_accumulator */
-  int32_t multiply_rounding; /* 0: operands of multiplies are used as they are */
-  int32_t flushes_denormals;
-  int32_t deterministic;
-  const char* form; /* the formula that is computed: "direct", "padding_multiplied", … */
+  int32_t accumulator; /* mote_accumulator */
+  /* Significant bits that operands of a multiply keep where it feeds a sum (tf32: 11, bf16: 8);
+   * 0: they are used as they are. */
+  int32_t multiply_rounding;
+  int32_t flushes_denormals; /* operands and results below the least normal number may become 0 */
+  int32_t deterministic;     /* equal calls give equal bits */
+  /* The formula that is computed: "direct" (the op's definition), "padding_multiplied" (taps beside
+   * the data are zeros that are multiplied), or an alternative body of the op by its name. */
+  const char* form;
   /* The functions that are not the C library's; absent where size ends before. */
   int32_t function_count;
-  int32_t reserved;
+  /* The pairs that may share memory in one call, any of them together; 0: none. */
+  int32_t in_place_count;
   const mote_accuracy* functions;
+  const mote_op_pair* in_place; /* NULL where the count is not positive */
+  /* Where an input is NaN, the outputs that depend on it are anything: a maximum by an instruction
+   * that drops NaN. Otherwise NaN is what the op says. Absent (0) where size ends before. */
+  int32_t ignores_nan;
+  int32_t reserved;
 } mote_contract;
 
 /* One kernel: an op for some dtypes, layouts and shapes. */
@@ -89,7 +115,8 @@ typedef struct mote_kernel {
   /* MOTE_OK, or MOTE_UNSUPPORTED or MOTE_INVALID with the reason in call->message. No data is read.
    */
   mote_status (*can_run)(const mote_call* call);
-  /* Bytes of workspace that run needs; NULL: none. */
+  /* Bytes of workspace that run needs; NULL: none. The workspace is aligned to 64 bytes. Asked only
+   * of a call that can_run accepted; no data is read. */
   size_t (*workspace_bytes)(const mote_call* call);
   /* stream is NULL on the CPU: the result is complete when run returns. */
   mote_status (*run)(const mote_call* call, void* stream);
@@ -114,6 +141,7 @@ typedef struct mote_plugin {
 /* A plug-in exports this under the name "mote_plugin_init". It fills *plugin, whose size and
  * abi_version (the host's) are set; the pointers stay valid until the library is closed. */
 typedef mote_status (*mote_plugin_init_fn)(mote_plugin* plugin);
+MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "mote/base/export.h"
+#include "mote/base/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,12 +35,6 @@ typedef struct mote_op_param {
   int64_t upper;
 } mote_op_param;
 
-/* Output `output` may be stored where input `input` is. */
-typedef struct mote_op_pair {
-  int32_t input;
-  int32_t output;
-} mote_op_pair;
-
 typedef struct mote_op_definition {
   const char* name;
   const char* family;
@@ -53,7 +48,7 @@ typedef struct mote_op_definition {
   const mote_op_tensor* inputs;
   const mote_op_tensor* outputs;
   const mote_op_param* params;
-  const mote_op_pair* in_place;
+  const mote_op_pair* in_place; /* outputs that may be stored where an input is */
 } mote_op_definition;
 
 /* The gradient of an op is another op. Its inputs are, in this order, the gradients of outputs of

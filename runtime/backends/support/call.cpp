@@ -13,7 +13,7 @@
 
 #include "mote/base/dlpack.h"
 
-namespace mote::openblas {
+namespace mote::backend {
 namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
@@ -33,8 +33,7 @@ Check read_tensor(const DLTensor* tensor, const char* name, int min_rank, int ma
                                min_rank == max_rank ? fmt::format("{}", min_rank)
                                                     : fmt::format("{} to {}", min_rank, max_rank)));
   const std::optional<DType> dtype = from_dlpack(tensor->dtype);
-  if (dtype != DType::f32 && dtype != DType::f64)
-    return unsupported(fmt::format("{} {} is neither f32 nor f64", name, text));
+  if (!dtype) return unsupported(fmt::format("{} {} has no dtype of mote's", name, text));
   if (tensor->device.device_type != kDLCPU)
     return unsupported(fmt::format("{} {} is not in CPU memory", name, text));
   for (const std::int64_t extent : shape_of(*tensor))
@@ -84,8 +83,15 @@ Check read_output(const mote_call& call, int index, const char* name, int min_ra
   return read_tensor(call.outputs[index], name, min_rank, max_rank, operand);
 }
 
-Check check_dtypes(std::initializer_list<const Operand*> operands) {
+Check check_dtypes(std::initializer_list<const Operand*> operands,
+                   std::initializer_list<DType> accepted) {
   const Operand& first = **operands.begin();
+  if (std::ranges::find(accepted, first.dtype) == accepted.end()) {
+    std::string names;
+    for (const DType dtype : accepted)
+      names += (names.empty() ? "" : " or ") + std::string(mote::name(dtype));
+    return unsupported(fmt::format("{} is not {}", short_text(first), names));
+  }
   for (const Operand* operand : operands)
     if (operand->dtype != first.dtype)
       return invalid(
@@ -103,7 +109,7 @@ Check check_extents(std::initializer_list<const Operand*> operands) {
   for (const Operand* operand : operands)
     for (const std::int64_t extent : operand->shape)
       if (extent > kIntMax)
-        return unsupported(fmt::format("{}: an extent above {} does not fit BLAS's integers",
+        return unsupported(fmt::format("{}: an extent above {} does not fit into 32 bits",
                                        short_text(*operand), kIntMax));
   return {};
 }
@@ -157,4 +163,4 @@ mote_status guarded(const mote_call& call, const std::function<Check()>& body) {
   }
 }
 
-}  // namespace mote::openblas
+}  // namespace mote::backend

@@ -1,8 +1,5 @@
 // A fork that loads and exits. The child reports through its exit code alone; what the library
 // prints goes to standard error, so that data on standard output stays data.
-#include "plugin_probe.h"
-
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +9,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "mote/base/error.h"
 #include "mote/base/plugin.h"
+#include "mote/base/plugin_search.h"
 
 namespace mote {
 namespace {
@@ -40,37 +39,39 @@ constexpr unsigned kSeconds = 30;
 
 std::string signal_name(int number) {
   const char* name = sigabbrev_np(number);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 /// Nothing, or how the child ended instead of surviving.
 std::string ending(int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return fmt::format("was not loaded within {} s", kSeconds);
+    return "was not loaded within " + std::to_string(kSeconds) + " s";
   }
   if (WIFSIGNALED(status)) {
-    return fmt::format("crashed while loading ({})", signal_name(WTERMSIG(status)));
+    return "crashed while loading (" + signal_name(WTERMSIG(status)) + ")";
   }
   if (WEXITSTATUS(status) == kSurvived) return "";
-  return fmt::format("ended the process while loading (exit code {})", WEXITSTATUS(status));
+  return "ended the process while loading (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
 }
 
 }  // namespace
 
 void probe_plugin(const std::string& path) {
+  static std::mutex mutex;
   static std::set<std::string> survived;
+  const std::lock_guard lock(mutex);
   if (survived.contains(path)) return;
   std::fflush(stdout);
   const pid_t child = fork();
   if (child < 0) {
-    throw Error(fmt::format("plug-in {}: cannot be probed: {}", path, std::strerror(errno)));
+    throw Error("plug-in " + path + ": cannot be probed: " + std::strerror(errno));
   }
   if (child == 0) load_and_exit(path);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const std::string how = ending(status);
-  if (!how.empty()) throw Error(fmt::format("plug-in {}: {}", path, how));
+  if (!how.empty()) throw Error("plug-in " + path + ": " + how);
   survived.insert(path);
 }
 

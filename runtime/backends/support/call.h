@@ -12,7 +12,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/kernel.h"
 
-namespace mote::openblas {
+namespace mote::backend {
 
 struct Refusal {
   mote_status status;
@@ -37,17 +37,20 @@ struct Operand {
 /// Counts of inputs and outputs; the inputs beyond `required` may be missing or NULL.
 Check check_counts(const mote_call& call, int required, int allowed, int outputs);
 bool has_input(const mote_call& call, int index);
-/// Reads a tensor whose rank lies in [min_rank, max_rank], on the CPU, of f32 or f64.
+/// Reads a tensor whose rank lies in [min_rank, max_rank], on the CPU.
 Check read_input(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
                  Operand& operand);
 Check read_output(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
                   Operand& operand);
-Check check_dtypes(std::initializer_list<const Operand*> operands);
+/// All of one dtype, which is one of those accepted.
+Check check_dtypes(std::initializer_list<const Operand*> operands,
+                   std::initializer_list<DType> accepted);
 Check check_shape(const Operand& operand, const std::vector<std::int64_t>& expected);
-/// Every extent fits into BLAS's 32-bit integer.
+/// Every extent fits into 32 bits.
 Check check_extents(std::initializer_list<const Operand*> operands);
 
 Check check_param_names(const mote_call& call, std::initializer_list<const char*> known);
+/// Leaves the value alone where the call does not give one.
 Check read_real(const mote_call& call, const char* name, double& value);
 /// Reads an integer in [minimum, 2^31), leaving the value alone where the call does not give one.
 Check read_integer(const mote_call& call, const char* name, std::int64_t minimum,
@@ -58,4 +61,4 @@ mote_status report(const mote_call& call, const Check& check);
 /// Runs the body; an exception becomes a status and a message, as nothing may throw across C.
 mote_status guarded(const mote_call& call, const std::function<Check()>& body);
 
-}  // namespace mote::openblas
+}  // namespace mote::backend

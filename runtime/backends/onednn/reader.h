@@ -1,0 +1,56 @@
+// Tensors and parameters of a call, as oneDNN wants them told. What it cannot take is thrown as a
+// Declined.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "jobs.h"
+
+namespace mote::onednn {
+
+struct Declined {
+  backend::Refusal refusal;
+};
+[[noreturn]] void decline(std::string why);  ///< legal, but not for this backend
+
+/// A tensor of the call; axes are read in any order and may be split or joined by descs.
+struct View {
+  std::string name;
+  memory::data_type type{};
+  memory::dims dims;
+  memory::dims strides;
+  void* data = nullptr;
+  bool is_output = false;
+
+  /// The axes in another order.
+  View permuted(std::initializer_list<std::size_t> order) const;
+  /// Axis `axis` as `outer` times what remains.
+  View split(std::size_t axis, memory::dim outer) const;
+  /// An axis of extent 1 before `axis`.
+  View with_axis(std::size_t axis) const;
+  Argument as(int number) const;
+};
+
+class Reader {
+ public:
+  explicit Reader(const mote_call& call) : call_(call) {}
+
+  /// Of exactly that rank, leading axes of extent 1 added; f32 unless `any_type`.
+  View input(int k, int rank, bool any_type = false) const;
+  View output(int k, int rank, bool any_type = false) const;
+  bool has_input(int k) const { return backend::has_input(call_, k); }
+  bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
+  memory::dim integer(const std::string& name, memory::dim otherwise) const;
+  /// oneDNN takes its parameters as floats. A double that is none is declined where its rounding
+  /// would show (`exact`).
+  float real(const char* name, double otherwise, bool exact = false) const;
+  std::string op() const { return call_.op; }
+
+ private:
+  View view(const DLTensor* tensor, int rank, bool any_type, std::string name) const;
+  const mote_call& call_;
+};
+
+}  // namespace mote::onednn

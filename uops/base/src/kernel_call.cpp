@@ -1,0 +1,90 @@
+// Exceptions, unknown statuses and endless messages end here.
+#include "mote/base/kernel_call.h"
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+namespace mote {
+namespace {
+
+void set_message(const mote_call& call, const char* text) {
+  if (call.message == nullptr || call.message_bytes == 0) return;
+  std::strncpy(call.message, text, call.message_bytes - 1);
+  call.message[call.message_bytes - 1] = '\0';
+}
+
+void end_message(const mote_call& call) {
+  if (call.message != nullptr && call.message_bytes > 0)
+    call.message[call.message_bytes - 1] = '\0';
+}
+
+mote_status known(const mote_call& call, mote_status status) {
+  end_message(call);
+  const auto number = static_cast<int>(status);
+  if (number >= MOTE_OK && number <= MOTE_FAILED) return status;
+  set_message(call, ("the kernel returned the unknown status " + std::to_string(number)).c_str());
+  return MOTE_FAILED;
+}
+
+template <typename Body>
+mote_status guarded(const mote_call& call, const Body& body) {
+  try {
+    return known(call, body());
+  } catch (const std::bad_alloc&) {
+    set_message(call, "the kernel ran out of memory");
+    return MOTE_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    set_message(call, (std::string("the kernel threw an exception: ") + error.what()).c_str());
+  } catch (...) {
+    set_message(call, "the kernel threw an exception of an unknown type");
+  }
+  return MOTE_FAILED;
+}
+
+bool reaches(const mote_contract& contract, std::size_t offset) {
+  return contract.size >= offset + sizeof(void*);
+}
+
+}  // namespace
+
+mote_status ask_kernel(const mote_kernel& kernel, const mote_call& call) {
+  return guarded(call, [&] { return kernel.can_run(&call); });
+}
+
+mote_status workspace_of(const mote_kernel& kernel, const mote_call& call, std::size_t& bytes) {
+  bytes = 0;
+  if (kernel.workspace_bytes == nullptr) return MOTE_OK;
+  return guarded(call, [&] {
+    bytes = kernel.workspace_bytes(&call);
+    if (bytes <= PTRDIFF_MAX) return MOTE_OK;
+    set_message(call, "a kernel asks for more workspace than there can be");
+    return MOTE_FAILED;
+  });
+}
+
+mote_status run_kernel(const mote_kernel& kernel, const mote_call& call, void* stream) {
+  return guarded(call, [&] { return kernel.run(&call, stream); });
+}
+
+bool promises_in_place(const mote_contract& contract, int input, int output) {
+  if (!reaches(contract, offsetof(mote_contract, in_place))) return false;
+  if (contract.in_place_count == MOTE_IN_PLACE_ALL) return true;
+  for (int k = 0; k < contract.in_place_count; ++k)
+    if (contract.in_place[k].input == input && contract.in_place[k].output == output) return true;
+  return false;
+}
+
+bool ignores_nan(const mote_contract& contract) {
+  constexpr std::size_t kEnd = offsetof(mote_contract, ignores_nan) + sizeof contract.ignores_nan;
+  return contract.size >= kEnd && contract.ignores_nan != 0;
+}
+
+std::span<const mote_accuracy> accuracies_of(const mote_contract& contract) {
+  if (!reaches(contract, offsetof(mote_contract, functions))) return {};
+  return {contract.functions, static_cast<std::size_t>(contract.function_count)};
+}
+
+}  // namespace mote

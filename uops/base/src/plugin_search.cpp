@@ -1,0 +1,71 @@
+// Places by the environment and by where the program and this library lie.
+#include "mote/base/plugin_search.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add(std::vector<PluginPlace>& places, const std::string& path, bool is_given) {
+  if (std::ranges::find(places, path, &PluginPlace::path) == places.end())
+    places.push_back({path, is_given});
+}
+
+std::string program_folder() {
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  return failed ? "." : self.parent_path().string();
+}
+
+/// The folder of the library that holds this code; empty where that is the program.
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&plugin_places), &info) == 0) return "";
+  const std::string path = info.dli_fname;
+  return path.find(".so") == std::string::npos ? "" : fs::path(path).parent_path().string();
+}
+
+}  // namespace
+
+std::vector<PluginPlace> plugin_places() {
+  std::vector<PluginPlace> places;
+  const char* given = std::getenv("MOTE_PLUGIN_PATH");
+  std::string rest = given != nullptr ? given : "";
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) add(places, rest.substr(0, colon), true);
+    rest.erase(0, colon + 1);
+  }
+  add(places, (fs::path(program_folder()) / ".." / "lib" / "mote" / "plugins").lexically_normal(),
+      false);
+  const std::string own = own_folder();
+  if (!own.empty()) add(places, fs::path(own) / "mote" / "plugins", false);
+  add(places, MOTE_INSTALLED_PLUGINS, false);
+  return places;
+}
+
+std::vector<std::string> plugins_at(const std::string& place) {
+  std::vector<std::string> paths;
+  std::error_code failed;
+  if (fs::is_directory(place, failed)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, failed))
+      if (entry.path().extension() == ".so") paths.push_back(entry.path().lexically_normal());
+    std::ranges::sort(paths);
+  } else if (fs::exists(place, failed)) {
+    paths.push_back(place);
+  }
+  return paths;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return a == b || fs::equivalent(a, b, failed);
+}
+
+}  // namespace mote
