@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "mote/base/dtype.h"
+#include "mote/base/export.h"
 #include "mote/runtime/command.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 struct TensorForm {
   DType dtype;

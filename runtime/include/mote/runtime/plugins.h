@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 enum class Probe {
   none,

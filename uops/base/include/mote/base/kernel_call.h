@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <span>
 
+#include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
-namespace mote {
+namespace MOTE_API mote {
 
 /// can_run: MOTE_OK, or why not in call.message.
 mote_status ask_kernel(const mote_kernel& kernel, const mote_call& call);

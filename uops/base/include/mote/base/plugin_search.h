@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
 
 struct PluginPlace {
   std::string path;      ///< a file or folder; it need not exist
