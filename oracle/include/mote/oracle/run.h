@@ -37,8 +37,8 @@ std::string_view name(Verdict verdict);  ///< "out of bounds"
 /// failed, unwritten, out_of_bounds, nondeterministic.
 bool is_failure(Verdict verdict);
 
-/// A case that leaves more than this share of its elements indeterminate is weak. Measured: in one
-/// case of a thousand correct ones it is more (docs/bound.md).
+/// A case that leaves more than this share of its elements indeterminate is weak: very few cases of
+/// correct kernels do (measured, docs/bound.md), so that a bound that says little is seen.
 constexpr double kFewElements = 0.1;
 
 struct Difference {
