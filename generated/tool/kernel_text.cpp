@@ -67,6 +67,18 @@ void fill_in(EmitOptions& options, const Kernel& k) {
   options.optional_outputs = k.record->optional_outputs;
 }
 
+/// The loops of the kernel. Where outputs may be left out, each temporary keeps storage of its own:
+/// what shares it could not be left out by itself.
+LoopProgram loops_of(const Kernel& k) {
+  const auto program = instantiate(*k.record, k.instance);
+  if (k.record->optional_outputs.empty() || program->outputs.size() == 1) return compile(program);
+  LoopProgram loops;
+  compile(program, [&](const char* stage, const LoopProgram& p) {
+    if (std::string_view(stage) != "coalesce") loops = p;
+  });
+  return loops;
+}
+
 /// The contracts that the rows name. Of 16-bit reals sums are kept in float.
 std::string contracts_text(const std::string& rows) {
   std::string functions;
@@ -105,7 +117,7 @@ std::string row(const Kernel& k, const char* variant) {
 }  // namespace
 
 void emit(Kernel& k) {
-  const LoopProgram loops = compile(instantiate(*k.record, k.instance));
+  const LoopProgram loops = loops_of(k);
   EmitOptions options;
   options.function = k.function;
   options.thunk = true;

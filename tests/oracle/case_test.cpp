@@ -34,7 +34,7 @@ TEST(Case, TextRoundTrips) {
            "gemm a=i64[2,3] b=i64[3,4] c=i64[2,4] alpha=-1 beta=0 fill=index:0",
            "max_pool2d x=f64[1,2,5,5] kernel=2,3 fill=uniform:7 plugin=/tmp/x.so",
            "add a=f32[3] b=f32[2,1] fill=integer:0",
-           "matmul.grad gy=f32[2,2] a=f32[2,3] b=f32[3,2] gb=none fill=integer:0",
+           "matmul.grad gy=f32[1,1,2,2] a=f32[1,1,2,3] b=f32[1,1,3,2] gb=none fill=integer:0",
        }) {
     EXPECT_EQ(to_string(parse_case(text)), text);
   }
@@ -46,7 +46,8 @@ TEST(Case, AnOutputThatMayBeLeftOutIsNone) {
   EXPECT_TRUE(c.outputs.at(1).left_out);
   EXPECT_FALSE(c.outputs.at(2).left_out);
   expect_error("layer_norm_with_statistics x=f32[2,3] y=none", "y: a call has this output always");
-  expect_error("matmul.grad gy=f32[2,2] a=f32[2,3] b=f32[3,2] ga=none gb=none", "no output is asked for");
+  expect_error("matmul.grad gy=f32[1,1,2,2] a=f32[1,1,2,3] b=f32[1,1,3,2] ga=none gb=none",
+               "no output is asked for");
 }
 
 TEST(Case, SaysEverything) {
