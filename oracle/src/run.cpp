@@ -61,10 +61,10 @@ std::vector<bool> read_by_asked(const Case& c) {
   return read;
 }
 
-bool has_nan(const Dense& x) {
+bool has_special(const Dense& x) {
   if (!is_real(x.dtype())) return false;
   for (std::int64_t k = 0; k < x.count(); ++k)
-    if (std::isnan(x.at(k).real())) return true;
+    if (!std::isfinite(x.at(k).real())) return true;
   return false;
 }
 
@@ -188,9 +188,9 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
     outcome.reason = fmt::format("workspace_bytes: {}", frame.message());
     return outcome;
   }
-  if (ignores_nan(*kernel.contract) && std::ranges::any_of(s.inputs, has_nan)) {
+  if (ignores_nan(*kernel.contract) && std::ranges::any_of(s.inputs, has_special)) {
     outcome.verdict = Verdict::unsupported;
-    outcome.reason = "its contract leaves NaN out";
+    outcome.reason = "its contract leaves NaN and infinities out";
     return outcome;
   }
   outcome.reason = memory_.refusal("workspace", workspace);

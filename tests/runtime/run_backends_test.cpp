@@ -167,9 +167,7 @@ struct Wide {
                   .inputs = tensors.data(),
                   .outputs = tensors.data(),
                   .params = nullptr,
-                  .in_place = nullptr,
-                  .ignores_nan = 0,
-                  .reserved = 0};
+                  .in_place = nullptr};
     register_op("wide", registry).set<Definition>(kDefinition, &definition);
   }
 

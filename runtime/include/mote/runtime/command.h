@@ -86,8 +86,8 @@ struct RunOptions {
   std::span<std::byte> workspace = {};
   /// Backends, measured times, pooled workspace (context.h).
   Context* context = nullptr;
-  /// No input holds a NaN, or it does not matter what becomes of it: kernels whose contract ignores
-  /// NaN are asked too.
+  /// No input holds a NaN or an infinity, or it does not matter what becomes of it: kernels whose
+  /// contract ignores them are asked too.
   bool without_nan = false;
 };
 
