@@ -31,18 +31,20 @@ namespace {
 struct Pair {
   const TensorDecl& guest;
   const TensorDecl& host;
-  const std::vector<Reference>& of_guest;
-  const std::vector<Reference>& of_host;
-  const Reference* store = nullptr;  ///< in of_host
-  std::size_t depth = 0;             ///< of the round, on the store's path
-  std::vector<Expr> outer = {};      ///< the host's leading index, the same for a whole round
-  std::vector<Expr> inner = {};      ///< the rest, which is the guest's element
+  const std::vector<TensorReference>& of_guest;
+  const std::vector<TensorReference>& of_host;
+  const TensorReference* store = nullptr;  ///< in of_host
+  std::size_t depth = 0;                   ///< of the round, on the store's path
+  std::vector<Expr> outer = {};            ///< the host's leading index, the same for a whole round
+  std::vector<Expr> inner = {};            ///< the rest, which is the guest's element
 
   std::span<const Stmt* const> shared_path() const { return std::span(store->path).first(depth); }
   std::span<const Stmt* const> own_path() const { return std::span(store->path).subspan(depth); }
-  bool is_in_round(const Reference& r) const { return shared_depth(r.path, store->path) >= depth; }
+  bool is_in_round(const TensorReference& r) const {
+    return shared_depth(r.path, store->path) >= depth;
+  }
   /// Stands in the same statement of the round's body as the store.
-  bool is_beside_store(const Reference& r) const {
+  bool is_beside_store(const TensorReference& r) const {
     return shared_depth(r.path, store->path) > depth;
   }
 };
@@ -72,11 +74,11 @@ bool may_host(const LoopProgram& p, const TensorDecl& host, const TensorDecl& gu
 }
 
 /// The host's only write, if it is a store; else null.
-const Reference* sole_store(const std::vector<Reference>& all) {
-  const Reference* store = nullptr;
-  for (const Reference& r : all) {
+const TensorReference* sole_store(const std::vector<TensorReference>& all) {
+  const TensorReference* store = nullptr;
+  for (const TensorReference& r : all) {
     if (!r.is_write()) continue;
-    if (r.kind != Reference::Kind::store || store) return nullptr;
+    if (r.kind != TensorReference::Kind::store || store) return nullptr;
     store = &r;
   }
   return store;
@@ -89,7 +91,7 @@ bool place(Pair& pair) {
   if (!pair.store || pair.of_guest.empty()) return false;
   const auto& path = pair.store->path;
   pair.depth = path.size();
-  for (const Reference& r : pair.of_guest)
+  for (const TensorReference& r : pair.of_guest)
     pair.depth = std::min(pair.depth, shared_depth(r.path, path));
   const auto split = pair.store->index.end() - static_cast<std::ptrdiff_t>(pair.guest.shape.size());
   pair.outer.assign(pair.store->index.begin(), split);
@@ -109,8 +111,8 @@ bool place(Pair& pair) {
 
 /// Every touch of the guest comes before the store of that element, and none is in an index.
 bool guest_leaves_in_time(const Pair& pair) {
-  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
-    return r.kind != Reference::Kind::index_load && precedes(r, *pair.store) &&
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
+    return r.kind != TensorReference::Kind::index_load && precedes(r, *pair.store) &&
            (!pair.is_beside_store(r) || r.index == pair.inner);
   });
 }
@@ -119,10 +121,11 @@ bool guest_leaves_in_time(const Pair& pair) {
 bool guest_carries_nothing(const Pair& pair, const Facts& facts) {
   if (variables_of(pair.shared_path()).empty()) return true;
   const auto& all = pair.of_guest;
-  return std::all_of(all.begin(), all.end(), [&](const Reference& read) {
-    if (read.kind == Reference::Kind::store) return true;
-    return std::any_of(all.begin(), all.end(),
-                       [&](const Reference& w) { return is_stored_in_round_of(read, w, facts); });
+  return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
+    if (read.kind == TensorReference::Kind::store) return true;
+    return std::any_of(all.begin(), all.end(), [&](const TensorReference& w) {
+      return is_stored_in_round_of(read, w, facts);
+    });
   });
 }
 
@@ -137,7 +140,7 @@ bool rounds_are_apart(const Pair& pair) {
 /// The host has the guest's elements wherever the guest is touched: its store may stand under
 /// conditions that the guest does not know.
 bool host_has_room(const Pair& pair, const Facts& facts) {
-  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     const Facts here = facts_at(r, facts);
     for (std::size_t k = 0; k < pair.outer.size(); ++k)
       if (!here.prove_nonneg(pair.outer[k]) ||
@@ -150,7 +153,7 @@ bool host_has_room(const Pair& pair, const Facts& facts) {
 /// The host's store runs, in the same round, for each element that the guest writes; and the host
 /// is read in the round only after that.
 bool host_is_rewritten(const Pair& pair, const Facts& facts) {
-  for (const Reference& w : pair.of_guest) {
+  for (const TensorReference& w : pair.of_guest) {
     if (!w.is_write()) continue;
     std::map<Symbol, Expr> element;
     for (std::size_t k = 0; k < pair.inner.size(); ++k) {
@@ -159,7 +162,7 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
     }
     if (!runs_for(pair.own_path(), element, facts_at(w, facts))) return false;
   }
-  return std::all_of(pair.of_host.begin(), pair.of_host.end(), [&](const Reference& r) {
+  return std::all_of(pair.of_host.begin(), pair.of_host.end(), [&](const TensorReference& r) {
     if (r.is_write() || !pair.is_in_round(r)) return true;
     return precedes(*pair.store, r) && (!pair.is_beside_store(r) || r.index == pair.store->index);
   });
@@ -168,14 +171,15 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
 /// The guest is read for the host's sake alone, by its store or by the guest's own on the way
 /// there.
 bool serves_host_alone(const Pair& pair) {
-  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const Reference& r) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     return r.is_write() || r.order == pair.store->order ||
-           std::any_of(pair.of_guest.begin(), pair.of_guest.end(),
-                       [&](const Reference& w) { return w.is_write() && w.order == r.order; });
+           std::any_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& w) {
+             return w.is_write() && w.order == r.order;
+           });
   });
 }
 
-using References = std::map<std::string, std::vector<Reference>>;
+using References = std::map<std::string, std::vector<TensorReference>>;
 
 std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, const TensorDecl& host,
                               References& touches, const Facts& facts) {
@@ -236,7 +240,7 @@ void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
 /// chain of them ends in one buffer.
 bool coalesce_one(LoopProgram& p, const Facts& facts) {
   References touches;
-  for (Reference& r : references(p.body)) touches[r.tensor].push_back(std::move(r));
+  for (TensorReference& r : references(p.body)) touches[r.tensor].push_back(std::move(r));
   for (const TensorDecl& guest : p.tensors) {
     if (guest.role != TensorRole::temporary || guest.shape.empty()) continue;
     for (const TensorRole role : {TensorRole::temporary, TensorRole::output}) {

@@ -50,10 +50,10 @@ bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
 /// What is read was stored in the same round of all common loops.
 bool flows_within_rounds(const LoopProgram& p, const std::string& tensor) {
   const Facts facts = base_facts(*p.source);
-  const std::vector<Reference> all = references(p.body, tensor);
-  return std::all_of(all.begin(), all.end(), [&](const Reference& read) {
-    return read.kind == Reference::Kind::store ||
-           std::any_of(all.begin(), all.end(), [&](const Reference& write) {
+  const std::vector<TensorReference> all = references(p.body, tensor);
+  return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
+    return read.kind == TensorReference::Kind::store ||
+           std::any_of(all.begin(), all.end(), [&](const TensorReference& write) {
              return is_stored_in_round_of(read, write, facts);
            });
   });

@@ -30,7 +30,8 @@ Conditions conditions_of(std::span<const Stmt* const> path) {
 }
 
 /// The conditions of this read, said of the element that is stored.
-Conditions conditions_for(const Reference& read, const Reference& store, const Facts& facts) {
+Conditions conditions_for(const TensorReference& read, const TensorReference& store,
+                          const Facts& facts) {
   const auto from = plain_variables(read.index);
   if (!from) return {};
   const std::vector<Symbol> to = *plain_variables(store.index);
@@ -57,11 +58,11 @@ Conditions conditions_for(const Reference& read, const Reference& store, const F
 
 /// The only write of the temporary, if it is a store at plain variables and nothing reads the
 /// temporary as an index.
-const Reference* sole_store(const std::vector<Reference>& all) {
-  const Reference* store = nullptr;
-  for (const Reference& r : all) {
-    if (r.kind == Reference::Kind::load) continue;
-    if (r.kind != Reference::Kind::store || store) return nullptr;
+const TensorReference* sole_store(const std::vector<TensorReference>& all) {
+  const TensorReference* store = nullptr;
+  for (const TensorReference& r : all) {
+    if (r.kind == TensorReference::Kind::load) continue;
+    if (r.kind != TensorReference::Kind::store || store) return nullptr;
     store = &r;
   }
   return store && plain_variables(store->index) ? store : nullptr;
@@ -69,11 +70,11 @@ const Reference* sole_store(const std::vector<Reference>& all) {
 
 /// What every reader of the temporary demands.
 Conditions demanded(const LoopProgram& p, const TensorDecl& t, const Facts& facts) {
-  const std::vector<Reference> all = references(p.body, t.name);
-  const Reference* store = sole_store(all);
+  const std::vector<TensorReference> all = references(p.body, t.name);
+  const TensorReference* store = sole_store(all);
   if (!store) return {};
   std::optional<Conditions> common;
-  for (const Reference& r : all) {
+  for (const TensorReference& r : all) {
     if (&r == store) continue;
     const Conditions own = conditions_for(r, *store, facts);
     if (!common) common = own;

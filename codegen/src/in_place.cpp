@@ -21,7 +21,7 @@ const TensorDecl& tensor_at(const LoopProgram& p, TensorRole role, int position)
   throw InternalError(fmt::format("{}: no tensor {} for a pair in place", p.name, position));
 }
 
-std::string text(const Reference& r) {
+std::string text(const TensorReference& r) {
   std::string out = r.tensor + "[";
   for (std::size_t k = 0; k < r.index.size(); ++k)
     out += (k > 0 ? ", " : "") + r.index[k].to_string();
@@ -29,7 +29,8 @@ std::string text(const Reference& r) {
 }
 
 /// The index is the loop's variable, or that of a loop over a chunk of it.
-bool stays_in_round(const Reference& r, const Expr& index, const Loop& loop, const Facts& facts) {
+bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loop,
+                    const Facts& facts) {
   if (index == Expr(loop.variable)) return true;
   return std::ranges::any_of(r.path, [&](const Stmt* s) {
     const Loop* inner = as_loop(*s);
@@ -40,7 +41,8 @@ bool stays_in_round(const Reference& r, const Expr& index, const Loop& loop, con
 
 /// Different rounds of the loops that hold both touch different elements: on some axis, each of
 /// both stays in its round.
-bool rounds_are_apart(const Reference& read, const Reference& write, const Facts& facts) {
+bool rounds_are_apart(const TensorReference& read, const TensorReference& write,
+                      const Facts& facts) {
   const std::size_t depth = shared_depth(read.path, write.path);
   return std::ranges::all_of(std::span(read.path).first(depth), [&](const Stmt* s) {
     const Loop* loop = as_loop(*s);
@@ -59,10 +61,10 @@ std::optional<std::string> why_not(const LoopProgram& p, const InPlacePair& pair
   if (input.dtype != output.dtype || input.shape != output.shape)
     return fmt::format("{} and {} differ in dtype or shape", input.name, output.name);
   const Facts facts = base_facts(*p.source);
-  const std::vector<Reference> reads = references(p.body, input.name);
-  for (const Reference& write : references(p.body, output.name)) {
+  const std::vector<TensorReference> reads = references(p.body, input.name);
+  for (const TensorReference& write : references(p.body, output.name)) {
     if (!write.is_write()) continue;
-    for (const Reference& read : reads)
+    for (const TensorReference& read : reads)
       if (!precedes(read, write) || !rounds_are_apart(read, write, facts))
         return fmt::format("{} may be read after {} is written", text(read), text(write));
   }

@@ -11,7 +11,7 @@ namespace {
 
 class Collector {
  public:
-  std::vector<Reference> run(const Body& body) {
+  std::vector<TensorReference> run(const Body& body) {
     visit(body);
     return std::move(found_);
   }
@@ -33,9 +33,9 @@ class Collector {
 
   void statement(const Stmt& s) {
     if (const auto* x = std::get_if<Store>(&s.kind)) {
-      write(Reference::Kind::store, x->tensor, x->index, x->value);
+      write(TensorReference::Kind::store, x->tensor, x->index, x->value);
     } else if (const auto* r = std::get_if<StoreReduce>(&s.kind)) {
-      write(Reference::Kind::store_reduce, r->tensor, r->index, r->value);
+      write(TensorReference::Kind::store_reduce, r->tensor, r->index, r->value);
     } else if (const auto* f = std::get_if<Fold>(&s.kind)) {
       value(f->value);
       loads_in(f->position);
@@ -44,7 +44,7 @@ class Collector {
     }
   }
 
-  void write(Reference::Kind kind, const std::string& tensor, const std::vector<Expr>& index,
+  void write(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index,
              const Value& v) {
     value(v);
     for (const Expr& e : index) loads_in(e);
@@ -56,7 +56,7 @@ class Collector {
       loads_in(i->e);
     } else if (const auto* l = std::get_if<value::Load>(&v->kind)) {
       for (const Expr& e : l->index) loads_in(e);
-      add(Reference::Kind::load, l->tensor, l->index);
+      add(TensorReference::Kind::load, l->tensor, l->index);
     } else if (const auto* op = std::get_if<value::Op>(&v->kind)) {
       for (const Value& a : op->args) value(a);
     } else if (const auto* g = std::get_if<value::Guard>(&v->kind)) {
@@ -69,14 +69,15 @@ class Collector {
   }
 
   void loads_in(const Expr& e) {
-    for_each_load(e, [this](const Atom& a) { add(Reference::Kind::index_load, a.tensor, a.args); });
+    for_each_load(
+        e, [this](const Atom& a) { add(TensorReference::Kind::index_load, a.tensor, a.args); });
   }
 
-  void add(Reference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
+  void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
     found_.push_back({kind, tensor, index, path_, guards_, order_});
   }
 
-  std::vector<Reference> found_;
+  std::vector<TensorReference> found_;
   std::vector<const Stmt*> path_;
   Conditions guards_;
   int order_ = 0;
@@ -84,15 +85,15 @@ class Collector {
 
 }  // namespace
 
-std::vector<Reference> references(const Body& body) { return Collector().run(body); }
+std::vector<TensorReference> references(const Body& body) { return Collector().run(body); }
 
-std::vector<Reference> references(const Body& body, const std::string& tensor) {
-  std::vector<Reference> all = references(body);
-  std::erase_if(all, [&](const Reference& r) { return r.tensor != tensor; });
+std::vector<TensorReference> references(const Body& body, const std::string& tensor) {
+  std::vector<TensorReference> all = references(body);
+  std::erase_if(all, [&](const TensorReference& r) { return r.tensor != tensor; });
   return all;
 }
 
-bool precedes(const Reference& a, const Reference& b) {
+bool precedes(const TensorReference& a, const TensorReference& b) {
   return a.order < b.order || (a.order == b.order && !a.is_write() && b.is_write());
 }
 
@@ -124,7 +125,7 @@ bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts) {
   return inner.begin == start && facts.prove_nonneg(start + outer.step - inner.end);
 }
 
-Facts facts_at(const Reference& r, Facts facts) {
+Facts facts_at(const TensorReference& r, Facts facts) {
   for (const Stmt* s : r.path) {
     if (const Loop* l = as_loop(*s)) {
       facts.set_range(l->variable, l->begin, l->end);
@@ -156,9 +157,11 @@ bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& e
   return true;
 }
 
-bool is_stored_in_round_of(const Reference& read, const Reference& store, const Facts& facts) {
+bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
+                           const Facts& facts) {
   const auto variables = plain_variables(store.index);
-  if (!variables || store.kind != Reference::Kind::store || !precedes(store, read)) return false;
+  if (!variables || store.kind != TensorReference::Kind::store || !precedes(store, read))
+    return false;
   const std::size_t depth = shared_depth(read.path, store.path);
   const std::span<const Stmt* const> path(store.path);
   const std::set<Symbol> shared = variables_of(path.first(depth));

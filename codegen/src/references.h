@@ -10,7 +10,7 @@
 namespace mote {
 
 /// A place where an element is read or written.
-struct Reference {
+struct TensorReference {
   enum class Kind : std::uint8_t { load, index_load, store, store_reduce };
   Kind kind;
   std::string tensor;
@@ -24,11 +24,11 @@ struct Reference {
 
 /// All of them, in the order of the text, a statement's reads before its write. Loads in limits of
 /// a loop and in conditions of a branch are placed outside that loop or branch.
-std::vector<Reference> references(const Body& body);
-std::vector<Reference> references(const Body& body, const std::string& tensor);
+std::vector<TensorReference> references(const Body& body);
+std::vector<TensorReference> references(const Body& body, const std::string& tensor);
 
 /// Runs before the other, where both run in one round of all loops that they share.
-bool precedes(const Reference& a, const Reference& b);
+bool precedes(const TensorReference& a, const TensorReference& b);
 
 /// The loop variables that the index consists of, each once; nullopt for any other index.
 std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& index);
@@ -42,7 +42,7 @@ std::set<Symbol> variables_of(std::span<const Stmt* const> path);
 bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts);
 
 /// What holds where the reference stands.
-Facts facts_at(const Reference& r, Facts facts);
+Facts facts_at(const TensorReference& r, Facts facts);
 
 /// Loops and branches of the path run for the values of their variables in `element`, each of
 /// which must be given: the values are in range and the conditions hold.
@@ -51,6 +51,7 @@ bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& e
 
 /// The store, whose index is plain variables, has stored the element that `read` reads in the same
 /// round of all loops that enclose both: it precedes the read and runs for that element.
-bool is_stored_in_round_of(const Reference& read, const Reference& store, const Facts& facts);
+bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
+                           const Facts& facts);
 
 }  // namespace mote

@@ -44,7 +44,7 @@ std::optional<Along> along(const Expr& index, Symbol v, const std::set<Symbol>& 
   return a;
 }
 
-bool is_in(const Reference& r, const Stmt& s) {
+bool is_in(const TensorReference& r, const Stmt& s) {
   return std::ranges::find(r.path, &s) != r.path.end();
 }
 
@@ -52,7 +52,7 @@ class Rounds {
  public:
   Rounds(const LoopProgram& p, const Stmt& s)
       : p_(p), s_(s), loop_(*as_loop(s)), base_(base_facts(*p.source)), all_(references(p.body)) {
-    for (const Reference& r : all_) {
+    for (const TensorReference& r : all_) {
       if (!is_in(r, s)) continue;
       inside_.push_back(&r);
       for (const Stmt* outer : r.path) {
@@ -65,7 +65,7 @@ class Rounds {
   std::optional<std::set<std::string>> run() const {
     std::set<std::string> own;
     std::set<std::string> seen;
-    for (const Reference* r : inside_) {
+    for (const TensorReference* r : inside_) {
       if (!r->is_write() || !seen.insert(r->tensor).second) continue;
       if (are_apart(r->tensor)) continue;
       if (!is_filled_first(r->tensor)) return std::nullopt;
@@ -75,9 +75,9 @@ class Rounds {
   }
 
  private:
-  std::vector<const Reference*> inside(const std::string& tensor) const {
-    std::vector<const Reference*> found;
-    for (const Reference* r : inside_)
+  std::vector<const TensorReference*> inside(const std::string& tensor) const {
+    std::vector<const TensorReference*> found;
+    for (const TensorReference* r : inside_)
       if (r->tensor == tensor) found.push_back(r);
     return found;
   }
@@ -92,7 +92,7 @@ class Rounds {
   }
 
   /// The variable of a loop over a chunk is ours plus an offset of its own.
-  Expr from_chunk(const Reference& r, const Expr& index, Facts* facts) const {
+  Expr from_chunk(const TensorReference& r, const Expr& index, Facts* facts) const {
     std::map<Symbol, Expr> offsets;
     for (const Stmt* s : r.path) {
       const Loop* inner = as_loop(*s);
@@ -104,10 +104,10 @@ class Rounds {
     return offsets.empty() ? index : index.substitute(offsets);
   }
 
-  bool are_apart(const std::vector<const Reference*>& touched, std::size_t axis) const {
+  bool are_apart(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
     std::optional<Along> first;
     bool moves = false;
-    for (const Reference* r : touched) {
+    for (const TensorReference* r : touched) {
       const auto a = along(from_chunk(*r, r->index[axis], nullptr), loop_.variable, outer_);
       if (!a || (first && (a->factor != first->factor || a->fixed != first->fixed))) return false;
       if (!first) first = a;
@@ -117,7 +117,7 @@ class Rounds {
       const Facts facts = facts_at(*touched.front(), base_);
       return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
     }
-    return std::ranges::all_of(touched, [&](const Reference* r) {
+    return std::ranges::all_of(touched, [&](const TensorReference* r) {
       Facts facts = facts_at(*r, base_);
       const Expr index = from_chunk(*r, r->index[axis], &facts);
       const Expr moving = along(index, loop_.variable, outer_)->moving;
@@ -132,13 +132,13 @@ class Rounds {
     const TensorDecl& t = *find_tensor(p_, tensor);
     if (t.role != TensorRole::temporary) return false;
     const bool only_here = std::ranges::all_of(
-        all_, [&](const Reference& r) { return r.tensor != tensor || is_in(r, s_); });
+        all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
     if (!only_here) return false;
-    std::vector<Reference> touched;
-    for (const Reference* r : inside(tensor)) touched.push_back(from_start(t, *r));
-    return std::ranges::all_of(touched, [&](const Reference& read) {
-      if (read.kind == Reference::Kind::store) return true;
-      return std::ranges::any_of(touched, [&](const Reference& store) {
+    std::vector<TensorReference> touched;
+    for (const TensorReference* r : inside(tensor)) touched.push_back(from_start(t, *r));
+    return std::ranges::all_of(touched, [&](const TensorReference& read) {
+      if (read.kind == TensorReference::Kind::store) return true;
+      return std::ranges::any_of(touched, [&](const TensorReference& store) {
         return is_stored_in_round_of(read, store, base_);
       });
     });
@@ -146,7 +146,7 @@ class Rounds {
 
   /// A tile is indexed from the start of its loop's round: that start is added, so that the index
   /// is the loop variable again.
-  static Reference from_start(const TensorDecl& t, Reference r) {
+  static TensorReference from_start(const TensorDecl& t, TensorReference r) {
     if (t.scope.empty()) return r;
     const Symbol start(SymbolKind::loop, t.scope);
     for (Expr& e : r.index)
@@ -158,8 +158,8 @@ class Rounds {
   const Stmt& s_;
   const Loop& loop_;
   const Facts base_;
-  const std::vector<Reference> all_;
-  std::vector<const Reference*> inside_;
+  const std::vector<TensorReference> all_;
+  std::vector<const TensorReference*> inside_;
   std::set<Symbol> outer_;
 };
 
@@ -178,7 +178,7 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   for (const std::string& t : *own) {
     const std::string scope = find_tensor(p, t)->scope;
     const bool inside =
-        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const Reference& r) {
+        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const TensorReference& r) {
           const auto here = std::ranges::find(r.path, &s);
           const std::span<const Stmt* const> within(here, r.path.end());
           return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
@@ -224,7 +224,7 @@ void verify_rounds(const LoopProgram& p) {
   for (const TensorDecl& t : p.tensors) {
     if (t.scope.empty()) continue;
     const Symbol scope(SymbolKind::loop, t.scope);
-    for (const Reference& r : references(p.body, t.name))
+    for (const TensorReference& r : references(p.body, t.name))
       if (!variables_of(r.path).contains(scope))
         fail(p, fmt::format("{} lives in rounds of {} and is touched outside", t.name, t.scope));
   }

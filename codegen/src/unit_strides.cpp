@@ -9,7 +9,7 @@ namespace mote {
 namespace {
 
 /// The only axis whose index moves with v, by 1 a round.
-std::optional<int> moving_axis(const Reference& r, Symbol v) {
+std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
   std::optional<int> axis;
   for (std::size_t k = 0; k < r.index.size(); ++k) {
     if (!r.index[k].mentions(v)) continue;
@@ -20,7 +20,7 @@ std::optional<int> moving_axis(const Reference& r, Symbol v) {
   return axis;
 }
 
-bool moves(const Reference& r, Symbol v) {
+bool moves(const TensorReference& r, Symbol v) {
   return std::ranges::any_of(r.index, [v](const Expr& e) { return e.mentions(v); });
 }
 
@@ -29,7 +29,7 @@ bool moves(const Reference& r, Symbol v) {
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
   const Symbol v = std::get<Loop>(s.kind).variable;
   std::vector<KnownStride> needed;
-  for (const Reference& r : references(p.body)) {
+  for (const TensorReference& r : references(p.body)) {
     if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
     const TensorDecl* t = find_tensor(p, r.tensor);
     const auto axis = moving_axis(r, v);

@@ -292,7 +292,7 @@ double Row::error() const {
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
-                       const RunOptions& options) {
+                       const CaseRunOptions& options) {
   const auto outcome_of = [&](const Case& candidate) {
     return Prepared(candidate, options).run(*backend.backend, backend.plugin);
   };

@@ -153,8 +153,8 @@ std::set<std::pair<int, int>> draw_ones(const Program& program, Random& random) 
   return ones;
 }
 
-Layout draw_layout(int rank, bool is_input, Random& random) {
-  Layout layout;
+CaseLayout draw_layout(int rank, bool is_input, Random& random) {
+  CaseLayout layout;
   const std::int64_t order = random.below(8);
   if (order < 3 && rank >= 2) layout.order = swapped_order(rank);
   if (order == 3 && rank >= 3) layout.order = nhwc_order(rank);

@@ -44,12 +44,12 @@ std::vector<int> parse_order(std::string_view suffix, int rank) {
   return order;
 }
 
-void set_order(Layout& layout, std::string_view suffix, std::vector<int> order) {
+void set_order(CaseLayout& layout, std::string_view suffix, std::vector<int> order) {
   if (!layout.order.empty()) fail(suffix, "the order of axes is given twice");
   if (!std::ranges::is_sorted(order)) layout.order = std::move(order);
 }
 
-void apply_suffix(Layout& layout, std::string_view suffix, int rank) {
+void apply_suffix(CaseLayout& layout, std::string_view suffix, int rank) {
   if (suffix == "nhwc") {
     if (rank < 3) fail(suffix, fmt::format("needs rank 3 or more, got {}", rank));
     set_order(layout, suffix, nhwc_order(rank));
@@ -98,8 +98,8 @@ std::vector<int> swapped_order(int rank) {
   return order;
 }
 
-Layout parse_layout(std::string_view text, int rank) {
-  Layout layout;
+CaseLayout parse_layout(std::string_view text, int rank) {
+  CaseLayout layout;
   while (!text.empty()) {
     if (text.front() != ':') fail(text, "a suffix begins with a colon");
     text.remove_prefix(1);
@@ -113,7 +113,7 @@ Layout parse_layout(std::string_view text, int rank) {
   return layout;
 }
 
-std::string to_string(const Layout& layout, int rank) {
+std::string to_string(const CaseLayout& layout, int rank) {
   std::string text;
   if (!layout.order.empty()) {
     if (rank >= 4 && layout.order == nhwc_order(rank)) {
@@ -140,7 +140,7 @@ std::int64_t volume(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-Placement place(const std::vector<std::int64_t>& shape, const Layout& layout) {
+Placement place(const std::vector<std::int64_t>& shape, const CaseLayout& layout) {
   Placement placed;
   placed.strides.assign(shape.size(), 0);
   placed.offset = layout.offset;

@@ -115,7 +115,7 @@ struct Prepared::State {
   }
 };
 
-Prepared::Prepared(Case c, RunOptions options)
+Prepared::Prepared(Case c, CaseRunOptions options)
     : case_(std::move(c)), options_(options), state_(std::make_unique<State>()) {
   memory_ = check_memory(case_, options_.memory_limit);
   try {

@@ -86,21 +86,21 @@ bool ask_for_all(const Case& c, const Offer& offer) {
   return offer(all);
 }
 
-std::vector<Layout> simpler_layouts(const Layout& layout) {
-  std::vector<Layout> simpler;
+std::vector<CaseLayout> simpler_layouts(const CaseLayout& layout) {
+  std::vector<CaseLayout> simpler;
   if (layout.contiguous()) return simpler;
   simpler.emplace_back();
   const auto without = [&](const auto& change) {
-    Layout l = layout;
+    CaseLayout l = layout;
     change(l);
     if (l != layout) simpler.push_back(std::move(l));
   };
-  without([](Layout& l) { l.order.clear(); });
-  without([](Layout& l) { l.pad = 0; });
-  without([](Layout& l) { l.pad = std::min<std::int64_t>(l.pad, 1); });
-  without([](Layout& l) { l.offset = 0; });
-  without([](Layout& l) { l.offset = std::min<std::int64_t>(l.offset, 1); });
-  without([](Layout& l) { l.repeated.clear(); });
+  without([](CaseLayout& l) { l.order.clear(); });
+  without([](CaseLayout& l) { l.pad = 0; });
+  without([](CaseLayout& l) { l.pad = std::min<std::int64_t>(l.pad, 1); });
+  without([](CaseLayout& l) { l.offset = 0; });
+  without([](CaseLayout& l) { l.offset = std::min<std::int64_t>(l.offset, 1); });
+  without([](CaseLayout& l) { l.repeated.clear(); });
   return simpler;
 }
 
@@ -117,7 +117,7 @@ bool simplify_layouts(const Case& c, const Offer& offer) {
   if (offer(plain)) return true;
   for (auto Case::*tensors : {&Case::inputs, &Case::outputs}) {
     for (std::size_t k = 0; k < (c.*tensors).size(); ++k) {
-      for (const Layout& layout : simpler_layouts((c.*tensors)[k].layout)) {
+      for (const CaseLayout& layout : simpler_layouts((c.*tensors)[k].layout)) {
         Case next = c;
         (next.*tensors)[k].layout = layout;
         if (offer(next)) return true;

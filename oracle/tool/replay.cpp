@@ -75,7 +75,7 @@ int replay_case(const Case& c, const Options& options) {
     fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
   if (selection.chosen.empty()) return 77;
-  RunOptions run;
+  CaseRunOptions run;
   run.guard_crashes = true;
   run.json = options.json;
   if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);

@@ -62,7 +62,7 @@ class Scratch {
     tensors_.reserve(count);
     operands_.reserve(count);
     for (std::size_t n = 0; n < count; ++n) {
-      const Operand& o = tensors.operands[n];
+      const CallOperand& o = tensors.operands[n];
       tensors_.push_back(o.is_output ? place(n) : same_form(*o.tensor));
       operands_.push_back({o.meaning, &tensors_.back(), o.is_output});
     }
@@ -89,7 +89,7 @@ class Scratch {
 
   const CallTensors& given_;
   std::vector<Tensor> tensors_;
-  std::vector<Operand> operands_;
+  std::vector<CallOperand> operands_;
 };
 
 /// A kernel that takes the call, and its runs so far.
@@ -252,7 +252,7 @@ TuningEntry entry_of(const Command& command, const CallTensors& tensors, const S
 const TuningEntry& autotune(const Command& command, std::span<const Tensor* const> inputs,
                             std::span<Tensor* const> outputs, Context& context,
                             const TuningOptions& options) {
-  std::vector<Operand> operands(inputs.size() + outputs.size());
+  std::vector<CallOperand> operands(inputs.size() + outputs.size());
   std::vector<int> slots(operands.size());
   const CallTensors tensors = check_call(command, inputs, outputs, operands, slots);
   const Signature signature(command, tensors);

@@ -29,7 +29,7 @@ void check_output_count(const Command& command, std::size_t outputs) {
 }
 
 /// Appends the tensors that are there.
-void collect(const Command& command, CallTensors& call, std::span<Operand> operands,
+void collect(const Command& command, CallTensors& call, std::span<CallOperand> operands,
              std::span<int> slots, bool with_outputs) {
   const mote_op_definition& d = command.definition();
   std::size_t count = 0;
@@ -60,8 +60,8 @@ void collect(const Command& command, CallTensors& call, std::span<Operand> opera
 
 /// T is the dtype of the first tensor that has it.
 void check_dtypes(const Command& command, CallTensors& call) {
-  const Operand* first = nullptr;
-  for (const Operand& o : call.operands) {
+  const CallOperand* first = nullptr;
+  for (const CallOperand& o : call.operands) {
     if (std::strcmp(o.meaning->dtype, "T") != 0) {
       if (name(o.tensor->dtype()) != o.meaning->dtype)
         fail(command, std::string(o.meaning->name) + " must be " + o.meaning->dtype + ", got " +
@@ -89,7 +89,7 @@ bool same_view(const Tensor& x, const Tensor& y) {
 
 void check_memory(const Command& command, CallTensors& call) {
   for (std::size_t n = 0; n < call.operands.size(); ++n) {
-    const Operand& y = call.operands[n];
+    const CallOperand& y = call.operands[n];
     if (y.tensor->data() == nullptr && y.tensor->element_count() > 0)
       fail(command, std::string(y.meaning->name) + " has no data" + describe_call(command, call));
     if (!y.is_output) continue;
@@ -98,7 +98,7 @@ void check_memory(const Command& command, CallTensors& call) {
                         " share memory: strides " + to_string(y.tensor->strides()) +
                         describe_call(command, call));
     for (std::size_t m = 0; m < n; ++m) {
-      const Operand& x = call.operands[m];
+      const CallOperand& x = call.operands[m];
       if (!overlap(*x.tensor, *y.tensor)) continue;
       const bool pair = !x.is_output && same_view(*x.tensor, *y.tensor) &&
                         is_pair(command.definition(), call.slots[m], call.slots[n]);
@@ -114,7 +114,7 @@ void check_memory(const Command& command, CallTensors& call) {
 }  // namespace
 
 CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
-                       std::span<Tensor* const> outputs, std::span<Operand> operands,
+                       std::span<Tensor* const> outputs, std::span<CallOperand> operands,
                        std::span<int> slots) {
   CallTensors call{.inputs = inputs, .outputs = outputs, .operands = {}, .slots = {}};
   check_input_count(command, inputs.size());
@@ -126,7 +126,7 @@ CallTensors check_call(const Command& command, std::span<const Tensor* const> in
 }
 
 CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
-                         std::span<Operand> operands, std::span<int> slots) {
+                         std::span<CallOperand> operands, std::span<int> slots) {
   CallTensors call{.inputs = inputs, .outputs = {}, .operands = {}, .slots = {}};
   check_input_count(command, inputs.size());
   collect(command, call, operands, slots, /*with_outputs=*/false);
@@ -136,7 +136,7 @@ CallTensors check_inputs(const Command& command, std::span<const Tensor* const> 
 
 std::string describe_call(const Command& command, const CallTensors& tensors) {
   std::string text;
-  for (const Operand& o : tensors.operands)
+  for (const CallOperand& o : tensors.operands)
     text += (text.empty() ? " (" : ", ") + std::string(o.meaning->name) + " " + describe(*o.tensor);
   return text.empty() ? " (" + to_string(command) + ")" : text + ")";
 }

@@ -14,21 +14,21 @@ namespace mote {
 struct CallTensors {
   std::span<const Tensor* const> inputs;
   std::span<Tensor* const> outputs;
-  std::span<const Operand> operands;  ///< those that are there, outputs last
-  std::span<const int> slots;         ///< their positions among inputs or outputs
-  std::uint32_t input_mask = 0;       ///< bit k: input k is there
-  DType instance = DType::f32;        ///< what T is
-  bool in_place = false;              ///< an input shares memory with an output
+  std::span<const CallOperand> operands;  ///< those that are there, outputs last
+  std::span<const int> slots;             ///< their positions among inputs or outputs
+  std::uint32_t input_mask = 0;           ///< bit k: input k is there
+  DType instance = DType::f32;            ///< what T is
+  bool in_place = false;                  ///< an input shares memory with an output
 };
 
 /// `operands` and `slots` have room for all. Throws StatusError.
 CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
-                       std::span<Tensor* const> outputs, std::span<Operand> operands,
+                       std::span<Tensor* const> outputs, std::span<CallOperand> operands,
                        std::span<int> slots);
 
 /// The same of the inputs alone, whose data may be absent.
 CallTensors check_inputs(const Command& command, std::span<const Tensor* const> inputs,
-                         std::span<Operand> operands, std::span<int> slots);
+                         std::span<CallOperand> operands, std::span<int> slots);
 
 /// " (x f32[2,3], y f32[2,3])"
 std::string describe_call(const Command& command, const CallTensors& tensors);

@@ -31,7 +31,7 @@ struct Group {
 };
 
 /// The joint extents: those of the longest run, an output's before an input's.
-Group joint_extents(const char* size, std::span<const Operand> operands,
+Group joint_extents(const char* size, std::span<const CallOperand> operands,
                     std::span<const Runs> runs) {
   Group group{.size = size, .axes = {}};
   for (std::size_t n = operands.size(); n-- > 0;) {
@@ -48,7 +48,7 @@ Group joint_extents(const char* size, std::span<const Operand> operands,
 
 /// The operand's strides along the group: aligned at its end; what is missing or 1 repeats, if the
 /// op says that it may.
-void align(const mote_op_definition& op, const Operand& o, const Runs& runs, int k,
+void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs, int k,
            const Group& group, AxisStrides& strides) {
   const int run = runs.count[at(k)];
   const int missing = group.axes.rank - run;
@@ -68,7 +68,7 @@ void align(const mote_op_definition& op, const Operand& o, const Runs& runs, int
 /// Merges the group's axes; the last one left is the kernel's, the others go to the batch.
 class Fitter {
  public:
-  Fitter(const mote_op_definition& op, std::span<const Operand> operands,
+  Fitter(const mote_op_definition& op, std::span<const CallOperand> operands,
          std::span<KernelView> views, std::span<AxisStrides> scratch)
       : op_(op), operands_(operands), views_(views), scratch_(scratch) {}
 
@@ -104,14 +104,14 @@ class Fitter {
 
  private:
   const mote_op_definition& op_;
-  std::span<const Operand> operands_;
+  std::span<const CallOperand> operands_;
   std::span<KernelView> views_;
   std::span<AxisStrides> scratch_;
   int last_ = -1;
 };
 
 /// One axis of the kernel for the run of one tensor, as it is: the kernel checks it.
-void keep_axis(const Operand& o, const Runs& runs, int k, KernelView& view) {
+void keep_axis(const CallOperand& o, const Runs& runs, int k, KernelView& view) {
   const int begin = begin_of(runs, k);
   const bool there = runs.count[at(k)] == 1;
   view.extents[at(k)] = there ? o.tensor->extent(begin) : 1;
@@ -137,14 +137,14 @@ bool is_pointwise(const mote_op_definition& op) {
 namespace {
 
 /// All axes are one pool: put in the order of memory, merged, the innermost given to the kernel.
-Batch fit_pointwise(const mote_op_definition& op, std::span<const Operand> operands,
+Batch fit_pointwise(const mote_op_definition& op, std::span<const CallOperand> operands,
                     std::span<KernelView> views, std::span<AxisStrides> scratch) {
   const int kernel_rank = op.outputs[0].rank;
   const Tensor& y = *operands.back().tensor;
   Group group{.size = "the shape", .axes = {.rank = y.rank(), .extents = {}}, .batch = true};
   for (int a = 0; a < y.rank(); ++a) group.axes.extents[at(a)] = y.extent(a);
   for (std::size_t n = 0; n < operands.size(); ++n) {
-    const Operand& o = operands[n];
+    const CallOperand& o = operands[n];
     const bool repeats = o.meaning->broadcast != 0;
     const bool fits = o.tensor->rank() == y.rank() || (repeats && o.tensor->rank() < y.rank());
     if (!fits)
@@ -178,7 +178,7 @@ Batch fit_pointwise(const mote_op_definition& op, std::span<const Operand> opera
 }  // namespace
 
 Batch fit(const mote_op_definition& op, bool pointwise, std::optional<int> axis,
-          std::span<const Operand> operands, std::span<KernelView> views,
+          std::span<const CallOperand> operands, std::span<KernelView> views,
           std::span<AxisStrides> scratch) {
   if (!axis && pointwise) return fit_pointwise(op, operands, views, scratch);
   SmallArray<Runs, kFewOperands> room(operands.size());

@@ -13,7 +13,7 @@
 namespace mote {
 
 /// A tensor of the call and what it is to the op.
-struct Operand {
+struct CallOperand {
   const mote_op_tensor* meaning;
   const Tensor* tensor;
   bool is_output;
@@ -36,7 +36,7 @@ struct Batch {
 /// `scratch` is as long. StatusError "softmax: …" where ranks or extents do not fit,
 /// MOTE_UNSUPPORTED where axes that must be one cannot be merged.
 Batch fit(const mote_op_definition& op, bool pointwise, std::optional<int> axis,
-          std::span<const Operand> operands, std::span<KernelView> views,
+          std::span<const CallOperand> operands, std::span<KernelView> views,
           std::span<AxisStrides> scratch);
 
 /// All tensors of the op have the same axes, and each element depends on those at its index only.

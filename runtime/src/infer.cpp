@@ -42,7 +42,7 @@ struct SizeRules {
 
 /// Aligned at their ends; an extent of 1 that may repeat takes the other's.
 void join(Shape& joint, const Shape& shape, bool repeats, const mote_op_definition& op,
-          const Operand& o, bool& joint_repeats) {
+          const CallOperand& o, bool& joint_repeats) {
   const auto mismatch = [&] {
     fail(op, "axes of " + text_of(o) + " do not fit " + to_string(joint));
   };
@@ -223,12 +223,12 @@ class Inference {
   }
   std::string describe() const {
     std::string list;
-    for (const Operand& o : operands_) list += (list.empty() ? " (" : ", ") + text_of(o);
+    for (const CallOperand& o : operands_) list += (list.empty() ? " (" : ", ") + text_of(o);
     return list + ")";
   }
 
   const mote_op_definition& op_;
-  std::span<const Operand> operands_;
+  std::span<const CallOperand> operands_;
   std::span<const int> slots_;
   const SizeRules& rules_;
   std::vector<Runs> runs_;
@@ -237,11 +237,11 @@ class Inference {
   std::vector<std::int64_t> params_;
 };
 
-Shape pointwise_shape(const mote_op_definition& op, std::span<const Operand> operands) {
+Shape pointwise_shape(const mote_op_definition& op, std::span<const CallOperand> operands) {
   if (operands.empty()) fail(op, "the shape does not follow from inputs, there are none");
   Shape joint = operands.front().tensor->shape();
   bool repeats = operands.front().meaning->broadcast != 0;
-  for (const Operand& o : operands.subspan(1))
+  for (const CallOperand& o : operands.subspan(1))
     join(joint, o.tensor->shape(), o.meaning->broadcast != 0, op, o, repeats);
   return joint;
 }
@@ -249,8 +249,9 @@ Shape pointwise_shape(const mote_op_definition& op, std::span<const Operand> ope
 DType dtype_of(const mote_op_definition& op, const mote_op_tensor& y, const CallTensors& inputs,
                std::optional<DType> given) {
   if (const std::optional<DType> fixed = parse_dtype(y.dtype)) return *fixed;
-  const bool follows = std::ranges::any_of(
-      inputs.operands, [](const Operand& o) { return std::string_view(o.meaning->dtype) == "T"; });
+  const bool follows = std::ranges::any_of(inputs.operands, [](const CallOperand& o) {
+    return std::string_view(o.meaning->dtype) == "T";
+  });
   if (follows) return inputs.instance;
   if (!given) fail(op, std::string("the dtype of ") + y.name + " does not follow from the inputs");
   return *given;
@@ -259,7 +260,7 @@ DType dtype_of(const mote_op_definition& op, const mote_op_tensor& y, const Call
 std::vector<TensorForm> by_rules(const Command& command, std::span<const Tensor* const> inputs,
                                  std::optional<DType> dtype, const SizeRules& rules) {
   const mote_op_definition& op = command.definition();
-  std::vector<Operand> operands(at(op.input_count));
+  std::vector<CallOperand> operands(at(op.input_count));
   std::vector<int> slots(operands.size());
   const CallTensors call = check_inputs(command, inputs, operands, slots);
   std::vector<TensorForm> forms;

@@ -30,7 +30,7 @@ void KernelCall::point(const CallTensors& tensors) {
   std::ranges::fill(room_.inputs, nullptr);
   std::ranges::fill(room_.outputs, nullptr);
   for (std::size_t n = 0; n < tensors.operands.size(); ++n) {
-    const Operand& o = tensors.operands[n];
+    const CallOperand& o = tensors.operands[n];
     KernelView& view = room_.views[n];
     DLTensor& dl = room_.dl[n];
     dl = o.tensor->dl();

@@ -43,7 +43,7 @@ class KernelCall {
     if (batch_.rank == 0) return invoke(kernel, stream);
     return run_batch(kernel, stream);
   }
-  /// Operand n is elsewhere from now on, with the same extents and strides.
+  /// CallOperand n is elsewhere from now on, with the same extents and strides.
   void move_operand(std::size_t n, const DLTensor& to) {
     room_.dl[n].data = to.data;
     room_.dl[n].byte_offset = to.byte_offset;

@@ -123,8 +123,8 @@ bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, boo
   if (!tensors.in_place) return true;
   for (std::size_t n = 0; n < tensors.operands.size(); ++n)
     for (std::size_t m = 0; m < n; ++m) {
-      const Operand& x = tensors.operands[m];
-      const Operand& y = tensors.operands[n];
+      const CallOperand& x = tensors.operands[m];
+      const CallOperand& y = tensors.operands[n];
       const bool pair = y.is_output && !x.is_output && x.tensor->data() == y.tensor->data();
       if (pair && !promises_in_place(contract, tensors.slots[m], tensors.slots[n])) return false;
     }

@@ -60,7 +60,7 @@ struct PreparedCommand::State {
   std::vector<const Tensor*> next;  ///< those that rebind checks
   std::vector<const Tensor*> inputs;
   std::vector<Tensor*> outputs;
-  std::vector<Operand> operands;
+  std::vector<CallOperand> operands;
   std::vector<int> slots;
   CallTensors checked_call;
   std::vector<const DLTensor*> input_room;
@@ -127,7 +127,7 @@ void PreparedCommand::State::run() {
 const Tensor& PreparedCommand::State::checked(std::size_t n,
                                               std::span<const Tensor* const> given_inputs,
                                               std::span<Tensor* const> given_outputs) const {
-  const Operand& o = checked_call.operands[n];
+  const CallOperand& o = checked_call.operands[n];
   const auto slot = static_cast<std::size_t>(checked_call.slots[n]);
   const Tensor* tensor = o.is_output ? given_outputs[slot] : given_inputs[slot];
   const auto refuse = [&](const std::string& what) { fail(std::string(o.meaning->name) + what); };

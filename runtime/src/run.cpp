@@ -14,7 +14,7 @@ namespace mote {
 void run(const Command& command, std::span<const Tensor* const> inputs,
          std::span<Tensor* const> outputs, const RunOptions& options) {
   const std::size_t count = inputs.size() + outputs.size();
-  SmallArray<Operand, kFewOperands> operands(count);
+  SmallArray<CallOperand, kFewOperands> operands(count);
   SmallArray<int, kFewOperands> slots(count);
   const CallTensors tensors = check_call(command, inputs, outputs, operands.get(), slots.get());
   const std::size_t there = tensors.operands.size();

@@ -19,7 +19,7 @@ bool same_axis(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
 
 /// Without an axis: too many go to the first canonical axis; too few leave the first ones without,
 /// if they are a batch or repeat.
-Runs leading_runs(const mote_op_definition& op, const Operand& o, const char* first_batch) {
+Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char* first_batch) {
   const mote_op_tensor& m = *o.meaning;
   const int extra = o.tensor->rank() - m.rank;
   const bool takes = m.rank > 0 && first_batch != nullptr && same_axis(m.axes[0], first_batch);
@@ -45,7 +45,7 @@ struct AxisForm {
   int rank = 0;  ///< of the first input
 };
 
-AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const Operand> operands) {
+AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallOperand> operands) {
   const mote_op_tensor& m = *operands.front().meaning;
   const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U);
   if (!ok)
@@ -63,7 +63,7 @@ AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const Opera
 
 /// A tensor holds some of before, along, behind, in this order. One without `along` may keep it as
 /// an axis of extent 1, which then counts as one of those behind it (or before it).
-Runs axis_runs(const mote_op_definition& op, const Operand& o, const AxisForm& form) {
+Runs axis_runs(const mote_op_definition& op, const CallOperand& o, const AxisForm& form) {
   const mote_op_tensor& m = *o.meaning;
   Runs runs{};
   int left = o.tensor->rank();
@@ -83,7 +83,7 @@ Runs axis_runs(const mote_op_definition& op, const Operand& o, const AxisForm& f
 }  // namespace
 
 void find_runs(const mote_op_definition& op, std::optional<int> axis,
-               std::span<const Operand> operands, std::span<Runs> runs) {
+               std::span<const CallOperand> operands, std::span<Runs> runs) {
   const mote_op_tensor* y = op.output_count > 0 ? op.outputs : nullptr;
   const char* first_batch = y != nullptr && y->rank > 0 && flag(y->batch, 0) ? y->axes[0] : nullptr;
   const AxisForm form = axis ? axis_form(op, *axis, operands) : AxisForm{};
@@ -103,7 +103,7 @@ int find_axis(const mote_op_tensor& m, const char* size) {
   return kUnused;
 }
 
-std::string text_of(const Operand& o) {
+std::string text_of(const CallOperand& o) {
   return std::string(o.meaning->name) + " " + describe(*o.tensor);
 }
 

@@ -21,7 +21,7 @@ struct Runs {
 /// For each operand. With an axis the first one is an input. StatusError "softmax: …" where there
 /// are too many axes or too few.
 void find_runs(const mote_op_definition& op, std::optional<int> axis,
-               std::span<const Operand> operands, std::span<Runs> runs);
+               std::span<const CallOperand> operands, std::span<Runs> runs);
 
 /// Where the run of canonical axis k begins among the tensor's axes.
 int begin_of(const Runs& runs, int k);
@@ -30,6 +30,6 @@ inline constexpr int kUnused = -1;
 /// The canonical axis of that size; kUnused where there is none.
 int find_axis(const mote_op_tensor& m, const char* size);
 
-std::string text_of(const Operand& o);  ///< "x f32[2,3]"
+std::string text_of(const CallOperand& o);  ///< "x f32[2,3]"
 
 }  // namespace mote

@@ -48,7 +48,7 @@ std::optional<CallKind> call_kind(std::uint64_t word) {
 Signature::Signature(const Command& command, const CallTensors& tensors)
     : hash_(command.hash()), words_(1 + 4 * tensors.operands.size()), room_(words_.get().data()) {
   push(word_of({tensors.instance, tensors.input_mask, tensors.in_place}));
-  for (const Operand& o : tensors.operands) {
+  for (const CallOperand& o : tensors.operands) {
     const DLTensor& dl = o.tensor->dl();
     push(std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |
          static_cast<std::uint64_t>(dl.ndim));

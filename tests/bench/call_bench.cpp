@@ -119,7 +119,7 @@ void known_signature(benchmark::State& state) {
   autotune(s.relu, {&s.x}, {&s.y}, context);
   const Tensor* in[] = {&s.x};
   Tensor* out[] = {&s.y};
-  std::array<Operand, 2> operands{};
+  std::array<CallOperand, 2> operands{};
   std::array<int, 2> slots{};
   const CallTensors tensors = check_call(s.relu, in, out, operands, slots);
   for (auto _ : state) {

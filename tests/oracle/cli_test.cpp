@@ -99,9 +99,8 @@ TEST(Cli, AMistakeInAFileOfCasesNamesItsLine) {
   expect_one_line("check --cases " + bad, bad + ": line 4: gemm: ");
   expect_one_line("replay " + bad, bad + ": line 4: gemm: ");
   const std::string other = folder.write("other.cases", "add a=f32[1] b=f32[1] backend=nosuch\n");
-  expect_one_line(
-      "check --cases " + other,
-      other + ": line 1: unknown backend 'nosuch' (on this machine: gen");
+  expect_one_line("check --cases " + other,
+                  other + ": line 1: unknown backend 'nosuch' (on this machine: gen");
 }
 
 TEST(Cli, ACaseThatNothingRunsIsInTheTable) {

@@ -77,7 +77,7 @@ TEST(Generate, ReachesEdgesLayoutsOptionalInputsAndParameters) {
       seen["one"] += extent == 1;
       seen["63 to 65"] += extent >= 63 && extent <= 65;
     }
-    const Layout& layout = c.inputs[0].layout;
+    const CaseLayout& layout = c.inputs[0].layout;
     seen["nhwc"] += layout.order == nhwc_order(4);
     seen["pad"] += layout.pad > 0;
     seen["offset"] += layout.offset > 0;

@@ -78,7 +78,7 @@ TEST(Layout, NoTwoElementsShareAPlaceAndAllLieInTheSpan) {
   EXPECT_TRUE(rc::check([] {
     const auto rank = *rc::gen::inRange<std::size_t>(0, 5);
     std::vector<std::int64_t> shape;
-    Layout layout;
+    CaseLayout layout;
     for (std::size_t k = 0; k < rank; ++k) {
       shape.push_back(*rc::gen::inRange<std::int64_t>(0, 5));
       layout.order.insert(

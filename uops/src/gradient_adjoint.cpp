@@ -6,19 +6,19 @@
 namespace mote {
 namespace {
 
-std::vector<Condition> without(const std::vector<Condition>& all,
-                               const std::vector<Condition>& some) {
-  std::vector<Condition> rest;
-  for (const Condition& c : all)
+std::vector<FlowCondition> without(const std::vector<FlowCondition>& all,
+                                   const std::vector<FlowCondition>& some) {
+  std::vector<FlowCondition> rest;
+  for (const FlowCondition& c : all)
     if (std::none_of(some.begin(), some.end(),
-                     [&](const Condition& d) { return same_condition(c, d); }))
+                     [&](const FlowCondition& d) { return same_condition(c, d); }))
       rest.push_back(c);
   return rest;
 }
 
-Uop conjunction(const std::vector<Condition>& conditions) {
+Uop conjunction(const std::vector<FlowCondition>& conditions) {
   Uop all;
-  for (const Condition& c : conditions) {
+  for (const FlowCondition& c : conditions) {
     const Uop one = c.negated ? map(MapOp::logical_not, std::vector<Uop>{c.holds}) : c.holds;
     all = all ? all && one : one;
   }
@@ -34,8 +34,8 @@ Uop total(const Uop& a, const Uop& b) {
 }
 
 Adjoint join(const Adjoint& a, const Adjoint& b) {
-  const std::vector<Condition> only_a = without(a.where, b.where);
-  const std::vector<Condition> only_b = without(b.where, a.where);
+  const std::vector<FlowCondition> only_a = without(a.where, b.where);
+  const std::vector<FlowCondition> only_b = without(b.where, a.where);
   Adjoint sum{{}, without(a.where, only_a)};
   if (only_a.size() == 1 && only_b.size() == 1 &&
       only_a[0].holds.id() == only_b[0].holds.id()) {  // one holds where the other does not
@@ -51,7 +51,7 @@ Adjoint join(const Adjoint& a, const Adjoint& b) {
 
 }  // namespace
 
-bool same_condition(const Condition& a, const Condition& b) {
+bool same_condition(const FlowCondition& a, const FlowCondition& b) {
   return a.holds.id() == b.holds.id() && a.negated == b.negated;
 }
 

@@ -33,10 +33,11 @@ Uop read(const Uop& u, const Shape& shape, const Indices& from) {
   return map(m->op, args);
 }
 
-std::vector<Condition> read(const std::vector<Condition>& conditions, const Shape& shape,
-                            const Indices& from) {
-  std::vector<Condition> result;
-  for (const Condition& c : conditions) result.push_back({read(c.holds, shape, from), c.negated});
+std::vector<FlowCondition> read(const std::vector<FlowCondition>& conditions, const Shape& shape,
+                                const Indices& from) {
+  std::vector<FlowCondition> result;
+  for (const FlowCondition& c : conditions)
+    result.push_back({read(c.holds, shape, from), c.negated});
   return result;
 }
 
@@ -80,9 +81,9 @@ Adjoint sum_to(const Adjoint& g, const Uop& x, const std::vector<int>& axis_of) 
       order.push_back(inverse.back());
   }
   Adjoint inner{g.value, {}}, result;
-  std::vector<Condition> open(g.where.rbegin(), g.where.rend());
+  std::vector<FlowCondition> open(g.where.rbegin(), g.where.rend());
   while (!open.empty()) {
-    const Condition c = open.back();
+    const FlowCondition c = open.back();
     open.pop_back();
     const auto* m = std::get_if<uop::Map>(&c.holds.node().kind);
     if (independent(c.holds, dropped)) {

@@ -11,17 +11,17 @@
 namespace mote {
 
 /// holds, or, negated, does not.
-struct Condition {
+struct FlowCondition {
   Uop holds;
   bool negated = false;
 };
-bool same_condition(const Condition& a, const Condition& b);
+bool same_condition(const FlowCondition& a, const FlowCondition& b);
 
 /// The gradient of a node: value where all conditions hold, else zero (whatever value is). An empty
 /// value: no gradient at all.
 struct Adjoint {
   Uop value;
-  std::vector<Condition> where;
+  std::vector<FlowCondition> where;
 };
 /// The gradient as one uop.
 Uop materialise(const Adjoint& a);

@@ -11,13 +11,22 @@ std::vector<OpRecord> library_ops() {
   swish.equation = "y[i] = x[i] / (1 + exp(-beta*x[i]))";
   swish.inputs = {{"x"}};
   swish.dtypes = {DType::f32, DType::f64};
-  swish.params = {{.name = "beta", .is_integer = false, .default_value = 1.0, .lower = {}, .upper = {}, .meaning = "how steep"}};
+  swish.params = {{.name = "beta",
+                   .is_integer = false,
+                   .default_value = 1.0,
+                   .lower = {},
+                   .upper = {},
+                   .meaning = "how steep"}};
   swish.source = "Ramachandran, Zoph, Le 2017";
   swish.define = [](const Instance& instance) {
     const Uop x = input("x", instance.dtype, {"N"});
-    return ProgramSpec{.name = {}, .equation = {}, .params = {}, .inputs = {x},
+    return ProgramSpec{.name = {},
+                       .equation = {},
+                       .params = {},
+                       .inputs = {x},
                        .outputs = {{"y", x / (1 + exp(-(param("beta", instance.dtype) * x)))}},
-                       .sizes = {}, .constraints = {}};
+                       .sizes = {},
+                       .constraints = {}};
   };
   return {swish};
 }

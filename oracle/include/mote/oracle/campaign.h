@@ -24,7 +24,7 @@ struct CampaignOptions {
   std::optional<std::int64_t> count;  ///< random cases of each op
   std::uint64_t seed = 0;
   std::optional<int> max_failures;  ///< stop after that many different failures
-  RunOptions run;
+  CaseRunOptions run;
   /// Called now and then with what has been done.
   std::function<void(double seconds, std::int64_t judged, std::int64_t failed)> progress;
 };
@@ -70,7 +70,7 @@ CampaignResult run_campaign(const CampaignOptions& options);
 
 /// One case on one backend; the case need not be generated. The failure is shrunk.
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
-                       const RunOptions& options);
+                       const CaseRunOptions& options);
 
 /// 0 passed, 1 a failure, 4 a backend (each one that was requested by name) judged no case, 77
 /// there is no backend.

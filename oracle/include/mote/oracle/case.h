@@ -24,7 +24,7 @@ struct CaseTensor {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  Layout layout;
+  CaseLayout layout;
   bool left_out = false;  ///< an output that the call does not ask for
 };
 

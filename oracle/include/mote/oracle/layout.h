@@ -12,20 +12,20 @@
 
 namespace MOTE_API mote {
 
-struct Layout {
+struct CaseLayout {
   std::vector<int> order;     ///< axes from outermost to innermost in memory; empty: row-major
   std::int64_t pad = 0;       ///< elements that follow each innermost row
   std::int64_t offset = 0;    ///< elements before the first
   std::vector<int> repeated;  ///< sorted axes of stride 0; inputs only
 
   bool contiguous() const { return order.empty() && pad == 0 && offset == 0 && repeated.empty(); }
-  friend bool operator==(const Layout&, const Layout&) = default;
+  friend bool operator==(const CaseLayout&, const CaseLayout&) = default;
 };
 
 /// "" or ":t:pad3"; throws Error that lists the known suffixes.
-Layout parse_layout(std::string_view text, int rank);
+CaseLayout parse_layout(std::string_view text, int rank);
 /// parse_layout reads it back to an equal layout.
-std::string to_string(const Layout& layout, int rank);
+std::string to_string(const CaseLayout& layout, int rank);
 /// The order 0, 2, …, rank-1, 1: NHWC for a logical NCHW. For rank 3 and more.
 std::vector<int> nhwc_order(int rank);
 /// The order with the last two axes swapped. For rank 2 and more.
@@ -38,7 +38,7 @@ struct Placement {
   std::int64_t span = 0;  ///< elements of memory, offset and gaps included
 };
 /// Throws Error when the span does not fit 63 bits.
-Placement place(const std::vector<std::int64_t>& shape, const Layout& layout);
+Placement place(const std::vector<std::int64_t>& shape, const CaseLayout& layout);
 
 /// Elements of a shape; throws Error on overflow.
 std::int64_t volume(const std::vector<std::int64_t>& shape);

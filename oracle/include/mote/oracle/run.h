@@ -61,7 +61,7 @@ struct Outcome {
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
 
-struct RunOptions {
+struct CaseRunOptions {
   std::optional<std::int64_t> memory_limit;  ///< bytes; instead of what is available
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
   bool json = false;           ///< it prints that as a line of JSON
@@ -72,7 +72,7 @@ struct RunOptions {
 class Prepared {
  public:
   /// Throws Error when the case does not fit into memory, or has no reference.
-  explicit Prepared(Case c, RunOptions options = {});
+  explicit Prepared(Case c, CaseRunOptions options = {});
   ~Prepared();
   Prepared(Prepared&&) noexcept;
 
@@ -95,7 +95,7 @@ class Prepared {
 
   struct State;
   Case case_;
-  RunOptions options_;
+  CaseRunOptions options_;
   Memory memory_;
   Judgement judgement_;
   double multiply_adds_ = 0;

@@ -102,7 +102,8 @@ typedef struct mote_contract {
   const mote_accuracy* functions;
   const mote_op_pair* in_place; /* NULL where the count is not positive */
   /* Where an input is NaN or infinite, the outputs that depend on it are anything: a maximum whose
-   * instruction drops NaN, or that starts at the least number. Absent (0) where size ends before. */
+   * instruction drops NaN, or that starts at the least number. Absent (0) where size ends before.
+   */
   int32_t ignores_nan;
   int32_t reserved;
 } mote_contract;
