@@ -167,8 +167,9 @@ class Fuser {
   }
 
   /// The loops of a perfect chain change places so that the one with these limits is outermost.
-  /// Legal without accumulators between and without a dependence of the nest on itself; what is
-  /// scattered onto one element keeps its order if the index determines all loops but one.
+  /// Legal without accumulators between or around them, whose terms would come in another order,
+  /// and without a dependence of the nest on itself; what is scattered onto one element keeps its
+  /// order if the index determines all loops but one.
   static std::optional<Loop> rotated(const Loop& loop, const Limits& limits) {
     const auto chain = perfect_chain(loop);
     std::size_t k = 0;
@@ -194,9 +195,12 @@ class Fuser {
     const Body& body = chain.back()->body;
     if (!chain.back()->accumulators.empty()) return false;
     const std::set<std::string> written = tensors_written(body);
+    const std::set<std::string> own = effects_of(body).bound;
     bool legal = true;
     for_each(body, [&](const Stmt& s) {
       if (nested_body(s)) return;
+      if (const auto* fold = std::get_if<Fold>(&s.kind))
+        legal = legal && own.count(fold->accumulator);
       if (const auto* r = std::get_if<StoreReduce>(&s.kind))
         legal = legal && loops_not_determined(*r, chain) <= 1;
       for (const Access& a : accesses(s)) legal = legal && (a.write || !written.count(a.tensor));

@@ -131,6 +131,18 @@ output q = w
   expect_right(compile(p));
 }
 
+/// f's inner loops may not change places so that they match e's: its sum is kept around them, and
+/// would take its terms in another order.
+TEST(Fuse, KeepsTheOrderOfASumAroundTheLoops) {
+  run_checked(fuse, lower(program(R"(
+op sums
+input x f64[3, 3]
+v = sum[1](x[i0, 0 over 3, 3, 3])[i1, 0 over 3, 3, 3][0, i1, 0 over 3, 5, 3]
+output e = sum[1](v)
+output f = sum[0, 1, 2](v)
+)")));
+}
+
 TEST(Fuse, MergesACopyThatIsReadBehind) {
   const LoopProgram after = run_checked(fuse, lower_per_uop(copy_then_read("i0 - 1")));
   EXPECT_EQ(count(after).nests, 1);

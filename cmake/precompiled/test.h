@@ -1,0 +1,6 @@
+// What most tests include from outside, parsed once for each program.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "library.h"
