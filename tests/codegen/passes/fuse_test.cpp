@@ -197,24 +197,6 @@ output z = t[i1, i0 over N, M]
   expect_golden_pass(fuse, eliminate_dead_code(lower_per_uop(p)));
 }
 
-/// Rotated to run beside a, p would be a matrix: its sums are over its own rows.
-TEST(Fuse, KeepsARowBesideItsSums) {
-  const auto p = program(R"(
-op columns
-input x f64[M, N]
-input w f64[N, M, K]
-a = exp(x)
-p = exp(-a[i1, i0 over N, M])
-output y = a
-output z = sum[1](p[i0, i1 over N, M, K] * w)
-)");
-  const LoopProgram after = run_checked(fuse, lower_per_uop(p));
-  EXPECT_EQ(count(after).nests, 2);
-  const LoopProgram final = compile(p);
-  expect_right(final);
-  EXPECT_EQ(count(final).temporary_axes, 1);
-}
-
 TEST(Fuse, Golden) {
   const auto p = program(R"(
 op softmax
