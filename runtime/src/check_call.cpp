@@ -52,7 +52,7 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
       fail(command, std::string("output ") + d.outputs[k].name + " is missing");
     if (tensor != nullptr) add(d.outputs[k], tensor, true, k);
   }
-  if (d.output_count > 0 && (count == 0 || !operands[count - 1].is_output))
+  if (with_outputs && d.output_count > 0 && (count == 0 || !operands[count - 1].is_output))
     fail(command, "no output is asked for");
   call.operands = operands.first(count);
   call.slots = slots.first(count);

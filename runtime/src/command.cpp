@@ -110,7 +110,7 @@ Command::Command(std::string_view op, std::span<const Setting> settings, std::op
   hash_ = hash_of(*definition_, axis_, params_);
 }
 
-bool operator==(const Command& a, const Command& b) {
+MOTE_API bool operator==(const Command& a, const Command& b) {
   return a.definition_ == b.definition_ && a.axis_ == b.axis_ &&
          std::ranges::equal(a.params_, b.params_, same);
 }

@@ -111,7 +111,8 @@ const std::string& Symbol::name() const { return SymbolTable::instance().at(id_)
 std::string Symbol::to_string() const {
   return kind() == SymbolKind::param ? "$" + name() : name();
 }
-std::strong_ordering operator<=>(Symbol a, Symbol b) {
+// A friend that only its class declares is exported where it is defined.
+MOTE_API std::strong_ordering operator<=>(Symbol a, Symbol b) {
   if (a == b) return std::strong_ordering::equal;
   const SymbolEntry& x = SymbolTable::instance().at(a.id_);
   const SymbolEntry& y = SymbolTable::instance().at(b.id_);
@@ -119,17 +120,17 @@ std::strong_ordering operator<=>(Symbol a, Symbol b) {
   return compare_names(x.name, y.name);
 }
 
-bool operator==(const Atom& a, const Atom& b) {
+MOTE_API bool operator==(const Atom& a, const Atom& b) {
   return a.kind == b.kind && a.symbol == b.symbol && a.args == b.args && a.tensor == b.tensor;
 }
-std::strong_ordering operator<=>(const Atom& a, const Atom& b) {
+MOTE_API std::strong_ordering operator<=>(const Atom& a, const Atom& b) {
   if (a.kind != b.kind) return a.kind <=> b.kind;
   if (a.kind == Atom::Kind::symbol) return *a.symbol <=> *b.symbol;
   if (const auto order = a.tensor <=> b.tensor; order != 0) return order;
   return std::lexicographical_compare_three_way(a.args.begin(), a.args.end(), b.args.begin(),
                                                 b.args.end());
 }
-bool operator==(const Term& a, const Term& b) {
+MOTE_API bool operator==(const Term& a, const Term& b) {
   return a.coefficient == b.coefficient && a.atoms == b.atoms;
 }
 
@@ -201,12 +202,12 @@ bool Expr::mentions(Symbol symbol) const {
 bool Expr::has_load() const { return node_ && node_->has_load; }
 std::size_t Expr::hash() const { return node_ ? node_->hash : 0; }
 
-bool operator==(const Expr& a, const Expr& b) {
+MOTE_API bool operator==(const Expr& a, const Expr& b) {
   if (a.node_ == b.node_) return true;
   if (!a.node_ || !b.node_ || a.node_->hash != b.node_->hash) return false;
   return a.node_->terms == b.node_->terms;
 }
-std::strong_ordering operator<=>(const Expr& a, const Expr& b) {
+MOTE_API std::strong_ordering operator<=>(const Expr& a, const Expr& b) {
   if (a.node_ == b.node_) return std::strong_ordering::equal;
   const auto x = a.terms(), y = b.terms();
   for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {

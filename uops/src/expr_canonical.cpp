@@ -124,17 +124,17 @@ Expr ExprBuilder::wrap(Terms terms) {
   return Expr(std::shared_ptr<const Expr::Node>(std::move(node)));
 }
 
-Expr operator+(const Expr& a, const Expr& b) {
+MOTE_API Expr operator+(const Expr& a, const Expr& b) {
   if (!a.node_) return b;
   if (!b.node_) return a;
   return ExprBuilder::sum(add_terms(a.terms(), b.terms()));
 }
-Expr operator-(const Expr& a, const Expr& b) {
+MOTE_API Expr operator-(const Expr& a, const Expr& b) {
   if (!b.node_) return a;
   return ExprBuilder::sum(add_terms(a.terms(), b.terms(), -1));
 }
 Expr Expr::operator-() const { return ExprBuilder::wrap(add_terms({}, terms(), -1)); }
-Expr operator*(const Expr& a, const Expr& b) {
+MOTE_API Expr operator*(const Expr& a, const Expr& b) {
   return ExprBuilder::sum(multiply_terms(a.terms(), b.terms()));
 }
 
