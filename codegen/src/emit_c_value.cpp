@@ -60,12 +60,14 @@ Text choice(const Text& condition, const Text& a, const Text& b) {
           joined(x.type, y.type)};
 }
 
-/// The values that 8 bits of an input hold, through casts that keep them.
+/// The values that 8 bits of an input, or a bool, hold, through casts that keep them.
 std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
-  if (const auto* op = std::get_if<value::Op>(&v->kind))
-    return op->op == MapOp::cast && (v->dtype == DType::i64 || v->dtype == DType::i32)
-               ? byte_range(op->args[0], p)
-               : std::nullopt;
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    if (op->op != MapOp::cast || !is_integer(v->dtype)) return std::nullopt;
+    if (op->args[0]->dtype == DType::boolean) return IntegerRange{0, 1};
+    const bool is_wide = v->dtype == DType::i64 || v->dtype == DType::i32;
+    return is_wide ? byte_range(op->args[0], p) : std::nullopt;
+  }
   const auto* l = std::get_if<value::Load>(&v->kind);
   if (!l || (v->dtype != DType::u8 && v->dtype != DType::i8)) return std::nullopt;
   if (find_tensor(p, l->tensor)->role != TensorRole::input) return std::nullopt;

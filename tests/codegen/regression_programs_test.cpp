@@ -35,6 +35,15 @@ TEST(RegressionPrograms, ComparisonsThatEightBitsDecide) {
       "output e = 127 < z");
 }
 
+TEST(RegressionPrograms, ComparisonsThatABoolDecides) {
+  expect_agreement(
+      "input x bool[N]\n"
+      "output a = u8(x) < 5\n"
+      "output b = i64(x) >= 0\n"
+      "output c = i8(x) == 1\n"
+      "output d = 2 == i32(u8(x))");
+}
+
 TEST(RegressionPrograms, AByteAsAnIndex) {
   expect_agreement(
       "input x f64[N]\n"
