@@ -26,8 +26,6 @@ Function function_of(const Reader& call) {
       {"mish", {algorithm::eltwise_mish}},
       {"relu", {algorithm::eltwise_relu}},
       {"round", {algorithm::eltwise_round}},
-      {"sigmoid", {algorithm::eltwise_logistic}},
-      {"silu", {algorithm::eltwise_swish, 1}},
       {"softplus", {algorithm::eltwise_soft_relu}},
       {"sqrt", {algorithm::eltwise_sqrt}},
       {"tanh", {algorithm::eltwise_tanh}}};

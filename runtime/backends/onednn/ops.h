@@ -10,11 +10,11 @@ Jobs matmul(const Reader& call);
 Jobs gemm(const Reader& call);  ///< without c
 
 Jobs convolution(const Reader& call);           ///< conv1d, conv2d, conv3d
-Jobs convolution_gradient(const Reader& call);  ///< their gradients: gx, gw, gb
+Jobs convolution_gradient(const Reader& call);  ///< gradients of conv1d, conv2d: gx, gw, gb
 Jobs deconvolution(const Reader& call);         ///< conv_transpose2d
 
 Jobs pooling(const Reader& call);           ///< max_pool2d, max_pool3d, avg_pool2d, avg_pool3d
-Jobs pooling_gradient(const Reader& call);  ///< their gradients
+Jobs pooling_gradient(const Reader& call);  ///< avg_pool2d.grad
 
 Jobs softmax(const Reader& call);  ///< softmax, log_softmax
 Jobs layer_norm(const Reader& call);

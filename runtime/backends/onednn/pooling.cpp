@@ -81,7 +81,6 @@ Jobs pooling(const Reader& call) {
                             })};
 }
 
-// Maxima are found again, for where they are: oneDNN keeps that in a workspace of its own.
 Jobs pooling_gradient(const Reader& call) {
   const int rank = static_cast<int>(axes_of(call)) + 2;
   const View gy = call.input(0, rank);
@@ -93,21 +92,12 @@ Jobs pooling_gradient(const Reader& call) {
                         v.dims.size() == 4 ? memory::format_tag::nchw : memory::format_tag::ncdhw);
   };
   const auto forward = forward_desc(w, dnnl::prop_kind::forward_training, dense(x), dense(gy));
-  Jobs jobs;
-  std::vector<Argument> arguments = {gx.as(DNNL_ARG_DIFF_SRC), gy.as(DNNL_ARG_DIFF_DST)};
-  if (w.algorithm == dnnl::algorithm::pooling_max) {
-    const Argument places{
-        .number = DNNL_ARG_WORKSPACE, .lies = forward.workspace_desc(), .shared = 0};
-    const Argument maxima{.number = DNNL_ARG_DST, .lies = forward.dst_desc(), .shared = 1};
-    jobs.push_back(bound_job(Forward(forward), forward, {x.as(DNNL_ARG_SRC), maxima, places}));
-    arguments.push_back(places);
-  }
-  jobs.push_back(make_job<Backward>(arguments, {Layouts::dense}, [&](const auto& d) {
-    return Backward::primitive_desc(
-        Backward::desc(w.algorithm, d[0], d[1], w.stride, w.kernel, w.dilation, w.before, w.after),
-        attributes(), engine(), forward);
-  }));
-  return jobs;
+  return {make_job<Backward>(
+      {gx.as(DNNL_ARG_DIFF_SRC), gy.as(DNNL_ARG_DIFF_DST)}, {Layouts::dense}, [&](const auto& d) {
+        return Backward::primitive_desc(Backward::desc(w.algorithm, d[0], d[1], w.stride, w.kernel,
+                                                       w.dilation, w.before, w.after),
+                                        attributes(), engine(), forward);
+      })};
 }
 
 }  // namespace mote::onednn
