@@ -54,7 +54,6 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   mote_prepared* prepared = nullptr;
   double real = 0;
   std::int64_t integer = 0;
-  std::size_t count = 0;
   DLDataType dtype = {};
   const mote_tensor* const inputs[] = {x};
   mote_tensor* const outputs[] = {y};
