@@ -13,6 +13,7 @@
 #include "compare.h"
 #include "crash.h"
 #include "form.h"
+#include "forward.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
@@ -138,6 +139,7 @@ void Prepared::prepare() {
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
     if (!read[k]) state_->input_buffers.back().tensor()->data = nullptr;
   }
+  compute_given_outputs(case_, state_->inputs);
   for (const CaseTensor& t : case_.outputs) state_->output_buffers.emplace_back(t, Role::output);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -274,6 +275,29 @@ TEST(Run, CasesBeyondTheMemoryAreRefused) {
 TEST(Run, ReplayCommandsNameTheCase) {
   EXPECT_EQ(replay_command(parse_case("neg x=f32[1,1,1,5]")),
             "mote replay 'neg x=f32[1,1,1,5] fill=integer:0'");
+}
+
+/// gx of a max pool with one window over row-major x of two elements, by maxima that it finds
+/// itself.
+mote_status pool_gradient_without_y(const mote_call* call) {
+  const float* x = floats(call->inputs[1]);
+  const float gy = floats(call->inputs[0])[0];
+  if (floats(call->inputs[2])[0] != std::max(x[0], x[1])) return MOTE_FAILED;
+  floats(call->outputs[0])[0] = x[0] >= x[1] ? gy : 0;
+  floats(call->outputs[0])[1] = x[0] >= x[1] ? 0 : gy;
+  return MOTE_OK;
+}
+
+TEST(Run, TheYOfAGradientIsThatOfItsX) {
+  const FakeBackend fake("max_pool2d.grad", pool_gradient_without_y);
+  for (const char* fill : {"index:0", "integer:1", "uniform:2", "mean:3"}) {
+    const Outcome o =
+        Prepared(parse_case("max_pool2d.grad gy=f32[1,1,1,1] x=f32[1,1,2,1] y=f32[1,1,1,1] "
+                            "kernel=2,1 fill=" +
+                            std::string(fill)))
+            .run(fake.get());
+    EXPECT_EQ(o.verdict, Verdict::passed) << fill << ": " << o.reason;
+  }
 }
 
 /// sigmoid(x) = 1/2 + tanh(x/2)/2 of row-major f32[1,1,1,n].
