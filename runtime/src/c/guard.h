@@ -49,8 +49,8 @@ inline Tensor& tensor_of(mote_tensor* handle) {
 inline const Tensor& tensor_of(const mote_tensor* handle) {
   return *reinterpret_cast<const Tensor*>(&given(handle, "tensor"));
 }
-inline mote_tensor* handle_of(Tensor tensor) {
-  return reinterpret_cast<mote_tensor*>(new Tensor(std::move(tensor)));
+inline mote_tensor* handle_of(const Tensor& tensor) {
+  return reinterpret_cast<mote_tensor*>(new Tensor(tensor));
 }
 
 /// Tensors as the runtime takes them; those left out are null.
