@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "mote/base/kernel.h"
+#include "runtime/plain_records.h"
 
 namespace mote::test {
 
@@ -26,7 +27,7 @@ struct FakeBackend {
 
   /// Accepts everything and does nothing.
   explicit FakeBackend(const char* op, const char* name = "fake")
-      : kernel{sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run},
+      : kernel{sizeof(mote_kernel), op, &kPlainContract, can_run, workspace_bytes, run},
         backend{.size = sizeof(mote_backend),
                 .name = name,
                 .version = "1",
@@ -45,18 +46,6 @@ struct FakeBackend {
   const mote_backend* list[1] = {&backend};
 
  private:
-  static inline const mote_contract contract = {.size = sizeof(mote_contract),
-                                                .accumulator = MOTE_ACC_NATIVE,
-                                                .multiply_rounding = 0,
-                                                .flushes_denormals = 0,
-                                                .deterministic = 1,
-                                                .form = "direct",
-                                                .function_count = 0,
-                                                .in_place_count = 0,
-                                                .functions = nullptr,
-                                                .in_place = nullptr,
-                                                .ignores_nan = 0,
-                                                .reserved = 0};
   static mote_status can_run(const mote_call* call) {
     ++asked;
     return on_can_run ? on_can_run(call) : MOTE_OK;

@@ -9,6 +9,7 @@
 
 #include "mote/runtime/catalogue.h"
 #include "runtime/expect_error.h"
+#include "runtime/plain_records.h"
 
 namespace mote {
 namespace {
@@ -89,19 +90,7 @@ TEST(Infer, TheDtypeMayBeTheCallers) {
   static const char* const axes[] = {"N"};
   static const mote_op_tensor x = {"x", "i64", 0, 1, axes, 0, 0};
   static const mote_op_tensor y = {"y", "T", 0, 1, axes, 0, 0};
-  static const mote_op_definition definition = {.name = "draw",
-                                                .family = "test",
-                                                .equation = "",
-                                                .policy = "",
-                                                .source = "",
-                                                .input_count = 1,
-                                                .output_count = 1,
-                                                .param_count = 0,
-                                                .pair_count = 0,
-                                                .inputs = &x,
-                                                .outputs = &y,
-                                                .params = nullptr,
-                                                .in_place = nullptr};
+  static const mote_op_definition definition = test::plain_definition("draw", {&x, 1}, {&y, 1});
   Registry registry;
   register_op("draw", registry).set<Definition>(kDefinition, &definition);
   const Command draw("draw", {}, std::nullopt, registry);
@@ -117,19 +106,9 @@ TEST(Infer, AnOpOfSomeonesOwnHasItToo) {
   static const mote_op_tensor x = {"x", "T", 0, 2, in_axes, 0, 0};
   static const mote_op_tensor y = {"y", "i32", 0, 3, out_axes, 0, 0};
   static const mote_op_param least = {"least", "", 1, 1, 2, 0, 9};
-  static mote_op_definition definition = {.name = "mine",
-                                          .family = "test",
-                                          .equation = "",
-                                          .policy = "",
-                                          .source = "",
-                                          .input_count = 1,
-                                          .output_count = 1,
-                                          .param_count = 1,
-                                          .pair_count = 0,
-                                          .inputs = &x,
-                                          .outputs = &y,
-                                          .params = &least,
-                                          .in_place = nullptr};
+  static mote_op_definition definition = test::plain_definition("mine", {&x, 1}, {&y, 1});
+  definition.param_count = 1;
+  definition.params = &least;
   Registry registry;
   const Registration mine = register_op("mine", registry).set<Definition>(kDefinition, &definition);
   const auto of = [&](const AxisList& shape) {
@@ -154,19 +133,7 @@ TEST(Infer, TextsThatSayNothingAreAnError) {
                            "----------------------N"}) {
     const char* const axes[] = {text};
     const mote_op_tensor x = {"x", "T", 0, 1, axes, 0, 0};
-    const mote_op_definition definition = {.name = "odd",
-                                           .family = "test",
-                                           .equation = "",
-                                           .policy = "",
-                                           .source = "",
-                                           .input_count = 1,
-                                           .output_count = 1,
-                                           .param_count = 0,
-                                           .pair_count = 0,
-                                           .inputs = &x,
-                                           .outputs = &x,
-                                           .params = nullptr,
-                                           .in_place = nullptr};
+    const mote_op_definition definition = test::plain_definition("odd", {&x, 1}, {&x, 1});
     Registry registry;
     register_op("odd", registry).set<Definition>(kDefinition, &definition);
     const Tensor tensor = meta({3});

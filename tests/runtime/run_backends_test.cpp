@@ -10,6 +10,7 @@
 #include "runtime/expect_error.h"
 #include "runtime/failing_allocator.h"
 #include "runtime/heap_count.h"
+#include "runtime/plain_records.h"
 
 namespace mote {
 namespace {
@@ -44,18 +45,7 @@ mote_status run_kernel(const mote_call* call, void* stream) {
   return log.result;
 }
 
-mote_contract contract = {.size = sizeof(mote_contract),
-                          .accumulator = MOTE_ACC_NATIVE,
-                          .multiply_rounding = 0,
-                          .flushes_denormals = 0,
-                          .deterministic = 1,
-                          .form = "direct",
-                          .function_count = 0,
-                          .in_place_count = 0,
-                          .functions = nullptr,
-                          .in_place = nullptr,
-                          .ignores_nan = 0,
-                          .reserved = 0};
+mote_contract contract = test::kPlainContract;
 
 mote_kernel kernel_for(const char* op) {
   return {sizeof(mote_kernel), op, &contract, can_run, workspace_bytes, run_kernel};
@@ -155,19 +145,7 @@ struct Wide {
                                    .broadcast = 0,
                                    .batch = 0b11};
     tensors.assign(64, tensor);
-    definition = {.name = "wide",
-                  .family = "test",
-                  .equation = "",
-                  .policy = "",
-                  .source = "",
-                  .input_count = 64,
-                  .output_count = 64,
-                  .param_count = 0,
-                  .pair_count = 0,
-                  .inputs = tensors.data(),
-                  .outputs = tensors.data(),
-                  .params = nullptr,
-                  .in_place = nullptr};
+    definition = test::plain_definition("wide", tensors, tensors);
     register_op("wide", registry).set<Definition>(kDefinition, &definition);
   }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -135,7 +136,13 @@ TEST(Autotune, InPlaceCallsAreMeasuredOnFreshCopies) {
   EXPECT_EQ(x.real_at({0}), 2);
   EXPECT_EQ(entry.timings.size(), 2U);
   run(exp, {&x}, {&x}, {.context = &context});
-  EXPECT_NEAR(x.real_at({0}), 7.389, 1e-3);
+  // Either generated kernel may be the fastest: gen's, or the reference, which rounds a double.
+  Tensor by_gen(DType::f32, {1000});
+  fill(by_gen, 2.0);
+  run(exp, {&by_gen}, {&by_gen});
+  const double by_reference = static_cast<float>(std::exp(2.0));
+  EXPECT_TRUE(x.real_at({0}) == by_gen.real_at({0}) || x.real_at({0}) == by_reference)
+      << x.real_at({0});
   // Another signature than the call that is not in place.
   Tensor y(DType::f32, {1000});
   autotune(exp, {&x}, {&y}, context);

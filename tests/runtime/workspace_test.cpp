@@ -15,6 +15,7 @@
 #include "runtime/expect_error.h"
 #include "runtime/failing_allocator.h"
 #include "runtime/fake_backend.h"
+#include "runtime/plain_records.h"
 
 namespace mote {
 namespace {
@@ -118,19 +119,8 @@ TEST(Workspace, AKernelThatWantsTooMuchDeclines) {
 TEST(Workspace, WhereNobodyElseTakesTheCallItSaysWhy) {
   static const char* const axes[] = {"I"};
   static const mote_op_tensor tensor = {"t", "T", 0, 1, axes, 0, 1};
-  static const mote_op_definition definition = {.name = "hungry",
-                                                .family = "test",
-                                                .equation = "",
-                                                .policy = "",
-                                                .source = "",
-                                                .input_count = 1,
-                                                .output_count = 1,
-                                                .param_count = 0,
-                                                .pair_count = 0,
-                                                .inputs = &tensor,
-                                                .outputs = &tensor,
-                                                .params = nullptr,
-                                                .in_place = nullptr};
+  static const mote_op_definition definition =
+      test::plain_definition("hungry", {&tensor, 1}, {&tensor, 1});
   Registry registry;
   register_op("hungry", registry).set<Definition>(kDefinition, &definition);
   FakeBackend<1> fake("hungry");
