@@ -120,7 +120,7 @@ std::string bound_registry_text(const std::vector<BoundKernel>& kernels) {
         "mote_status {0}_run(const mote_call *call, void *stream);\n",
         k.function);
     rows += fmt::format(
-        "    {{{{\"{0}\", \"bound\", \"{1}\", {2:#x}u, 0,\n"
+        "    {{{{\"{0}\", \"bound\", \"{1}\", {2:#x}u, 0, 0,\n"
         "      {{sizeof(mote_kernel), \"{0}\", NULL, {3}_can_run, NULL, {3}_run}}}}, \"{4}\"}},\n",
         k.record->name, name(k.instance.dtype), k.instance.input_mask, k.function, k.temporaries);
   }

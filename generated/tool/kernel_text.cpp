@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "generate.h"
+#include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 
@@ -61,6 +63,27 @@ bool returns_what_it_draws(const Program& p) {
   return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
 }
 
+/// Which outputs of the record, as it is with all inputs, the instance has. Where inputs are left
+/// out a gradient may do without the _ behind a name.
+std::uint32_t output_mask(const OpRecord& record, const Instance& instance) {
+  const auto plain = [](std::string_view name) {
+    return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+  };
+  const auto all = instantiate(record, {instance.dtype, full_mask(record)});
+  const auto there = instantiate(record, instance);
+  std::uint32_t mask = 0;
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < all->outputs.size() && found < there->outputs.size(); ++k) {
+    if (plain(all->outputs[k].name) != plain(there->outputs[found].name)) continue;
+    mask |= std::uint32_t{1} << k;
+    ++found;
+  }
+  if (found != there->outputs.size())
+    throw InternalError(record.name +
+                        ": an instance has outputs that the op lacks with all inputs");
+  return mask;
+}
+
 void fill_in(EmitOptions& options, const Kernel& k) {
   for (const InputDecl& input : k.record->inputs) options.call_inputs.push_back(input.name);
   for (const ParamDecl& param : k.record->params) options.call_params.push_back(param.name);
@@ -108,10 +131,10 @@ std::string row(const Kernel& k, const char* variant) {
   const std::string contract =
       !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(
-      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u,\n"
-      "     {{sizeof(mote_kernel), \"{0}\", &{5}, {6}_can_run, NULL, {7}_run}}}},\n",
-      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask, contract,
-      k.function, fast ? k.fast_function() : k.function);
+      "    {{\"{0}\", \"{1}\", \"{2}\", {3:#x}u, {4:#x}u, {5:#x}u,\n"
+      "     {{sizeof(mote_kernel), \"{0}\", &{6}, {7}_can_run, NULL, {8}_run}}}},\n",
+      k.record->name, variant, name(k.instance.dtype), k.instance.input_mask, k.read_mask,
+      k.output_mask, contract, k.function, fast ? k.fast_function() : k.function);
 }
 
 }  // namespace
@@ -136,6 +159,7 @@ void emit(Kernel& k) {
 
 std::string made_from(Kernel& k) {
   k.read_mask = read_mask(*k.record, k.instance);
+  k.output_mask = output_mask(*k.record, k.instance);
   return made_from(k.function, *k.record, *instantiate(*k.record, k.instance));
 }
 

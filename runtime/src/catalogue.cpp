@@ -19,7 +19,8 @@ GeneratedKernels kernels_of(std::span<const mote_generated_kernel> all, std::str
     if (std::string_view(k.variant) != "oracle") continue;
     const DType dtype = *parse_dtype(k.dtype);
     const mote_generated_kernel* fast = find_generated(all, op, "fast", dtype, k.input_mask);
-    kernels.push_back({dtype, k.input_mask, fast != nullptr ? &fast->kernel : nullptr, &k.kernel});
+    kernels.push_back(
+        {dtype, k.input_mask, k.output_mask, fast != nullptr ? &fast->kernel : nullptr, &k.kernel});
   }
   return kernels;
 }

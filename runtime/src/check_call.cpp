@@ -46,9 +46,13 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
     if (k < 32) call.input_mask |= 1U << k;
     add(d.inputs[k], tensor, false, k);
   }
+  call.output_mask = outputs_there(command, call.input_mask);
   for (int k = 0; k < d.output_count && with_outputs; ++k) {
     const Tensor* tensor = call.outputs[static_cast<std::size_t>(k)];
-    if (tensor == nullptr && d.outputs[k].optional == 0)
+    const bool exists = has(call.output_mask, k);
+    if (tensor != nullptr && !exists)
+      fail(command, std::string("output ") + d.outputs[k].name + " is not there with these inputs");
+    if (tensor == nullptr && exists && d.outputs[k].optional == 0)
       fail(command, std::string("output ") + d.outputs[k].name + " is missing");
     if (tensor != nullptr) add(d.outputs[k], tensor, true, k);
   }
@@ -112,6 +116,12 @@ void check_memory(const Command& command, CallTensors& call) {
 }
 
 }  // namespace
+
+std::uint32_t outputs_there(const Command& command, std::uint32_t input_mask) {
+  for (const GeneratedKernel& k : command.generated())
+    if (k.input_mask == input_mask) return k.output_mask;
+  return ~std::uint32_t{0};
+}
 
 CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,
                        std::span<Tensor* const> outputs, std::span<CallOperand> operands,

@@ -318,11 +318,18 @@ std::vector<TensorForm> infer(const Command& command, std::initializer_list<cons
 
 std::vector<Tensor> compute(const Command& command, std::span<const Tensor* const> inputs,
                             const RunOptions& options, std::optional<DType> dtype) {
-  std::vector<Tensor> outputs;
-  for (const TensorForm& form : infer(command, inputs, dtype))
-    outputs.emplace_back(form.dtype, form.shape);
-  std::vector<Tensor*> pointers;
-  for (Tensor& y : outputs) pointers.push_back(&y);
+  std::uint32_t input_mask = 0;
+  for (std::size_t k = 0; k < inputs.size() && k < 32; ++k)
+    if (inputs[k] != nullptr) input_mask |= 1U << k;
+  const std::uint32_t there = outputs_there(command, input_mask);
+  const std::vector<TensorForm> forms = infer(command, inputs, dtype);
+  std::vector<Tensor> outputs(forms.size());
+  std::vector<Tensor*> pointers(forms.size());
+  for (std::size_t k = 0; k < forms.size(); ++k) {
+    if (!has(there, static_cast<int>(k))) continue;
+    outputs[k] = Tensor(forms[k].dtype, forms[k].shape);
+    pointers[k] = &outputs[k];
+  }
   run(command, inputs, pointers, options);
   return outputs;
 }

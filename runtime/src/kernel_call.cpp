@@ -23,12 +23,19 @@ KernelCall::KernelCall(const Command& command, const CallTensors& tensors, const
             .workspace_bytes = 0,
             .message = message_.data(),
             .message_bytes = message_.size()} {
-  point(tensors);
+  point(command.definition(), tensors);
 }
 
-void KernelCall::point(const CallTensors& tensors) {
+void KernelCall::point(const mote_op_definition& op, const CallTensors& tensors) {
   std::ranges::fill(room_.inputs, nullptr);
   std::ranges::fill(room_.outputs, nullptr);
+  // A kernel's outputs are those of the op that are there with these inputs: so many before `seen`.
+  std::int32_t seen = 0;
+  call_.output_count = 0;
+  const auto go_to = [&](std::int32_t output) {
+    for (; seen < output; ++seen)
+      if (has(tensors.output_mask, seen)) ++call_.output_count;
+  };
   for (std::size_t n = 0; n < tensors.operands.size(); ++n) {
     const CallOperand& o = tensors.operands[n];
     KernelView& view = room_.views[n];
@@ -37,12 +44,14 @@ void KernelCall::point(const CallTensors& tensors) {
     dl.ndim = view.rank;
     dl.shape = view.extents.data();
     dl.strides = view.strides.data();
-    const auto slot = static_cast<std::size_t>(tensors.slots[n]);
-    if (o.is_output)
-      room_.outputs[slot] = &dl;
-    else
-      room_.inputs[slot] = &dl;
+    if (o.is_output) {
+      go_to(tensors.slots[n]);
+      room_.outputs[static_cast<std::size_t>(call_.output_count)] = &dl;
+    } else {
+      room_.inputs[static_cast<std::size_t>(tensors.slots[n])] = &dl;
+    }
   }
+  go_to(op.output_count);
 }
 
 const char* KernelCall::message() {

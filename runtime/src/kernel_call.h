@@ -52,7 +52,7 @@ class KernelCall {
  private:
   mote_status invoke(const mote_kernel& kernel, void* stream);
   mote_status run_batch(const mote_kernel& kernel, void* stream);
-  void point(const CallTensors& tensors);
+  void point(const mote_op_definition& op, const CallTensors& tensors);
   void advance(std::size_t axis, std::int64_t steps);
 
   CallRoom room_;

@@ -186,5 +186,30 @@ TEST(Gradients, RunAsCommands) {
   EXPECT_EQ(gx[0].real_at({1, 1}), 2);
 }
 
+TEST(Gradients, WithoutAnOptionalInputThereIsNoGradientOfIt) {
+  const Tensor gy(DType::f32, {1, 2, 3, 3});
+  const Tensor x(DType::f32, {1, 1, 5, 5});
+  const Tensor w(DType::f32, {2, 1, 3, 3});
+  const Tensor b(DType::f32, {2});
+  fill(gy, 1.0);
+  fill(x, 2.0);
+  fill(w, 3.0);
+  const Command command("conv2d.grad");
+  const std::vector<Tensor> all = compute(command, {&gy, &x, &w, &b});
+  const std::vector<Tensor> without = compute(command, {&gy, &x, &w});
+  EXPECT_EQ(all[2].real_at({0}), 9);
+  EXPECT_EQ(without[2].element_count(), 0);
+  EXPECT_EQ(without[1].real_at({1, 0, 2, 2}), 18);
+  EXPECT_EQ(without[1].real_at({1, 0, 2, 2}), all[1].real_at({1, 0, 2, 2}));
+  Tensor gx(DType::f32, {1, 1, 5, 5});
+  run(command, {&gy, &x, &w}, {&gx, nullptr, nullptr});
+  EXPECT_EQ(gx.real_at({0, 0, 2, 2}), 2 * 9 * 3);
+  EXPECT_EQ(gx.real_at({0, 0, 2, 2}), without[0].real_at({0, 0, 2, 2}));
+  Tensor gb(DType::f32, {2});
+  expect_error(MOTE_INVALID, "conv2d.grad: output gb is not there with these inputs", [&] {
+    run(command, {&gy, &x, &w}, {&gx, nullptr, &gb});
+  });
+}
+
 }  // namespace
 }  // namespace mote

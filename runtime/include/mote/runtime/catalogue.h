@@ -26,6 +26,7 @@ inline constexpr const char* kInPlace = "in_place";
 struct GeneratedKernel {
   DType dtype;
   std::uint32_t input_mask;
+  std::uint32_t output_mask;  ///< bit k: output k of the op is among the kernel's
   const mote_kernel* fast;
   const mote_kernel* oracle;
 };

@@ -42,7 +42,7 @@ std::vector<TensorForm> infer(const Command& command, std::span<const Tensor* co
 std::vector<TensorForm> infer(const Command& command, std::initializer_list<const Tensor*> inputs,
                               std::optional<DType> dtype = std::nullopt);
 
-/// run() with new row-major outputs.
+/// run() with new row-major outputs. Those that are not there without an optional input are empty.
 std::vector<Tensor> compute(const Command& command, std::span<const Tensor* const> inputs,
                             const RunOptions& options = {},
                             std::optional<DType> dtype = std::nullopt);
