@@ -191,12 +191,7 @@ class Exact {
 
   static Truth reduced(const Uop& u, const uop::Reduce& k, const std::vector<Truth>& terms) {
     if (k.op == ReduceOp::argmax || k.op == ReduceOp::argmin) return best(k, terms);
-    const MapOp step = k.op == ReduceOp::sum    ? MapOp::add
-                       : k.op == ReduceOp::prod ? MapOp::mul
-                       : k.op == ReduceOp::max  ? MapOp::max
-                       : k.op == ReduceOp::min  ? MapOp::min
-                       : k.op == ReduceOp::any  ? MapOp::logical_or
-                                                : MapOp::logical_and;
+    const MapOp step = step_of(k.op);
     Truth y = truth(neutral(k.op, k.x.dtype()));
     for (const Truth& t : terms) y = joined(step, y, t, u.dtype());
     return y;

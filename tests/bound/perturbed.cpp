@@ -85,12 +85,7 @@ class Implementation {
       }
       return Number(static_cast<std::int64_t>(best));
     }
-    const MapOp step = k.op == ReduceOp::sum    ? MapOp::add
-                       : k.op == ReduceOp::prod ? MapOp::mul
-                       : k.op == ReduceOp::max  ? MapOp::max
-                       : k.op == ReduceOp::min  ? MapOp::min
-                       : k.op == ReduceOp::any  ? MapOp::logical_or
-                                                : MapOp::logical_and;
+    const MapOp step = step_of(k.op);
     Number y = neutral(k.op, k.x.dtype());
     for (const Number& n : terms) y = apply(step, std::vector{y, n}, k.x.dtype(), u.dtype());
     return y;

@@ -17,9 +17,30 @@
 #include <utility>
 #include <vector>
 
+#include "mote/base/error.h"
 #include "mote/uops/program.h"
 
 namespace mote::test {
+
+/// What a reduction does with each term; argmax and argmin have no such op.
+inline MapOp step_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return MapOp::add;
+    case ReduceOp::prod:
+      return MapOp::mul;
+    case ReduceOp::max:
+      return MapOp::max;
+    case ReduceOp::min:
+      return MapOp::min;
+    case ReduceOp::any:
+      return MapOp::logical_or;
+    case ReduceOp::all:
+      return MapOp::logical_and;
+    default:
+      throw InternalError("no step for argmax and argmin");
+  }
+}
 
 template <typename Value>
 struct Values {
