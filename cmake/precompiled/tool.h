@@ -1,0 +1,7 @@
+// What the files of the tool include from outside.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "library.h"
