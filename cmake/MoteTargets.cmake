@@ -52,6 +52,11 @@ function(mote_precompile target header)
   if(count GREATER_EQUAL 5 AND NOT MOTE_CCACHE)
     target_precompile_headers(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled/${header}>")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # gcc 12 warns of what std::string does by itself in "text" + string, which it else keeps to
+      # itself as a system header's; builds without precompiled headers keep the warning.
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
+    endif()
   endif()
 endfunction()
 
