@@ -19,6 +19,8 @@ namespace mote {
 namespace {
 
 constexpr std::int64_t kDeclinesThatEndAStream = 24;
+constexpr std::int64_t kDeclinesThatEndABudget = 500;
+constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
 
@@ -34,7 +36,8 @@ struct Stream {
   std::int64_t declined = 0;
   bool accepted = false;
   double seconds = 0;
-  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
+  std::int64_t most_declined = kDeclinesThatEndAStream;
+  bool ended() const { return !accepted && declined >= most_declined; }
 };
 
 class Campaign {
@@ -126,7 +129,9 @@ class Campaign {
       if (!offered(target->op())) continue;
       std::vector<Stream>& streams = ops.emplace_back();
       for (const DType dtype : target->dtypes()) {
-        if (!options_.dtype || *options_.dtype == dtype) streams.push_back({target, dtype});
+        if (options_.dtype && *options_.dtype != dtype) continue;
+        streams.push_back({target, dtype});
+        if (!options_.count) streams.back().most_declined = kDeclinesThatEndABudget;
       }
     }
     if (options_.count) {
@@ -182,7 +187,7 @@ class Campaign {
     const bool accepted = run_case(c);
     stream.accepted = stream.accepted || accepted;
     stream.declined += accepted ? 0 : 1;
-    stream.seconds += seconds_since(begin);
+    stream.seconds += seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
   }
 
   /// On every backend; true when one took it.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "table.h"
+
 namespace mote {
 namespace {
 
@@ -49,25 +51,6 @@ Json differences_json(const Outcome& outcome) {
   return all;
 }
 
-using Cells = std::vector<std::string>;
-
-std::string aligned(const std::vector<Cells>& lines, std::size_t left_columns) {
-  std::vector<std::size_t> widths(lines.front().size(), 0);
-  for (const Cells& line : lines) {
-    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
-  }
-  std::string text;
-  for (const Cells& line : lines) {
-    std::string row;
-    for (std::size_t k = 0; k < line.size(); ++k) {
-      row += k < left_columns ? fmt::format("{:<{}}  ", line[k], widths[k])
-                              : fmt::format("{:>{}}  ", line[k], widths[k]);
-    }
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
 /// What is not judged or only weakly, and why: the first reason of each row that has one.
 std::string reasons(const CampaignResult& result) {
   std::string text;
@@ -94,7 +77,7 @@ std::string table_text(const CampaignResult& result) {
                      fmt::format("{}", row.indeterminate), fmt::format("{:.2f}", row.error()),
                      fmt::format("{}", row.judged_large)});
   }
-  return (result.rows.empty() ? "" : aligned(lines, 3)) + reasons(result);
+  return (result.rows.empty() ? "" : aligned(lines, {true, true, true})) + reasons(result);
 }
 
 std::string progress_text(const CampaignResult& result, std::int64_t cases) {

@@ -17,6 +17,7 @@ void add_check(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_mutants(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 
