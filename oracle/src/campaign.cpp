@@ -315,7 +315,9 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   const Shrunk shrunk = shrink(failure.first, fails);
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
+  failure.not_smaller = shrunk.reason;
   failure.outcome = outcome_of(failure.smallest);
+  failure.diagnosis = diagnose(failure.smallest, failure.outcome, outcome_of);
   return failure;
 }
 

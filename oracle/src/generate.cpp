@@ -136,7 +136,8 @@ class SizeDrawer {
       next.values.assign(at.values.size(),
                          random_.chance(30) ? draw_extent(random_) : at.values[from]);
     } else {
-      next.values[pick(at)] = at.values[from];
+      const std::size_t other = pick(at);
+      next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
     }
     if (work_at(next) <= kMostWork) at = next;
   }
@@ -208,7 +209,7 @@ CaseLayout draw_layout(int rank, bool is_input, Random& random) {
   }
   if (random.chance(40)) layout.pad = random.between(1, 4);
   if (random.chance(20)) layout.offset = random.between(1, 4);
-  if (is_input && rank >= 1 && random.chance(12)) {
+  if (is_input && rank >= 1 && random.chance(16)) {
     layout.repeated = {static_cast<int>(random.below(rank))};
   }
   return layout;

@@ -113,17 +113,4 @@ bool as_expected(const MutantResult& result) {
          not_looked_for;
 }
 
-std::int64_t input_elements(const Case& c) {
-  std::int64_t elements = 0;
-  for (const CaseTensor& t : c.inputs) {
-    std::vector<std::int64_t> distinct = t.shape;
-    for (const int axis : t.layout.repeated) {
-      auto& extent = distinct[static_cast<std::size_t>(axis)];
-      extent = std::min<std::int64_t>(extent, 1);
-    }
-    elements += volume(distinct);
-  }
-  return elements;
-}
-
 }  // namespace mote

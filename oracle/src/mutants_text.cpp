@@ -6,14 +6,13 @@
 
 #include "mote/oracle/mutants.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/shrink.h"
 #include "table.h"
 
 namespace mote {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kSmall = 64;  ///< input elements that a shrunk case has at most
 
 std::int64_t count(const std::vector<MutantResult>& results, MutantState state) {
   return std::ranges::count(results, state, &MutantResult::state);
@@ -28,6 +27,7 @@ std::vector<std::string> cells(const MutantResult& r) {
             ran ? fmt::format("{:.2f}", r.seconds) : "",
             "",
             "",
+            "",
             r.note.empty() ? r.mutant.text : r.note + ": " + r.mutant.text};
   }
   return {r.mutant.name,
@@ -36,6 +36,7 @@ std::vector<std::string> cells(const MutantResult& r) {
           fmt::format("{:.2f}", r.seconds),
           fmt::format("{}", input_elements(r.failure->smallest)),
           std::string(name(r.failure->outcome.verdict)),
+          r.failure->diagnosis.kind.empty() ? "-" : r.failure->diagnosis.kind,
           r.mutant.text};
 }
 
@@ -75,12 +76,13 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
   for (const MutantResult& r : results) {
     if (!r.failure) continue;
     const std::int64_t elements = input_elements(r.failure->smallest);
-    if (elements <= kSmall) ++shrunk;
-    if (elements > kSmall)
-      large += fmt::format("  {}: {}\n", r.mutant.name, to_string(r.failure->smallest));
+    if (elements <= kSmallCase) ++shrunk;
+    if (elements > kSmallCase)
+      large +=
+          fmt::format("  {}, {} elements: {}\n", r.mutant.name, elements, r.failure->not_smaller);
   }
   std::string text =
-      fmt::format("{} failures shrunk to {} input elements or fewer", shrunk, kSmall);
+      fmt::format("{} failures shrunk to {} input elements or fewer", shrunk, kSmallCase);
   if (!large.empty()) text += "; larger:\n" + large.substr(0, large.size() - 1);
   return text + "\n";
 }
@@ -88,9 +90,10 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
 }  // namespace
 
 std::string mutants_text(const std::vector<MutantResult>& results) {
-  std::vector<Cells> lines = {{"mutant", "", "cases", "seconds", "elements", "verdict", "defect"}};
+  std::vector<Cells> lines = {
+      {"mutant", "", "cases", "seconds", "elements", "verdict", "diagnosis", "defect"}};
   for (const MutantResult& r : results) lines.push_back(cells(r));
-  return aligned(lines, {true, true, false, false, false, true, true}) + kills_line(results) +
+  return aligned(lines, {true, true, false, false, false, true, true, true}) + kills_line(results) +
          twins_line(results) + shrunk_line(results);
 }
 

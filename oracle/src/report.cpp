@@ -51,6 +51,17 @@ Json differences_json(const Outcome& outcome) {
   return all;
 }
 
+Json diagnosis_json(const Diagnosis& d) {
+  return {{"kind", d.kind},
+          {"text", d.text},
+          {"condition", d.condition},
+          {"condition_is_exact", d.condition_is_exact},
+          {"runs", d.runs},
+          {"failed", d.failed},
+          {"random_runs", d.random_runs},
+          {"random_failed", d.random_failed}};
+}
+
 /// What is not judged or only weakly, and why: the first reason of each row that has one.
 std::string reasons(const CampaignResult& result) {
   std::string text;
@@ -125,6 +136,7 @@ std::string failure_text(const Failure& failure) {
     text += fmt::format("  {} of {} elements differ\n", failure.outcome.differing,
                         failure.outcome.elements);
   }
+  text += diagnosis_text(failure.diagnosis);
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
   return text + "  replay: " + replay_command(c) + "\n";
 }
@@ -177,6 +189,8 @@ std::string failure_json(const Failure& failure) {
                      {"first", to_string(failure.first)},
                      {"smallest", to_string(failure.smallest)},
                      {"tries", failure.tries},
+                     {"not_smaller", failure.not_smaller},
+                     {"diagnosis", diagnosis_json(failure.diagnosis)},
                      {"elements", failure.outcome.elements},
                      {"differing", failure.outcome.differing},
                      {"differences", differences_json(failure.outcome)},

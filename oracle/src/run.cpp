@@ -17,6 +17,7 @@
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
+#include "prepared_state.h"
 #include "reference.h"
 #include "subject_run.h"
 
@@ -68,6 +69,17 @@ bool has_special(const Dense& x) {
     if (!std::isfinite(x.at(k).real())) return true;
   return false;
 }
+
+}  // namespace
+
+std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius) {
+  std::vector<Dense> inputs;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled(c, k, radius));
+  compute_given_outputs(c, inputs);
+  return inputs;
+}
+
+namespace {
 
 CrashText crash_text(const Case& c, bool json) {
   const std::string line = to_string(c);
@@ -134,12 +146,11 @@ void Prepared::prepare() {
   const std::string refusal = memory_.refusal("the reference", bytes);
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
   const std::vector<bool> read = read_by_asked(case_);
+  state_->inputs = filled_inputs(case_, judgement_.radius);
   for (std::size_t k = 0; k < case_.inputs.size(); ++k) {
-    state_->inputs.push_back(filled(case_, k, judgement_.radius));
     state_->input_buffers.emplace_back(case_.inputs[k], Role::input);
     if (!read[k]) state_->input_buffers.back().tensor()->data = nullptr;
   }
-  compute_given_outputs(case_, state_->inputs);
   for (const CaseTensor& t : case_.outputs) state_->output_buffers.emplace_back(t, Role::output);
 }
 

@@ -55,9 +55,6 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options);
 /// What every result must be: killed, passed; or survived for want of what is not offered.
 bool as_expected(const MutantResult& result);
 
-/// Elements of the inputs, those of an axis that repeats once.
-std::int64_t input_elements(const Case& c);
-
 /// The kill table, and a summary in words.
 std::string mutants_text(const std::vector<MutantResult>& results);
 /// A line of JSON for each.
