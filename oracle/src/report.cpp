@@ -57,6 +57,7 @@ Json diagnosis_json(const Diagnosis& d) {
           {"condition", d.condition},
           {"condition_is_exact", d.condition_is_exact},
           {"runs", d.runs},
+          {"held", d.held},
           {"failed", d.failed},
           {"random_runs", d.random_runs},
           {"random_failed", d.random_failed}};

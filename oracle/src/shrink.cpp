@@ -14,7 +14,7 @@
 namespace mote {
 namespace {
 
-constexpr int kSeeds = 4;  ///< tried for one smaller case, beside its own
+constexpr std::uint64_t kSeeds = 4;  ///< tried for one smaller case, beside its own
 
 enum class Way : std::uint8_t { simplest_fill, smallest_sizes };
 
@@ -38,26 +38,36 @@ class Shrinker {
   Case by(Way way, const Case& start) {
     current_ = start;
     way_ = way;
-    for (bool changed = true; changed && !exhausted();) {
-      changed = false;
-      for (const ShrinkStep& step : shrink_steps(current_)) {
-        if (way == Way::smallest_sizes && step.name == "fill") continue;
-        const Offer offer = [this](const Case& candidate) { return keep(candidate); };
-        while (!exhausted() && step.run(current_, offer)) changed = true;
+    for (const Search search : {Search::quick, Search::thorough})
+      while (round(search) && !exhausted()) {
       }
-    }
     return current_;
+  }
+
+  /// Every step, as often as it is kept; whether one was.
+  bool round(Search search) {
+    bool changed = false;
+    const Offer offer = [this](const Case& candidate) { return keep(candidate); };
+    for (const ShrinkStep& step : shrink_steps(current_, search)) {
+      if (way_ == Way::smallest_sizes && step.name == "fill") continue;
+      while (!exhausted() && step.run(current_, offer)) changed = true;
+    }
+    return changed;
   }
 
   bool exhausted() const { return shrunk_.tries >= limits_.tries || work_ > limits_.multiply_adds; }
 
   bool keep(const Case& candidate) {
     if (try_case(candidate)) return true;
-    const bool reseeds = way_ == Way::smallest_sizes && candidate.fill.kind != FillKind::index &&
-                         input_elements(candidate) < input_elements(current_);
-    for (int seed = 0; reseeds && seed < kSeeds; ++seed) {
-      Case other = candidate;
-      other.fill.seed = static_cast<std::uint64_t>(seed);
+    if (way_ != Way::smallest_sizes || input_elements(candidate) >= input_elements(current_))
+      return false;
+    Case other = candidate;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      other.fill.seed = seed;
+      if (try_case(other)) return true;
+    }
+    for (const FillKind kind : {FillKind::uniform, FillKind::extreme}) {
+      other.fill = {kind, 0};
       if (try_case(other)) return true;
     }
     return false;

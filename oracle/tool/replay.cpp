@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "commands.h"
@@ -11,6 +12,7 @@
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/standalone.h"
 
 namespace mote::tool {
 namespace {
@@ -22,6 +24,7 @@ struct Options {
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
   std::string memory;
+  std::string standalone;
   bool json = false;
 };
 
@@ -66,6 +69,19 @@ Selection backends_for(const Case& c, const Backends& backends, const Options& o
   return select_backends(backends, options.backends);
 }
 
+/// The case as a C file, for the only backend that it or the command line names.
+void write_standalone(const Case& c, const Selection& selection, const std::string& path) {
+  if (selection.chosen.size() != 1)
+    throw Error(fmt::format("--standalone: expected one backend, got {}", selection.chosen.size()));
+  const BackendEntry& e = selection.chosen.front();
+  Case subject = c;
+  subject.backend = e.name();
+  subject.plugin = e.plugin.empty() ? e.path : e.plugin;
+  std::ofstream file(path);
+  file << standalone_c(subject, *e.backend);
+  if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path));
+}
+
 int replay_case(const Case& c, const Options& options) {
   std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
@@ -75,6 +91,7 @@ int replay_case(const Case& c, const Options& options) {
     fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
   if (selection.chosen.empty()) return 77;
+  if (!options.standalone.empty()) write_standalone(c, selection, options.standalone);
   CaseRunOptions run;
   run.guard_crashes = true;
   run.json = options.json;
@@ -121,6 +138,10 @@ void add_replay(CLI::App& app, Action& action) {
   add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
+  command
+      ->add_option("--standalone", options->standalone,
+                   "also write a C file that compiles alone and shows the bug")
+      ->type_name("FILE.c");
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return replay(*options); }; });
 }

@@ -65,7 +65,8 @@ bool fits(const Hypothesis& h, const Observed& o) {
   return outputs && explains(o, *outputs);
 }
 
-/// The hypothesis that explains most of the failing cases, and the smallest one in any event.
+/// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
+/// one in any event.
 std::optional<Found> best(const std::vector<Observed>& cases) {
   std::vector<Hypothesis> all;
   for (auto* family : {value_hypotheses, form_hypotheses, rounding_hypotheses, missing_hypotheses,
@@ -81,26 +82,30 @@ std::optional<Found> best(const std::vector<Observed>& cases) {
     most = explained;
     winner = &h;
   }
-  if (winner == nullptr) return std::nullopt;
+  if (winner == nullptr || 2 * most <= cases.size()) return std::nullopt;
   return Found{winner->kind,
                fmt::format("{} the reference gives what was got, in {} of {} failing "
                            "case{}",
                            winner->text, most, cases.size(), cases.size() == 1 ? "" : "s")};
 }
 
+/// The smallest, and the next of those that fail in the same way: little is computed, and less is
+/// a coincidence there than in the smallest alone.
 std::vector<Observed> observed_cases(const Case& smallest, const Outcome& outcome,
                                      const std::vector<Sample>& samples) {
   std::vector<Observed> all;
-  const auto add = [&](const Case& c, const Outcome& of) {
-    if (of.differences.empty() || multiply_adds(*c.program, c.binding) > kMostWork) return;
-    if (auto o = observe(c, of)) all.push_back(*std::move(o));
-  };
-  add(smallest, outcome);
-  for (const Sample& s : samples) {
-    const bool alike =
-        s.outcome.verdict == outcome.verdict && s.drawn && s.of.program == smallest.program;
-    if (alike && !all.empty() && all.size() < kCases) add(s.of, s.outcome);
-  }
+  if (auto o = observe(smallest, outcome)) all.push_back(*std::move(o));
+  if (all.empty()) return all;
+  const auto work = [](const Sample* s) { return multiply_adds(*s->of.program, s->of.binding); };
+  std::vector<const Sample*> alike;
+  for (const Sample& s : samples)
+    if (s.outcome.verdict == outcome.verdict && s.of.program == smallest.program &&
+        !s.outcome.differences.empty() && work(&s) <= kMostWork)
+      alike.push_back(&s);
+  std::ranges::stable_sort(alike, {}, work);
+  const std::size_t step = std::max<std::size_t>(alike.size() / kCases, 1);
+  for (std::size_t k = step / 2; k < alike.size() && all.size() < kCases; k += step)
+    if (auto o = observe(alike[k]->of, alike[k]->outcome)) all.push_back(*std::move(o));
   return all;
 }
 
@@ -119,6 +124,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   const Condition condition = mine(smallest, all);
   d.condition = condition.text;
   d.condition_is_exact = condition.exact;
+  d.held = condition.held;
   std::optional<Found> found = by_verdict(smallest, outcome, judge);
   if (!found) {
     const std::vector<Observed> cases = observed_cases(smallest, outcome, all);

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kDrawn = 80;
 constexpr std::uint64_t kSeed = 0xd1a9;
 constexpr std::size_t kMostPredicates = 3;
+/// Of those that pass: fewer may pass for their data's sake.
+constexpr std::ptrdiff_t kLeastExcluded = 3;
 constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
 
 class Sampler {
@@ -129,7 +131,7 @@ std::vector<Sample> samples(const Case& smallest,
 Condition mine(const Case& smallest, const std::vector<Sample>& all) {
   std::vector<const Sample*> failing, passing;
   for (const Sample& s : all) (s.failed() ? failing : passing).push_back(&s);
-  if (passing.empty()) return {"always", true};
+  if (passing.empty()) return {"", true, std::ssize(all)};
   std::vector<Predicate> usable = predicates(smallest);
   std::erase_if(usable, [&](const Predicate& p) {
     return std::ranges::any_of(failing, [&](const Sample* s) { return !p.holds(s->of); });
@@ -140,11 +142,12 @@ Condition mine(const Case& smallest, const std::vector<Sample>& all) {
       return std::ranges::count_if(passing, [&](const Sample* s) { return !p.holds(s->of); });
     };
     const auto best = std::ranges::max_element(usable, {}, excluded);
-    if (best == usable.end() || excluded(*best) == 0) break;
+    if (best == usable.end() || excluded(*best) < kLeastExcluded) break;
     std::erase_if(passing, [&](const Sample* s) { return !best->holds(s->of); });
     chosen.push_back(best->text);
   }
-  return {fmt::format("{}", fmt::join(chosen, " and ")), passing.empty()};
+  return {fmt::format("{}", fmt::join(chosen, " and ")), passing.empty(),
+          std::ssize(failing) + std::ssize(passing)};
 }
 
 }  // namespace mote::diagnosis

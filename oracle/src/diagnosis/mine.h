@@ -29,8 +29,9 @@ struct Predicate {
 std::vector<Predicate> predicates(const Case& smallest);
 
 struct Condition {
-  std::string text;    ///< predicates joined by "and"; empty: none tells them apart
-  bool exact = false;  ///< it holds in the samples that fail and in no other
+  std::string text;       ///< predicates joined by "and"; empty: none tells them apart
+  bool exact = false;     ///< it holds in the samples that fail and in no other
+  std::int64_t held = 0;  ///< samples in which it holds
 };
 Condition mine(const Case& smallest, const std::vector<Sample>& samples);
 

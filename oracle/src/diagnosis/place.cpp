@@ -119,6 +119,27 @@ void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
   }
 }
 
+/// The reference's value where an index of so many bits wraps to.
+void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
+  for (std::size_t output = 0; output < o.of.outputs.size(); ++output)
+    for (std::size_t a = 0; a < o.of.outputs[output].shape.size(); ++a)
+      for (const int bits : {8, 16, 32})
+        all.push_back({"index wraps",
+                       fmt::format("with axis {} of {} counted in {} bits", a,
+                                   o.of.outputs[output].name, bits),
+                       [=](const Observed& of) -> std::optional<std::vector<Dense>> {
+                         const Index& shape = of.of.outputs[output].shape;
+                         const auto wrap = std::int64_t{1} << static_cast<unsigned>(bits);
+                         if (shape[a] <= wrap) return std::nullopt;
+                         std::vector<Dense> outputs = copies_of(of.expected);
+                         outputs[output] = rearranged(of.expected[output], shape, [&](Index i) {
+                           i[a] %= wrap;
+                           return i;
+                         });
+                         return outputs;
+                       }});
+}
+
 /// Parameters of one family exchanged, or one in place of another, where the shapes stay.
 std::optional<std::vector<Dense>> with_params(const Observed& of, const std::string& a,
                                               const std::string& b, bool exchanged) {
@@ -159,6 +180,7 @@ std::vector<Hypothesis> place_hypotheses(const Observed& o) {
   add_params(all, o);
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) add_axes(all, o, k);
   add_neighbours(all, o);
+  add_wraps(all, o);
   return all;
 }
 

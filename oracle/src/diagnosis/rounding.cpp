@@ -9,7 +9,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostTerms = 64;  ///< of a sum that is followed term by term
+constexpr std::int64_t kMostTerms = 256;  ///< of a sum that is followed term by term
 
 /// The nearest number of so many significant bits.
 double rounded(double value, int bits) {

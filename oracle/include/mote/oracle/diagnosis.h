@@ -13,13 +13,14 @@
 namespace MOTE_API mote {
 
 struct Diagnosis {
-  std::string kind;       ///< "missing term"; empty: nothing that was tried fits
-  std::string text;       ///< what was computed, and in how many cases and elements it agrees
-  std::string condition;  ///< "K % 8 != 0"; empty: none was found
-  bool condition_is_exact = false;  ///< it holds in the runs that fail and in no other
+  std::string kind;                 ///< "missing term"; empty: nothing that was tried fits
+  std::string text;                 ///< what was computed, and in how many cases it agrees
+  std::string condition;            ///< "K % 8 != 0"; empty: none was found
+  bool condition_is_exact = false;  ///< every run where it holds fails
   std::int64_t runs = 0;            ///< further cases of the op and dtype that were judged
-  std::int64_t failed = 0;          ///< those of them that failed
-  std::int64_t random_runs = 0;     ///< those that were drawn, not made from the smallest case
+  std::int64_t held = 0;            ///< those of them where the condition holds
+  std::int64_t failed = 0;          ///< those that failed
+  std::int64_t random_runs = 0;     ///< drawn ones, not made from the smallest case
   std::int64_t random_failed = 0;
 };
 
