@@ -52,7 +52,13 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
     case Verdict::unwritten:
       return Found{"surviving poison", "elements keep what the output held before the call"};
     case Verdict::out_of_bounds:
+    case Verdict::wrote_gap:
+    case Verdict::changed_input:
       return Found{"out of range", outcome.reason};
+    case Verdict::stale:
+      return Found{"stale value", outcome.reason};
+    case Verdict::late_access:
+      return Found{"race", outcome.reason};
     case Verdict::nondeterministic:
       return why_runs_differ(c, outcome, judge);
     default:
