@@ -131,11 +131,11 @@ class SizeDrawer {
   void coincide(KnobValues& at) {
     if (at.values.size() < 2 || !random_.chance(25)) return;
     const std::size_t from = pick(at);
-    const bool all = random_.chance(15);
+    const bool all = random_.chance(25);
     KnobValues next = at;
     if (all) {
       next.values.assign(at.values.size(),
-                         random_.chance(30) ? draw_extent(random_) : at.values[from]);
+                         random_.chance(60) ? draw_extent(random_) : at.values[from]);
     } else {
       const std::size_t other = pick(at);
       next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
