@@ -256,6 +256,12 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options) {
   return emit_c_includes() + "\n" + helpers + (helpers.empty() ? "" : "\n") + text;
 }
 
+std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
+  const emit::Names names(p);
+  const std::string comment = emit::header_comment(p, emit::Printer(p, names));
+  return comment + emit_c_prototype(p, options) + "\n" + emit::thunk(p, names, options);
+}
+
 std::string emit_c_includes() {
   return "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n\n"
          "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n";
