@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
+#include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
@@ -40,6 +41,8 @@ struct Options {
   std::string count;
   std::string seed;
   std::string max_failures;
+  std::string limit;
+  bool in_process = false;
   bool json = false;
   ReportOptions reports;
 };
@@ -113,8 +116,9 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
     campaign.max_failures =
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
   }
-  campaign.run.guard_crashes = true;
+  campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
+  if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
   return campaign;
 }
@@ -155,9 +159,9 @@ std::string verdict_line(const CampaignResult& result, int code) {
   }
   return fmt::format(
       "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed\n",
-      code == 0   ? "passed"
-      : code == 1 ? "FAILED"
-                  : "NOT JUDGED",
+      code == 0                ? "passed"
+      : code == 1 || code == 3 ? "FAILED"
+                               : "NOT JUDGED",
       judged, result.seconds, large, failed);
 }
 
@@ -177,7 +181,8 @@ void print_result(const CampaignResult& result, int code, bool json) {
 
 int check(const Options& options) {
   for (const std::string& op : options.ops) find_target(op);  // mistakes before anything is loaded
-  const Backends backends = find_backends(split_paths(options.plugins));
+  const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
+  const Backends backends = find_backends(split_paths(options.plugins), isolation.get());
   for (const std::string& problem : backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }
@@ -185,7 +190,8 @@ int check(const Options& options) {
   for (const std::string& name : selection.absent) {
     fmt::print(stderr, "mote: {}\n", absence(backends, name));
   }
-  const CampaignOptions campaign = campaign_options(options, backends, selection);
+  CampaignOptions campaign = campaign_options(options, backends, selection);
+  campaign.run.isolation = isolation;
   if (selection.chosen.empty()) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
@@ -249,6 +255,7 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--max-failures", options->max_failures,
                    "stop after that many different failures")
       ->type_name("N");
+  add_subject_options(*command, options->limit, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });

@@ -82,13 +82,25 @@ TEST(Run, WritesBesideTheElementsAreSeen) {
   }
 }
 
+TEST(Run, WritesIntoAGapAreSeen) {
+  const Outcome o = run("neg x=f32[1,1,2,5] y=f32[1,1,2,5]:pad3", [](const mote_call* call) {
+    const DLTensor* y = call->outputs[0];
+    for (std::int64_t k = 0; k < 10; ++k)
+      floats(y)[k / 5 * 8 + k % 5] = -floats(call->inputs[0])[k];
+    floats(y)[6] = 0;
+    return MOTE_OK;
+  });
+  EXPECT_EQ(o.verdict, Verdict::wrote_gap);
+  EXPECT_EQ(o.reason, "writes into a gap of y: 6 elements after the first");
+}
+
 TEST(Run, WritesToAnInputAreSeen) {
   const Outcome o = run(kCase, [](const mote_call* call) {
     negate(call);
     floats(call->inputs[0])[1] = 77;
     return MOTE_OK;
   });
-  EXPECT_EQ(o.verdict, Verdict::out_of_bounds);
+  EXPECT_EQ(o.verdict, Verdict::changed_input);
   EXPECT_EQ(o.reason, "writes to its input x");
 }
 
