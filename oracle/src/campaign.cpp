@@ -200,13 +200,23 @@ class Campaign {
         record(c, e.name(), skipped, 0);
         return false;
       }
-      const Outcome outcome = prepared->run(*e.backend, e.plugin);
+      const Outcome outcome = run_on(*prepared, e);
       accepted = accepted || outcome.verdict != Verdict::unsupported;
       record(c, e.name(), outcome, prepared->multiply_adds());
       if (is_failure(outcome.verdict)) note_failure(c, e, outcome.verdict);
     }
     if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
     return accepted;
+  }
+
+  /// Again, where a case before it had left something behind that ended its worker.
+  Outcome run_on(Prepared& prepared, const BackendEntry& e) {
+    Outcome outcome = prepared.run(*e.backend, e.plugin);
+    if (outcome.earlier_case.empty()) return outcome;
+    const Case earlier = parse_case(outcome.earlier_case);
+    record(earlier, e.name(), outcome, 0);
+    note_failure(earlier, e, outcome.verdict);
+    return prepared.run(*e.backend, e.plugin);
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
@@ -331,7 +341,11 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
-  failure.outcome = outcome_of(failure.smallest, options);
+  failure.outcome = outcome_of(failure.smallest, trying);
+  if (failure.outcome.verdict != verdict) {
+    failure.outcome.verdict = verdict;
+    failure.outcome.reason = "not seen again when the smallest case was run once more";
+  }
   return failure;
 }
 
