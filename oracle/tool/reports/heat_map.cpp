@@ -96,7 +96,7 @@ void add_square(pugi::xml_node svg, std::int64_t row, std::int64_t column, const
 }
 
 void add_heat_map(pugi::xml_node parent, const CaseTensor& t,
-                  const std::vector<const Difference*>& wrong, Verdict verdict) {
+                  const std::vector<const Difference*>& wrong, Verdict verdict, bool complete) {
   const Grid g = grid_of(t.shape);
   const std::int64_t rows = (g.rows + g.tall - 1) / g.tall;
   const std::int64_t columns = (g.columns + g.wide - 1) / g.wide;
@@ -131,6 +131,7 @@ void add_heat_map(pugi::xml_node parent, const CaseTensor& t,
       fmt::format("{}[{}]: {} wrong", t.name, fmt::join(t.shape, ","), wrong.size());
   if (g.tall * g.wide > 1)
     caption += fmt::format("; a square is {} by {} elements", g.tall, g.wide);
+  if (!complete) caption += "; not all of the wrong elements are drawn";
   add(figure, "figcaption", caption);
 }
 
@@ -167,12 +168,13 @@ double severity(const Difference& d) {
 }
 
 void add_heat_maps(pugi::xml_node parent, const Case& c, const Outcome& outcome) {
+  const bool complete = outcome.differing <= static_cast<std::int64_t>(outcome.differences.size());
   for (const CaseTensor& t : c.outputs) {
     std::vector<const Difference*> wrong;
     for (const Difference& d : outcome.differences) {
       if (d.tensor == t.name) wrong.push_back(&d);
     }
-    if (!wrong.empty()) add_heat_map(parent, t, wrong, outcome.verdict);
+    if (!wrong.empty()) add_heat_map(parent, t, wrong, outcome.verdict, complete);
   }
 }
 

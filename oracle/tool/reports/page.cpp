@@ -130,10 +130,16 @@ void add_counts(pugi::xml_node section, const Cell& cell) {
   }
 }
 
+void add_diagnosis(pugi::xml_node article, const Failure& f) {
+  std::istringstream lines(diagnosis_text(f.diagnosis));
+  for (std::string line; std::getline(lines, line);) add(article, "p", line, "diagnosis");
+}
+
 void add_failure(pugi::xml_node section, const Failure& f) {
   pugi::xml_node article = add(section, "article");
   add(article, "h3", std::string(name(f.outcome.verdict)));
   if (!f.outcome.reason.empty()) add(article, "p", f.outcome.reason);
+  add_diagnosis(article, f);
   add(article, "p",
       fmt::format(
           "Seen {} time{}, first after {:.2f} s; {} of {} elements of the smallest case are "
@@ -149,6 +155,7 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   pugi::xml_node more = add(article, "details");
   add(more, "summary", "as it was found");
   add(more, "pre", to_string(f.first));
+  add_heat_maps(more, f.first, f.first_outcome);
 }
 
 void add_section(pugi::xml_node body, const std::string& op, const std::string& backend,

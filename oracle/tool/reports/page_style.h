@@ -27,6 +27,7 @@ td.none, td.none a, .reason, .legend, figcaption { color: var(--soft); }
 td a { text-decoration: none; } td a:hover, td a:focus { text-decoration: underline; }
 section { border-top: 1px solid var(--line); padding: 0.8rem 0; }
 summary { cursor: pointer; }
+p.diagnosis { margin: 0.2rem 0; }
 article { border-left: 4px solid var(--bad); padding: 0.1rem 0 0.4rem 1rem; margin: 1rem 0; }
 pre { background: var(--panel); padding: 0.6rem; overflow-x: auto; white-space: pre-wrap;
   overflow-wrap: anywhere; }
