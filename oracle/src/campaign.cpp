@@ -205,13 +205,25 @@ class Campaign {
         record(c, e.name(), skipped, 0);
         return false;
       }
-      const Outcome outcome = prepared->run(*e.backend, e.plugin);
+      const Outcome outcome = run_on(*prepared, e);
       accepted = accepted || outcome.verdict != Verdict::unsupported;
       record(c, e.name(), outcome, prepared->multiply_adds());
-      if (is_failure(outcome.verdict)) note_failure(c, e, outcome.verdict);
+      if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
     }
     if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
     return accepted;
+  }
+
+  /// Again, where a case before it had left something behind that ended its worker.
+  Outcome run_on(Prepared& prepared, const BackendEntry& e) {
+    Outcome outcome = prepared.run(*e.backend, e.plugin);
+    if (outcome.earlier_case.empty()) return outcome;
+    const Case earlier = parse_case(outcome.earlier_case);
+    record(earlier, e.name(), outcome, 0);
+    Outcome of_earlier;  // its values were right: what it did came later
+    of_earlier.verdict = outcome.verdict;
+    note_failure(earlier, e, of_earlier);
+    return prepared.run(*e.backend, e.plugin);
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
@@ -248,16 +260,17 @@ class Campaign {
     set_crash_report(options_.run.json ? progress_json(so_far, ran_) : progress_text(so_far, ran_));
   }
 
-  void note_failure(const Case& c, const BackendEntry& e, Verdict verdict) {
+  void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
     for (Failure& f : result_.failures) {
       const bool same = f.smallest.target == c.target && f.smallest.backend == e.name() &&
-                        f.outcome.verdict == verdict;
+                        f.outcome.verdict == outcome.verdict;
       if (!same) continue;
       ++f.occurrences;
       return;
     }
     const double found = seconds_since(start_);
-    result_.failures.push_back(shrink_failure(c, e, verdict, options_.run));
+    result_.failures.push_back(shrink_failure(c, e, outcome.verdict, options_.run));
+    result_.failures.back().first_outcome = outcome;
     result_.failures.back().found_after_s = found;
     reported_after_s_ = 0;
   }
@@ -337,10 +350,13 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
   failure.not_smaller = shrunk.reason;
-  failure.outcome = outcome_of(failure.smallest, options);
-  if (failure.outcome.verdict != Verdict::hung) {
+  failure.outcome = outcome_of(failure.smallest, trying);
+  if (failure.outcome.verdict != verdict) {
+    failure.outcome.verdict = verdict;
+    failure.outcome.reason = "not seen again when the smallest case was run once more";
+  } else if (verdict != Verdict::hung) {
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
-      return outcome_of(candidate, options);
+      return outcome_of(candidate, trying);
     });
   }
   return failure;

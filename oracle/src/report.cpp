@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "table.h"
 
@@ -15,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 4;
+constexpr std::size_t kInJson = 8;  // differing elements
 
 std::string number_text(const Number& n) {
   return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
@@ -40,7 +42,8 @@ Json number_json(const Number& n) {
 
 Json differences_json(const Outcome& outcome) {
   Json all = Json::array();
-  for (const Difference& d : outcome.differences) {
+  const std::size_t shown = std::min(kInJson, outcome.differences.size());
+  for (const Difference& d : std::span(outcome.differences).first(shown)) {
     all.push_back({{"tensor", d.tensor},
                    {"index", d.index},
                    {"expected", number_json(d.expected)},

@@ -59,6 +59,8 @@ Outcome Prepared::run(const mote_backend& backend, const std::string& plugin) {
     return options_.isolation ? run_isolated(backend) : run_here(backend, plugin);
   } catch (const std::bad_alloc&) {
     return outcome_of(Verdict::skipped, "out of memory");
+  } catch (const Error& e) {  // no room for the tensors, or no worker
+    return outcome_of(Verdict::skipped, e.what());
   }
 }
 

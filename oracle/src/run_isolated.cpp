@@ -17,6 +17,7 @@ namespace {
 using isolate::IsolatedRun;
 
 constexpr std::int64_t kSubjectMemory = std::int64_t{1} << 30U;
+constexpr double kLastLook = 0.2;  ///< seconds
 
 /// Pools grow to as many threads as there are processors, maybe twice; who goes on leaks.
 int most_threads() { return 2 * static_cast<int>(std::thread::hardware_concurrency()) + 8; }
@@ -77,6 +78,9 @@ std::optional<Outcome> Prepared::leaked_threads(IsolatedRun& run) {
     if (again.ended) return again.ended;
   }
   if (!run.leaves_threads()) return std::nullopt;
+  run.set_linger(kLastLook);  // those that are about to write do so
+  if (const RunResult last = run.run(state_->inputs, Poison::first, 0); last.ended)
+    return last.ended;
   return outcome_of(Verdict::left_threads,
                     fmt::format("every call leaves a thread behind, {} now", run.threads()));
 }

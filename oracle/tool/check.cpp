@@ -20,6 +20,7 @@
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/resolve.h"
+#include "reports/write.h"
 
 namespace mote::tool {
 namespace {
@@ -43,6 +44,7 @@ struct Options {
   std::string limit;
   bool in_process = false;
   bool json = false;
+  ReportOptions reports;
 };
 
 /// The file of a group, or the file itself.
@@ -121,18 +123,27 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
   return campaign;
 }
 
-void print_header(const CampaignOptions& campaign, bool json) {
-  std::vector<std::string> names;
+Heading heading_of(const CampaignOptions& campaign) {
+  Heading heading{MOTE_VERSION, campaign.seed, {}, 0};
   for (const BackendEntry& e : campaign.backends) {
     const std::string version = e.backend->version != nullptr ? e.backend->version : "";
-    names.push_back(version.empty() ? e.name() : e.name() + " " + version);
+    heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
   }
+  return heading;
+}
+
+void print_header(const Heading& heading, bool json) {
   if (json) {
-    print(nlohmann::ordered_json{{"type", "campaign"}, {"seed", campaign.seed}, {"backends", names}}
+    print(nlohmann::ordered_json{{"type", "campaign"},
+                                 {"format", kJsonFormat},
+                                 {"mote", heading.version},
+                                 {"seed", heading.seed},
+                                 {"backends", heading.backends}}
               .dump() +
           "\n");
   } else {
-    print(fmt::format("mote check: seed {}, backends {}\n", campaign.seed, fmt::join(names, ", ")));
+    print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
+                      fmt::join(heading.backends, ", ")));
   }
   std::fflush(stdout);  // a crash ends the process without flushing
 }
@@ -185,7 +196,9 @@ int check(const Options& options) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
   }
-  print_header(campaign, options.json);
+  Heading heading = heading_of(campaign);
+  open_reports(options.reports);
+  print_header(heading, options.json);
   CampaignResult result;
   {
     Progress progress(!options.json);
@@ -195,6 +208,8 @@ int check(const Options& options) {
   }
   const int code = exit_code(result, selection.chosen, !options.backends.empty());
   print_result(result, code, options.json);
+  heading.exit = code;
+  write_reports(options.reports, heading, result);
   return code;
 }
 
@@ -242,6 +257,7 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("N");
   add_subject_options(*command, options->limit, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }
 

@@ -3,6 +3,7 @@
 #include "mote/oracle/isolation.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -105,6 +106,22 @@ TEST(Isolation, WhatIsKeptByContentIsSeen) {
     seen += o.verdict == Verdict::stale;
   }
   EXPECT_GE(seen, 4);
+}
+
+/// The case that runs meanwhile is not to blame.
+TEST(Isolation, AWriteThatComesLaterStillIsOfItsOwnCase) {
+  const Isolated in;
+  const std::string late = "neg x=f32[2,3,4,6] fill=integer:1";
+  in.run("writes_much_later", late, {.linger_s = 0.001});
+  Outcome o;
+  for (int k = 0; k < 200 && o.earlier_case.empty(); ++k) {
+    o = in.run("keeps_rules", kCase);
+    ::usleep(1000);
+  }
+  EXPECT_EQ(o.verdict, Verdict::late_access);
+  EXPECT_EQ(o.earlier_case, late);
+  EXPECT_EQ(in.run("keeps_rules", kCase).verdict, Verdict::passed);
+  EXPECT_EQ(in.run("writes_much_later", late, {.linger_s = 0.2}).verdict, Verdict::late_access);
 }
 
 /// The distance in bytes of an access that is a page away, whatever the placement.

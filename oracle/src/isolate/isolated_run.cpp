@@ -33,13 +33,18 @@ std::int32_t copy_segments(const Site& site, std::span<char> to) {
 IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
                          const mote_backend& backend, const Limits& limits)
     : case_(c),
-      options_(options),
       state_(state),
       backend_(backend),
       isolation_(options.isolation->state()),
       place_(isolation_.place_of(backend)),
-      limits_(limits) {
-  sites_.emplace_back(c, isolation_.arena.room(), mix(c.fill.seed));
+      limits_(limits),
+      linger_s_(options.linger_s) {
+  sites_.emplace_back(c, isolation_.next_room(), mix(c.fill.seed));
+}
+
+IsolatedRun::~IsolatedRun() {
+  char* end = sites_.back().end();
+  isolation_.keep(place_.library, {to_string(case_), std::move(sites_)}, end);
 }
 
 Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* open) {
@@ -52,7 +57,7 @@ Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* op
   question.call = copy_call(call, control.subspan(kSegmentBytes));
   question.backend = &backend_;
   question.backend_index = place_.index;
-  question.linger_s = options_.linger_s;
+  question.linger_s = linger_s_;
   return worker.ask(question, limits_);
 }
 
@@ -66,7 +71,7 @@ const mote_kernel* IsolatedRun::choose() {
   question.ask = Ask::choose;
   const Answer answer = ask(question, frame.call(), nullptr);
   if (answer.ending != Ending::answered) {
-    why_ = outcome_of_ending(answer, site, nullptr, limits_.seconds);
+    why_ = ended(answer, site, nullptr);
     return nullptr;
   }
   kernel_index_ = answer.reply.kernel_index;
@@ -103,6 +108,25 @@ RunResult IsolatedRun::run(const std::vector<Dense>& inputs, Poison pattern, int
   return subject.run(inputs, pattern);
 }
 
+/// A case before this one may be to blame.
+Outcome IsolatedRun::ended(const Answer& answer, const Site& current, const Site* earlier) {
+  const void* address = answer.reply.address;
+  const bool is_own = [&] {
+    const auto here = current.nearest(address);
+    const auto there = earlier != nullptr ? earlier->nearest(address) : std::nullopt;
+    return (here && here->open) || (there && there->open);
+  }();
+  const auto* past =
+      address != nullptr && !is_own ? isolation_.past_at(place_.library, address) : nullptr;
+  if (past == nullptr) return outcome_of_ending(answer, current, earlier, limits_.seconds);
+  Outcome outcome =
+      outcome_of(Verdict::late_access,
+                 fmt::format("{} memory of a call that had returned, 20 ms or more after that",
+                             answer.reply.wrote ? "writes" : "reads"));
+  outcome.earlier_case = past->text;
+  return outcome;
+}
+
 CallResult IsolatedRun::call(const mote_call& call, int site) {
   const Site& open = sites_[static_cast<std::size_t>(site)];
   const Site& other = sites_[static_cast<std::size_t>(1 - site)];
@@ -112,7 +136,7 @@ CallResult IsolatedRun::call(const mote_call& call, int site) {
   const Answer answer = ask(question, call, &open);
   CallResult result;
   if (answer.ending != Ending::answered) {
-    result.ended = outcome_of_ending(answer, open, &other, limits_.seconds);
+    result.ended = ended(answer, open, &other);
     return result;
   }
   const Reply& r = answer.reply;

@@ -1,6 +1,8 @@
 // Workers by library; what a library offers.
 #include "mote/oracle/isolation.h"
 
+#include <ranges>
+
 #include "describe.h"
 #include "isolation_state.h"
 #include "mote/base/error.h"
@@ -13,6 +15,8 @@ using isolate::Answer;
 using isolate::Ending;
 
 constexpr isolate::Limits kLoading{.seconds = 30};
+constexpr std::ptrdiff_t kLap = std::ptrdiff_t{64} << 20U;  ///< then cases begin at the front again
+constexpr std::size_t kPasts = 64;
 
 [[noreturn]] void fail(const std::string& path, const Answer& answer) {
   const std::string where = "plug-in " + path + ": ";
@@ -59,13 +63,41 @@ Isolation::State::Place Isolation::State::place_of(const mote_backend& backend) 
 }
 
 isolate::Worker& Isolation::State::worker_for(const std::string& library) {
-  std::unique_ptr<isolate::Worker>& worker = workers[library];
-  if (worker && worker->alive()) return *worker;
-  worker.reset();
+  const auto at = tenants.find(library);
+  if (at != tenants.end() && at->second.worker->alive()) return *at->second.worker;
+  tenants.erase(library);
   auto fresh = std::make_unique<isolate::Worker>(zygote, library);
   ask_loading(*fresh, library, isolate::Ask::load);
-  worker = std::move(fresh);
-  return *worker;
+  return *(tenants[library].worker = std::move(fresh));
+}
+
+std::span<char> Isolation::State::next_room() const {
+  const std::span<char> room = arena.room();
+  return room.subspan(static_cast<std::size_t>(cursor - room.data()));
+}
+
+void Isolation::State::keep(const std::string& library, Past past, char* end) {
+  arena.give_back(end);
+  const std::span<char> room = arena.room();
+  cursor = end - room.data() < kLap ? end : room.data();
+  const auto at = tenants.find(library);
+  if (at == tenants.end()) return;
+  std::deque<Past>& pasts = at->second.pasts;
+  pasts.push_back(std::move(past));
+  if (pasts.size() > kPasts) pasts.pop_front();
+}
+
+const Isolation::State::Past* Isolation::State::past_at(const std::string& library,
+                                                        const void* address) const {
+  const auto at = tenants.find(library);
+  if (at == tenants.end()) return nullptr;
+  for (const Past& past : std::views::reverse(at->second.pasts)) {
+    for (const isolate::Site& site : past.sites) {
+      const auto hit = site.nearest(address);
+      if (hit && hit->open) return &past;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace mote

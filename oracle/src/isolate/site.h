@@ -46,7 +46,7 @@ class Site {
   Region region(std::size_t extent, DType dtype) const;
   const Extent& workspace() const { return extents_.back(); }
   /// Where the next site may begin.
-  const char* end() const { return end_; }
+  char* end() const { return end_; }
   /// The nearest extent; nullopt where the address is far from each.
   std::optional<Hit> nearest(const void* address) const;
 

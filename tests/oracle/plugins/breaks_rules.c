@@ -156,9 +156,13 @@ static void* wait_forever(void* nothing) {
   return nothing;
 }
 
+static void wait_ms(long ms) {
+  const struct timespec time = {0, ms * 1000000};
+  nanosleep(&time, NULL);
+}
+
 static void* wait_a_little(void* nothing) {
-  const struct timespec little = {0, 2000000};
-  nanosleep(&little, NULL);
+  wait_ms(2);
   return nothing;
 }
 
@@ -193,6 +197,21 @@ static void* write_later(void* y) {
 static mote_status writes_later(const mote_call* call, void* stream) {
   const mote_status status = keeps_rules(call, stream);
   start(write_later, at(call->outputs[0]));
+  return status;
+}
+
+static void* write_much_later(void* y) {
+  wait_ms(60);
+  *(volatile float*)y = 3;
+  return NULL;
+}
+
+/* As a pool would: one thread, which is busy with the first call. */
+static mote_status writes_much_later(const mote_call* call, void* stream) {
+  static int started = 0;
+  const mote_status status = keeps_rules(call, stream);
+  if (!started) start(write_much_later, at(call->outputs[0]));
+  started = 1;
   return status;
 }
 
@@ -270,11 +289,13 @@ static mote_status answers_from_old_memory(const mote_call* call, void* stream) 
   X(keeps_rules)                                                                                  \
   X(crashes)                                                                                      \
   X(aborts)                                                                                       \
-  X(exits) X(hangs) X(reads_after_x) X(reads_before_x) X(writes_after_y) X(writes_before_y)       \
+  X(exits)                                                                                        \
+  X(hangs)                                                                                        \
+  X(reads_after_x) X(reads_before_x) X(writes_after_y) X(writes_before_y)                         \
       X(writes_after_workspace) X(skips_last) X(writes_gaps) X(changes_x) X(writes_x_back)        \
           X(rounds_upward) X(flushes_denormals) X(leaves_a_thread) X(keeps_a_pool)                \
-              X(threads_that_end) X(writes_later) X(takes_memory) X(differs) X(caches_by_pointer) \
-                  X(caches_by_content) X(answers_from_old_memory)
+              X(threads_that_end) X(writes_later) X(writes_much_later) X(takes_memory) X(differs) \
+                  X(caches_by_pointer) X(caches_by_content) X(answers_from_old_memory)
 
 typedef struct rule {
   const char* name;

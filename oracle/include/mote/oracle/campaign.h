@@ -52,7 +52,8 @@ struct Row {
 struct Failure {
   Case first;
   Case smallest;
-  Outcome outcome;  ///< of the smallest
+  Outcome first_outcome;  ///< where a campaign met it
+  Outcome outcome;        ///< of the smallest
   Diagnosis diagnosis;
   int tries = 0;
   std::string not_smaller;  ///< why its inputs have more than kSmallCase elements

@@ -77,7 +77,10 @@ struct Outcome {
   std::int64_t differing = 0;           ///< elements, of all outputs
   std::int64_t elements = 0;
   std::int64_t indeterminate = 0;  ///< elements that differ and about which nothing is known
-  double error = 0;                ///< the greatest error, as a share of what the bound allows
+  /// The case that is to blame, where that is one which the same worker ran before; this one is
+  /// then to be run again.
+  std::string earlier_case;
+  double error = 0;  ///< the greatest error, as a share of what the bound allows
   /// A comparison took place that could have failed: passed, failed and the like; not vacuous.
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
