@@ -80,7 +80,7 @@ TEST(Cli, MistakesAreOneLineAndExitTwo) {
   expect_one_line("replay 'gemm a=f32[2,3] b=f32[3,4] backend=nothing'", "unknown backend");
   expect_one_line("replay 'gemm a=f32[2,3] b=f32[3,4] plugin=/nonexistent.so'", "No such file");
   expect_one_line("replay 'gemm a=f32[1000000,1000000] b=f32[1000000,1000000]'",
-                  "case needs 29.1 TiB");
+                  "case needs 50.9 TiB");
   expect_one_line("replay 'gemm a=f32[200,300] b=f32[300,400]' --memory 100K",
                   "100.0 KiB are available");
   expect_one_line("replay ''", "empty case");
