@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "commands.h"
-#include "emit_plugin.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote::tool {
