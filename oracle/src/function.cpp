@@ -7,10 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "compiled_c.h"
+#include "function_report.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
-#include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
 #include "mote/oracle/plugin_text.h"
 #include "mote/oracle/report.h"
@@ -28,11 +28,11 @@ struct Subject {
 void require_arguments(const std::string& op, const Resolved& resolved,
                        const TypedFunction& function) {
   const std::vector<std::string> expected = c_argument_types(compile(resolved.program));
-  if (function.arguments == expected) return;
+  if (!function.arguments || *function.arguments == expected) return;
   throw Error(
       fmt::format("{}: the function has other arguments than the op's kernel: got ({}), "
                   "expected ({})",
-                  op, fmt::join(function.arguments, ", "), fmt::join(expected, ", ")));
+                  op, fmt::join(*function.arguments, ", "), fmt::join(expected, ", ")));
 }
 
 Subject subject_of(const std::string& op, const Resolved& resolved, const TypedFunction& function,
@@ -55,6 +55,8 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
   return subject;
 }
 
+}  // namespace
+
 FunctionReport report_of(const CampaignResult& result) {
   FunctionReport report;
   std::string declined;
@@ -68,8 +70,6 @@ FunctionReport report_of(const CampaignResult& result) {
   report.passed = result.failures.empty() && report.judged > 0;
   return report;
 }
-
-}  // namespace
 
 FunctionReport check_function(const std::string& op, const TypedFunction& function,
                               const FunctionOptions& options) {

@@ -25,7 +25,8 @@ struct FunctionOptions {
 /// A function with the types of its arguments, so that they can be compared with the op's.
 struct TypedFunction {
   void (*address)() = nullptr;
-  std::vector<std::string> arguments;  ///< "const float*"
+  /// "const float*"; nothing where they are not known.
+  std::optional<std::vector<std::string>> arguments;
 };
 
 struct FunctionReport {
@@ -63,7 +64,8 @@ std::string c_type() {
 
 template <typename... Arguments>
 TypedFunction typed(int (*function)(Arguments...)) {
-  return {reinterpret_cast<void (*)()>(function), {detail::c_type<Arguments>()...}};
+  return {reinterpret_cast<void (*)()>(function),
+          std::vector<std::string>{detail::c_type<Arguments>()...}};
 }
 
 }  // namespace mote
