@@ -1,4 +1,5 @@
 // mote/mote.h: ops and commands.
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -44,9 +45,11 @@ mote_status mote_op_find(const char* name, const mote_op_definition** definition
 mote_status mote_op_names(const char** names, size_t room, size_t* count) {
   return guarded(__func__, [&] {
     const std::vector<std::string> all = Registry::global().names();
+    std::vector<const char*> texts;
+    for (std::size_t k = 0; k < all.size() && k < room && names != nullptr; ++k)
+      texts.push_back(kept(all[k]));
     given(count, "count") = all.size();
-    if (names == nullptr) return;
-    for (std::size_t k = 0; k < all.size() && k < room; ++k) names[k] = kept(all[k]);
+    std::ranges::copy(texts, names);
   });
 }
 
