@@ -285,7 +285,7 @@ void Registry::store_group(std::string_view group, std::string_view attribute, s
 }
 
 void Registry::missing(OpId op, const std::string& attribute) const {
-  throw StatusError(MOTE_INVALID, "op " + name(op) + " has no attribute " + attribute);
+  throw StatusError(MOTE_INVALID, "registry: op " + name(op) + " has no attribute " + attribute);
 }
 
 }  // namespace mote

@@ -21,6 +21,13 @@ const char* kept(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
+/// No list is read beyond what the op has.
+void check_param_count(const char* op, std::size_t count) {
+  const Registry& registry = Registry::global();
+  const Definition& d = registry.column<Definition>(kDefinition).at(registry.get(op));
+  check_count(*d, count, d->param_count, "parameters");
+}
+
 mote_command* command_handle(Command command) {
   std::string text = to_string(command);
   return new mote_command{std::move(command), std::move(text)};
@@ -61,6 +68,7 @@ mote_status mote_command_create(const char* op, const mote_param* params, size_t
                                 const int32_t* axis, mote_command** command) {
   return guarded(__func__, [&] {
     if (count > 0) given(params, "params");
+    check_param_count(&given(op, "op"), count);
     std::vector<Setting> settings;
     for (const mote_param& p : std::span(params, count)) {
       const char* name = &given(p.name, "a parameter's name");
@@ -71,7 +79,7 @@ mote_status mote_command_create(const char* op, const mote_param* params, size_t
     }
     const std::optional<int> along = axis != nullptr ? std::optional<int>(*axis) : std::nullopt;
     auto& result = given(command, "command");
-    result = command_handle(Command(&given(op, "op"), settings, along));
+    result = command_handle(Command(op, settings, along));
   });
 }
 
