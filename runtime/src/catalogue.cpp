@@ -25,7 +25,9 @@ namespace {
 GeneratedKernels generated_of(std::span<const mote_generated_kernel> all, std::string_view op) {
   const auto op_of = [](const mote_generated_kernel& k) { return std::string_view(k.op); };
   GeneratedKernels kernels;
-  for (const mote_generated_kernel& k : std::ranges::equal_range(all, op, {}, op_of)) {
+  for (auto at = std::ranges::lower_bound(all, op, {}, op_of); at != all.end() && op_of(*at) == op;
+       ++at) {
+    const mote_generated_kernel& k = *at;
     if (std::string_view(k.variant) != "oracle") continue;
     const DType dtype = *parse_dtype(k.dtype);
     const mote_generated_kernel* fast = find_generated(all, op, "fast", dtype, k.input_mask);
