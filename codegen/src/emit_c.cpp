@@ -165,7 +165,8 @@ std::string param_line(const ParamDecl& param, const Names& names) {
   return out + (limits.empty() ? "" : " (" + limits + ")") + "\n";
 }
 
-/// Text that cannot end the comment it stands in.
+}  // namespace
+
 std::string comment_text(std::string text) {
   for (std::size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at))
     text.insert(at + 1, " ");
@@ -174,7 +175,6 @@ std::string comment_text(std::string text) {
   return text;
 }
 
-/// Words over lines that begin with " * ".
 std::string comment_lines(const std::string& text) {
   std::string out;
   std::string line = " *";
@@ -186,8 +186,6 @@ std::string comment_lines(const std::string& text) {
   }
   return out + line + "\n";
 }
-
-}  // namespace
 
 std::string argument_names(const LoopProgram& p, const Names& names) {
   std::string out;
@@ -205,17 +203,20 @@ std::string argument_names(const LoopProgram& p, const Names& names) {
   return out;
 }
 
-std::string header_comment(const LoopProgram& p, const Printer& printer) {
+std::string signature_comment(const LoopProgram& p, const Printer& printer) {
   const std::string& equation = p.source->equation;
   std::string body = comment_lines(equation.empty() ? p.name : p.name + ": " + equation) + " *\n";
-  bool strided = false;
-  for (const TensorDecl& t : p.tensors) {
-    if (t.role == TensorRole::temporary) continue;
-    body += tensor_line(t, printer);
-    strided = strided || !t.shape.empty();
-  }
+  for (const TensorDecl& t : p.tensors)
+    if (t.role != TensorRole::temporary) body += tensor_line(t, printer);
   for (const ParamDecl& param : p.source->params) body += param_line(param, printer.names());
-  body += " *\n";
+  return body + " *\n";
+}
+
+std::string header_comment(const LoopProgram& p, const Printer& printer) {
+  std::string body = signature_comment(p, printer);
+  const bool strided = std::ranges::any_of(p.tensors, [](const TensorDecl& t) {
+    return t.role != TensorRole::temporary && !t.shape.empty();
+  });
   const bool allocates = std::ranges::any_of(p.tensors, [](const TensorDecl& t) {
     return t.role == TensorRole::temporary && !t.shape.empty();
   });

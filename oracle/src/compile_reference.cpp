@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "embedded_headers.h"
+#include "mote/base/command.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 #include "mote/oracle/c_compiler.h"
@@ -63,7 +64,7 @@ bool compile_c(const fs::path& folder) {
   words.push_back("-I" + folder.string());
   words.push_back(folder / "kernel.c");
   words.insert(words.end(), {"-o", folder / "kernel.so", "-lm"});
-  return run_command(words).has_value();
+  return run_command(words).ok;
 }
 
 }  // namespace

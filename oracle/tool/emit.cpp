@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
 #include "mote/oracle/resolve.h"
 
@@ -27,13 +28,15 @@ struct Options {
   int order = 0;  ///< of differentiation
 };
 
-/// DIR/NAME.c, with DIR made where it is missing.
-std::filesystem::path write_file(const std::string& folder, const std::string& name,
+/// DIR/NAME.c, or .cu, with DIR made where it is missing.
+std::filesystem::path write_file(const Options& options, const std::string& name,
                                  const std::string& text) {
+  const std::string& folder = options.folder;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error(fmt::format("{}: cannot be made: {}", folder, failed.message()));
-  std::filesystem::path path = std::filesystem::path(folder) / (name + ".c");
+  std::filesystem::path path =
+      std::filesystem::path(folder) / (name + (options.language == "cuda" ? ".cu" : ".c"));
   errno = 0;
   std::ofstream stream(path, std::ios::binary);
   stream << text;
@@ -45,8 +48,8 @@ std::filesystem::path write_file(const std::string& folder, const std::string& n
 }
 
 int emit(const Options& options) {
-  if (options.language != "c") {
-    throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
+  if (options.language != "c" && options.language != "cuda") {
+    throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
   if (options.variant != "oracle" && options.variant != "fast") {
     throw Error(fmt::format("unknown variant '{}' (known: oracle, fast)", options.variant));
@@ -60,11 +63,16 @@ int emit(const Options& options) {
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
   const bool fast = options.variant == "fast";
-  const std::string text = fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
+  if (options.language == "cuda" && fast) {
+    throw Error("CUDA has no variant 'fast' (known: oracle)");
+  }
+  const std::string text = options.language == "cuda" ? emit_cuda(loops, how)
+                           : fast                     ? emit_c(schedule(loops), how)
+                                                      : emit_c(loops, how);
   if (options.folder.empty()) {
     print(text);
   } else {
-    print(write_file(options.folder, name, text).string() + "\n");
+    print(write_file(options, name, text).string() + "\n");
   }
   return 0;
 }
@@ -77,7 +85,7 @@ void add_emit(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
+  command->add_option("--lang", options->language, "c or cuda")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   command
       ->add_option("--variant", options->variant,

@@ -1,0 +1,33 @@
+// Kernels compiled for the host, at run time, by the C++ compiler of the machine.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/catalogue_kernels.h"
+#include "shim/launch.h"
+
+namespace mote::cuda_host {
+
+/// Loaded kernels of one library.
+struct HostLibrary {
+  std::shared_ptr<void> handle;
+  std::map<std::string, void (*)(void**)> kernels;
+  char* shared_begin = nullptr;
+  char* shared_end = nullptr;
+};
+
+/// The program that holds the kernels, as C++ that includes mote_cuda.h.
+std::string host_source(const std::vector<std::string>& kernels, const std::string& text);
+
+/// Compiles a file's text with $CXX or `c++`, or takes what an earlier run made from the same;
+/// loads it. Throws Error with the compiler's first messages.
+HostLibrary compile_for_host(const std::string& source);
+
+/// The library with all instances of the op, compiled at the first call. Throws Error.
+const HostLibrary& library_of(const cuda::OpInstance& instance);
+
+}  // namespace mote::cuda_host
