@@ -54,8 +54,7 @@ OpInstance::OpInstance(const OpRecord& record, const Instance& instance)
     : record_(record),
       instance_(instance),
       program_(instantiate(record, instance)),
-      function_("mote_" + instance_name(record, instance)),
-      reads_(read_inputs(*program_)) {
+      function_("mote_" + instance_name(record, instance)) {
   for (const Uop& u : program_->inputs) {
     const auto at = std::ranges::find(record.inputs, input_name(u), &InputDecl::name);
     positions_.push_back(static_cast<int>(at - record.inputs.begin()));

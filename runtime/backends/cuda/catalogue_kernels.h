@@ -23,7 +23,6 @@ class OpInstance {
   const Instance& instance() const { return instance_; }
   const Program& program() const { return *program_; }
   const std::string& function() const { return function_; }
-  const std::vector<bool>& reads() const { return reads_; }  ///< by input of the program
   /// Position in the record of each input of the program.
   const std::vector<int>& positions() const { return positions_; }
   /// Made at the first call; from any thread.
@@ -34,7 +33,6 @@ class OpInstance {
   Instance instance_;
   std::shared_ptr<const Program> program_;
   std::string function_;
-  std::vector<bool> reads_;
   std::vector<int> positions_;
   mutable std::once_flag once_;
   mutable CudaProgram source_;

@@ -49,6 +49,7 @@ Plan::Plan(const mote_call& call, const OpInstance& instance, bool run, const Gr
   refusal = read_params();
   if (!refusal) refusal = read_inputs();
   if (!refusal) refusal = read_outputs();
+  if (!refusal) refusal = check_input_data();
   if (!refusal) lay_out();
 }
 
@@ -95,10 +96,21 @@ Check Plan::read_inputs() {
   for (const NamedSize& size : program.sizes)
     binding_.values.emplace(Symbol(SymbolKind::size, size.name),
                             evaluate(size.value, binding_.values));
-  for (std::size_t k = 0; k < views_.size(); ++k) {
+  return {};
+}
+
+/// Of the inputs that the outputs which the call has depend on.
+Check Plan::check_input_data() {
+  if (!run_) return {};
+  const Program& program = instance_.program();
+  std::uint64_t outputs = 0;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k)
+    if (call_.outputs[k] != nullptr) outputs |= std::uint64_t{1} << k;
+  const std::uint32_t read = read_mask(instance_.record(), instance_.instance(), outputs);
+  for (std::size_t k = 0; k < program.inputs.size(); ++k) {
     const std::string& name = std::get<uop::Input>(program.inputs[k].node().kind).name;
-    const Check check = check_data(views_[k], name, run_ && instance_.reads()[k]);
-    if (check) return check;
+    const bool is_read = (read >> static_cast<unsigned>(instance_.positions()[k]) & 1U) != 0;
+    if (Check check = check_data(views_[k], name, is_read)) return check;
   }
   return {};
 }

@@ -55,6 +55,7 @@ class Plan {
  private:
   backend::Check read_inputs();
   backend::Check read_outputs();
+  backend::Check check_input_data();
   backend::Check read_params();
   void lay_out();
   std::int64_t threads_of(const CudaKernel& kernel) const;

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "cuda/file_cache.h"
 #include "host_header.h"
@@ -42,11 +44,12 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS.
+/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
+/// are many.
 std::vector<std::string> compiler() {
   std::vector<std::string> words = command_named("CXX", "c++");
   for (const char* word :
-       {"-x", "c++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
+       {"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
         "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin", "-DMOTE_CUDA_HOST"})
     words.emplace_back(word);
   return words;
@@ -96,13 +99,27 @@ HostLibrary load(const std::string& path) {
   return out;
 }
 
-HostLibrary library_of_op(const std::string& op) {
+/// How many libraries the catalogue's kernels are compiled in. One for each op would spend most of
+/// its time on the compiler's start, one for all would make a call of one op wait for all.
+constexpr std::uint64_t kGroups = 12;
+
+/// By the op's name alone, so that a new op moves no other.
+std::uint64_t group_of(std::string_view op) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : op) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return (hash >> 32U) % kGroups;
+}
+
+HostLibrary library_of_group(std::uint64_t group) {
   std::vector<std::string> names;
   std::string text;
-  for (const auto& instance : cuda::instances_of(op)) {
-    const CudaProgram& program = instance->source();
-    for (const CudaKernel& k : program.kernels) names.push_back(k.function);
-    text += to_string(program) + "\n";
+  for (const OpRecord* record : generated_ops()) {
+    if (group_of(record->name) != group) continue;
+    for (const auto& instance : cuda::instances_of(record->name)) {
+      const CudaProgram& program = instance->source();
+      for (const CudaKernel& k : program.kernels) names.push_back(k.function);
+      text += to_string(program) + "\n";
+    }
   }
   return compile_for_host(host_source(names, text));
 }
@@ -137,12 +154,12 @@ HostLibrary compile_for_host(const std::string& source) {
 
 const HostLibrary& library_of(const cuda::OpInstance& instance) {
   static std::mutex mutex;
-  static std::map<std::string, HostLibrary> loaded;
+  static std::map<std::uint64_t, HostLibrary> loaded;
   const std::lock_guard lock(mutex);
-  const std::string& op = instance.record().name;
-  const auto known = loaded.find(op);
+  const std::uint64_t group = group_of(instance.record().name);
+  const auto known = loaded.find(group);
   return known != loaded.end() ? known->second
-                               : loaded.emplace(op, library_of_op(op)).first->second;
+                               : loaded.emplace(group, library_of_group(group)).first->second;
 }
 
 }  // namespace mote::cuda_host

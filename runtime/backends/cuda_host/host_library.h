@@ -27,7 +27,8 @@ std::string host_source(const std::vector<std::string>& kernels, const std::stri
 /// loads it. Throws Error with the compiler's first messages.
 HostLibrary compile_for_host(const std::string& source);
 
-/// The library with all instances of the op, compiled at the first call. Throws Error.
+/// The library with all instances of the op, and of some other ops, compiled at the first call.
+/// Throws Error.
 const HostLibrary& library_of(const cuda::OpInstance& instance);
 
 }  // namespace mote::cuda_host
