@@ -2,8 +2,10 @@
 #include "launch.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "block.h"
@@ -54,6 +56,25 @@ std::string launch(const Shape& shape, const Options& options,
   }
   block = nullptr;
   return error;
+}
+
+std::string find_race(std::uint64_t seed, const std::function<Run(const Options&)>& once,
+                      Engine engine) {
+  const Run forward = once({Order::forward, seed, engine});
+  if (!forward.error.empty()) return forward.error;
+  const std::array<std::pair<const char*, Options>, 3> others = {
+      {{"in reverse", {Order::reverse, seed, engine}},
+       {"in a random order", {Order::random, seed, engine}},
+       {"in another random order", {Order::random, ~seed, engine}}}};
+  for (const auto& [name, options] : others) {
+    const Run other = once(options);
+    if (!other.error.empty()) return other.error;
+    const auto [at, there] = std::ranges::mismatch(forward.output, other.output);
+    if (at == forward.output.end() && there == other.output.end()) continue;
+    return "byte " + std::to_string(at - forward.output.begin()) +
+           " of the output is not the same when threads run forward and when they run " + name;
+  }
+  return "";
 }
 
 }  // namespace mote::shim

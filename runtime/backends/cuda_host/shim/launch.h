@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "fibre.h"
 #include "mote_cuda_host.h"
@@ -38,5 +39,17 @@ const mote_host_calls* calls();
 /// Calls `kernel` for each thread of the grid. Returns what the kernel did wrong, or nothing; after
 /// an error the rest of the grid is left out. Of launches on several OS threads one runs at a time.
 std::string launch(const Shape& shape, const Options& options, const std::function<void()>& kernel);
+
+/// Does something with these options, and gives what the kernels wrote; or `error`.
+struct Run {
+  std::string error;
+  std::vector<std::byte> output;
+};
+/// What is wrong with kernels that `once` launches: their own error, or that what they wrote
+/// depends on the order of threads: forward, reverse and random ones are compared, bit for bit.
+/// Nothing where all is well. What threads of different blocks do to each other shows only where
+/// whole blocks change places.
+std::string find_race(std::uint64_t seed, const std::function<Run(const Options&)>& once,
+                      Engine engine = best_engine());
 
 }  // namespace mote::shim
