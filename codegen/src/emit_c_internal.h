@@ -116,7 +116,7 @@ class Names {
 /// collected in used_sizes.
 class Printer {
  public:
-  Printer(const LoopProgram& p, const Names& names);
+  Printer(const LoopProgram& p, const Names& names, Target target = Target::c);
 
   Text expr(const Expr& e, const Facts& facts) const;
   Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
@@ -168,9 +168,11 @@ class Printer {
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
   Text float_operation(const value::Op& op, std::vector<Text> args) const;
+  Text argument(MapOp op, const Text& x) const;
 
   const LoopProgram& p_;
   const Names& names_;
+  Target target_;
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
   mutable std::set<std::string> used_sizes_;

@@ -59,7 +59,7 @@ std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names
 /// `extern "C" __global__ void f(…)`, over lines.
 std::string head(const std::string& function, const std::vector<Parameter>& taken) {
   std::string out =
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n", kCudaThreads);
+      fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)\n", kCudaThreads);
   std::string line = function + "(";
   const std::string margin(std::min<std::size_t>(line.size(), 40), ' ');
   for (std::size_t k = 0; k < taken.size(); ++k) {
@@ -90,7 +90,7 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   LoopProgram part = all;
   part.body = stage.body;
   emit::Names names(part);
-  emit::Printer printer(part, names);
+  emit::Printer printer(part, names, emit::Target::cuda);
   emit::Writer writer(part, names, printer, emit::Target::cuda);
   std::string body = writer.kernel_body();
   if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;

@@ -32,6 +32,11 @@ typedef unsigned long long uint64_t;
 
 #define MOTE_DEVICE static __device__ inline
 
+#if defined(__CUDACC__)
+// C makes a double of an integer here; CUDA could not choose between float and double.
+MOTE_DEVICE double ldexp(int x, int exponent) { return ldexp((double)x, exponent); }
+#endif
+
 // The strides of a tensor, in elements.
 template <int Rank>
 struct mote_strides {

@@ -14,14 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// FNV-1a. It names files only: keys are compared in full.
-std::uint64_t hash_of(const std::string& bytes) {
+}  // namespace
+
+std::uint64_t hash_of(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
-
-}  // namespace
 
 std::optional<std::string> read_bytes(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

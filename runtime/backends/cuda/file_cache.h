@@ -1,9 +1,12 @@
 // What compilers made, kept on disk by what it was made from.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace mote::cuda {
 
@@ -28,6 +31,8 @@ class FileCache {
 /// temporary files.
 std::filesystem::path cache_folder();
 
+/// FNV-1a.
+std::uint64_t hash_of(std::string_view bytes);
 /// The bytes of a file; nullopt where it cannot be read.
 std::optional<std::string> read_bytes(const std::filesystem::path& path);
 /// Written beside and then renamed, so that nobody sees a part. False where it cannot be.

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 
 #include "cuda/file_cache.h"
+#include "cuda/groups.h"
 #include "host_header.h"
 #include "mote/base/command.h"
 #include "mote/base/error.h"
@@ -99,35 +99,20 @@ HostLibrary load(const std::string& path) {
   return out;
 }
 
-/// How many libraries the catalogue's kernels are compiled in. One for each op would spend most of
-/// its time on the compiler's start, one for all would make a call of one op wait for all.
-constexpr std::uint64_t kGroups = 12;
+/// Libraries that the catalogue's kernels are compiled in.
+constexpr std::uint32_t kGroups = 12;
 
-/// By the op's name alone, so that a new op moves no other.
-std::uint64_t group_of(std::string_view op) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : op) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return (hash >> 32U) % kGroups;
-}
-
-HostLibrary library_of_group(std::uint64_t group) {
-  std::vector<std::string> names;
-  std::string text;
-  for (const OpRecord* record : generated_ops()) {
-    if (group_of(record->name) != group) continue;
-    for (const auto& instance : cuda::instances_of(record->name)) {
-      const CudaProgram& program = instance->source();
-      for (const CudaKernel& k : program.kernels) names.push_back(k.function);
-      text += to_string(program) + "\n";
-    }
-  }
-  return compile_for_host(host_source(names, text));
+HostLibrary library_of_group(std::uint32_t group) {
+  return compile_for_host(cuda::key_of_group(group, kGroups), [&] {
+    const cuda::GroupSource source = cuda::source_of_group(group, kGroups);
+    return host_source(source.functions, source.text);
+  });
 }
 
 }  // namespace
 
 std::string host_source(const std::vector<std::string>& kernels, const std::string& text) {
-  std::string out = "#include \"mote_cuda.h\"\nMOTE_HOST_DEFINE\n" + cuda_helpers(text) + text +
+  std::string out = "#include \"mote_cuda.h\"\nMOTE_HOST_DEFINE\n" + text +
                     "\nstatic const mote_host_kernel kernels[] = {\n";
   for (const std::string& k : kernels) out += fmt::format("    MOTE_HOST_KERNEL({}),\n", k);
   return out +
@@ -138,14 +123,14 @@ std::string host_source(const std::vector<std::string>& kernels, const std::stri
          "  return kernels;\n}\n";
 }
 
-HostLibrary compile_for_host(const std::string& source) {
+HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source) {
   static const std::string version = version_of_compiler();
-  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", fmt::join(compiler(), " "), version,
-                                      cuda_header(), kHostHeader, source);
+  const std::string whole = fmt::format("{}\n{}\n{}\n{}\n{}", fmt::join(compiler(), " "), version,
+                                        cuda_header(), kHostHeader, key);
   const cuda::FileCache cache(cuda::cache_folder() / "cuda_host");
-  if (const auto known = cache.find(key)) return load(known->string());
-  const std::string bytes = compiled(source);
-  if (const auto kept = cache.put(key, bytes)) return load(kept->string());
+  if (const auto known = cache.find(whole)) return load(known->string());
+  const std::string bytes = compiled(source());
+  if (const auto kept = cache.put(whole, bytes)) return load(kept->string());
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "kernels.so";
   if (!cuda::write_bytes(file, bytes)) throw Error(file.string() + ": cannot be written");
@@ -154,9 +139,9 @@ HostLibrary compile_for_host(const std::string& source) {
 
 const HostLibrary& library_of(const cuda::OpInstance& instance) {
   static std::mutex mutex;
-  static std::map<std::uint64_t, HostLibrary> loaded;
+  static std::map<std::uint32_t, HostLibrary> loaded;
   const std::lock_guard lock(mutex);
-  const std::uint64_t group = group_of(instance.record().name);
+  const std::uint32_t group = cuda::group_of(instance.record().name, kGroups);
   const auto known = loaded.find(group);
   return known != loaded.end() ? known->second
                                : loaded.emplace(group, library_of_group(group)).first->second;

@@ -1,9 +1,9 @@
 // Kernels compiled for the host, at run time, by the C++ compiler of the machine.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,12 +20,12 @@ struct HostLibrary {
   char* shared_end = nullptr;
 };
 
-/// The program that holds the kernels, as C++ that includes mote_cuda.h.
+/// A library that holds the kernels, as C++; `text` is theirs, with helpers.
 std::string host_source(const std::vector<std::string>& kernels, const std::string& text);
 
-/// Compiles a file's text with $CXX or `c++`, or takes what an earlier run made from the same;
+/// Compiles host_source() with $CXX or `c++`, or takes what an earlier run made under the same key;
 /// loads it. Throws Error with the compiler's first messages.
-HostLibrary compile_for_host(const std::string& source);
+HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source);
 
 /// The library with all instances of the op, and of some other ops, compiled at the first call.
 /// Throws Error.
