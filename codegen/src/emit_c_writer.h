@@ -22,8 +22,9 @@ class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
-  /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given.
-  std::string kernel_body();
+  /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
+  /// are shared go to blocks of threads, else to threads.
+  std::string kernel_body(bool by_block);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -39,6 +40,8 @@ class Writer {
   void parallel_loops(const Loop& first, const Facts& facts);
   void grid_loops(const Loop& first, const Facts& facts);
   void grid_loop(const Loop& loop, const Facts& facts);
+  void block_round(const Body& b, const Facts& facts);
+  void block_loop(const Loop& loop, const Facts& facts);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   void pragma(const std::string& text);
   std::string lanes(const Loop& l) const;
@@ -75,6 +78,7 @@ class Writer {
   Names& names_;
   Printer& printer_;
   Target target_;
+  std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

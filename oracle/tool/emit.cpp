@@ -47,12 +47,22 @@ std::filesystem::path write_file(const Options& options, const std::string& name
   return path;
 }
 
+std::string text_of(const Options& options, const LoopProgram& loops, const EmitOptions& how) {
+  const bool plain = options.variant == "oracle";
+  if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
+  return emit_cuda(plain ? cuda_program(loops, how) : cuda_gen_program(loops, how),
+                   options.standalone);
+}
+
 int emit(const Options& options) {
   if (options.language != "c" && options.language != "cuda") {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
-  if (options.variant != "oracle" && options.variant != "fast") {
-    throw Error(fmt::format("unknown variant '{}' (known: oracle, fast)", options.variant));
+  const bool cuda = options.language == "cuda";
+  const std::string other = cuda ? "gen" : "fast";
+  if (options.variant != "oracle" && options.variant != other) {
+    throw Error(fmt::format("unknown variant '{}' of {} (known: oracle, {})", options.variant,
+                            options.language, other));
   }
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
@@ -62,13 +72,7 @@ int emit(const Options& options) {
   if (resolved.record != nullptr) how.function = "mote_" + name;
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
-  const bool fast = options.variant == "fast";
-  if (options.language == "cuda" && fast) {
-    throw Error("CUDA has no variant 'fast' (known: oracle)");
-  }
-  const std::string text = options.language == "cuda" ? emit_cuda(loops, how)
-                           : fast                     ? emit_c(schedule(loops), how)
-                                                      : emit_c(loops, how);
+  const std::string text = text_of(options, compile(resolved.program), how);
   if (options.folder.empty()) {
     print(text);
   } else {
@@ -88,8 +92,9 @@ void add_emit(CLI::App& app, Action& action) {
   command->add_option("--lang", options->language, "c or cuda")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   command
-      ->add_option("--variant", options->variant,
-                   "oracle: reals in double, in order; fast: in their own dtype, scheduled")
+      ->add_option(
+          "--variant", options->variant,
+          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled")
       ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <tuple>
 
 #include "cuda/groups.h"
 #include "mote/base/error.h"
@@ -26,12 +27,13 @@ std::shared_ptr<const Nvrtc> nvrtc() {
   return found;
 }
 
-class Compiling : public testing::TestWithParam<int> {
+class Compiling : public testing::TestWithParam<std::tuple<int, Variant>> {
  protected:
   void SetUp() override {
     if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
-    if (!nvrtc()->knows(GetParam()))
-      GTEST_SKIP() << "NVRTC " << nvrtc()->version() << " does not know sm_" << GetParam();
+    const int architecture = std::get<int>(GetParam());
+    if (!nvrtc()->knows(architecture))
+      GTEST_SKIP() << "NVRTC " << nvrtc()->version() << " does not know sm_" << architecture;
   }
 };
 
@@ -49,17 +51,20 @@ std::uint32_t groups_to_compile() {
 }
 
 TEST_P(Compiling, EveryKernelOfTheCatalogue) {
-  const int architecture = GetParam();
+  const auto [architecture, variant] = GetParam();
+  const std::string of = variant == Variant::gen ? "gen" : "oracle";
   const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
   const auto start = std::chrono::steady_clock::now();
-  std::ofstream table(fmt::format("{}/cuda_resources_sm_{}.txt", MOTE_CUDA_RESULTS, architecture));
+  std::ofstream table(
+      fmt::format("{}/cuda_resources_{}_sm_{}.txt", MOTE_CUDA_RESULTS, of, architecture));
   std::size_t kernels = 0;
   for (std::uint32_t group = 0; group < groups_to_compile(); ++group) {
     Compiled made;
     try {
-      made = nvrtc()->compile_cached(cache, key_of_group(group, kGroups), architecture, [&] {
-        return "#include \"mote_cuda.h\"\n" + source_of_group(group, kGroups).text;
-      });
+      made = nvrtc()->compile_cached(
+          cache, key_of_group(group, kGroups, variant), architecture, [&, variant = variant] {
+            return "#include \"mote_cuda.h\"\n" + source_of_group(group, kGroups, variant).text;
+          });
     } catch (const Error& e) {
       ADD_FAILURE() << e.what();
       continue;
@@ -75,11 +80,13 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
   }
   const double seconds = seconds_since(start);
   RecordProperty("seconds", fmt::format("{:.2f}", seconds));
-  std::cout << fmt::format("sm_{}: {} kernels, {:.2f} s\n", architecture, kernels, seconds);
+  std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
   EXPECT_GT(kernels, groups_to_compile() == kGroups ? 1800U : 20U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, Compiling, testing::Values(80, 90));
+INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
+                         testing::Combine(testing::Values(80, 90),
+                                          testing::Values(Variant::oracle, Variant::gen)));
 
 }  // namespace
 }  // namespace mote::cuda

@@ -8,7 +8,8 @@
 
 namespace mote::emit {
 
-std::string Writer::kernel_body() {
+std::string Writer::kernel_body(bool by_block) {
+  if (by_block) worker_ = "block";
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   scalars();
@@ -25,9 +26,8 @@ void Writer::grid_loop(const Loop& loop, const Facts& facts) {
   const Text begin = printer_.expr(loop.begin, facts);
   const std::string offset = loop.begin == Expr(0) ? "" : within(begin, kSum) + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
-  line(
-      fmt::format("for (int64_t {0} = {1}mote_thread(){2}; {0} < {3}; {0} += mote_threads(){2}) {{",
-                  v, offset, scale, end));
+  line(fmt::format("for (int64_t {0} = {1}mote_{4}(){2}; {0} < {3}; {0} += mote_{4}s(){2}) {{", v,
+                   offset, scale, end, worker_));
 }
 
 /// The number of a round strides over the grid; the variables are its digits, the innermost loop's
@@ -42,8 +42,8 @@ void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& fac
     all += (all.empty() ? "" : " * ") + counts.back();
   }
   const std::string flat = names_.fresh("flat");
-  line(fmt::format("for (int64_t {0} = mote_thread(); {0} < {1}; {0} += mote_threads()) {{", flat,
-                   all));
+  line(fmt::format("for (int64_t {0} = mote_{2}(); {0} < {1}; {0} += mote_{2}s()) {{", flat, all,
+                   worker_));
   ++indent_;
   std::string below;  // rounds of the loops further in
   for (std::size_t k = chain.size(); k-- > 0;) {
@@ -65,13 +65,13 @@ void Writer::grid_loops(const Loop& first, const Facts& facts) {
   const std::vector<const Loop*> chain = parallel_chain(first);
   std::set<Symbol> changing;
   for (const Loop* loop : chain) changing.insert(loop->variable);
-  limits_ahead(chain.back()->body, changing, facts);
+  if (worker_ == "thread") limits_ahead(chain.back()->body, changing, facts);
   chain.size() == 1 ? grid_loop(first, facts) : grid_digits(chain, facts);
   Facts inside = facts;
   for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
   ++indent_;
   open_scope(chain.back()->variable, inside);
-  body(chain.back()->body, inside);
+  worker_ == "block" ? block_round(chain.back()->body, inside) : body(chain.back()->body, inside);
   --indent_;
   line("}");
 }

@@ -31,6 +31,8 @@ typedef unsigned long long uint64_t;
 #endif
 
 #define MOTE_DEVICE static __device__ inline
+#define MOTE_INLINE MOTE_DEVICE
+#define MOTE_BOUND static constexpr
 
 #if defined(__CUDACC__)
 // C makes a double of an integer here; CUDA could not choose between float and double.
@@ -47,5 +49,7 @@ struct mote_strides {
 // Which thread of the grid this is, and how many there are.
 MOTE_DEVICE int64_t mote_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 MOTE_DEVICE int64_t mote_threads() { return (int64_t)gridDim.x * blockDim.x; }
+MOTE_DEVICE int64_t mote_block() { return blockIdx.x; }
+MOTE_DEVICE int64_t mote_blocks() { return gridDim.x; }
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "../dependence.h"
 #include "../rounds.h"
+#include "rows.h"
 
 namespace mote::cuda {
 namespace {
@@ -131,10 +132,14 @@ class Cut {
         continue;
       }
       const auto shared = is_in_branch_only(inner) ? std::nullopt : shared_loops(program(), inner);
+      std::optional<std::vector<KnownStride>> rows;
+      if (shared && program().native && shared->own.empty())
+        rows = strides_of_rows(program(), *shared->loops.back());
       if (shared) mark(*shared, *as_loop(inner));
       if (shared || out_.stages.empty() || !out_.stages.back().in_order)
         out_.stages.push_back({{}, !shared, shared ? as_loop(inner)->work : Expr(1)});
       out_.stages.back().body.push_back(s);
+      out_.stages.back().rows = std::move(rows);
     }
   }
 

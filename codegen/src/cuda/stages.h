@@ -2,6 +2,7 @@
 // passes through temporaries of rank 1 or more: threads share nothing else.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "mote/codegen/loops.h"
@@ -12,6 +13,9 @@ struct Stage {
   Body body;      ///< loops that threads share are marked parallel; their work is `rounds`
   bool in_order;  ///< for one thread: its rounds depend on one another, or it has none
   Expr rounds;    ///< of the loops that are shared; 1 in order; may hold loads
+  /// Where these strides are 1 a block may take a round: each loop in it is shared among the
+  /// block's threads, over adjacent elements. nullopt: it may not.
+  std::optional<std::vector<KnownStride>> rows = {};
 };
 
 struct Stages {

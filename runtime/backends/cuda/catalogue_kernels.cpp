@@ -48,6 +48,15 @@ bool has_outputs_of(const OpInstance& of, const mote_call& call) {
   return true;
 }
 
+bool draws(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  return std::ranges::any_of(topological(outputs), [](const Uop& u) {
+    const auto* map = std::get_if<uop::Map>(&u.node().kind);
+    return map != nullptr && map->op == MapOp::philox;
+  });
+}
+
 }  // namespace
 
 OpInstance::OpInstance(const OpRecord& record, const Instance& instance)
@@ -61,14 +70,17 @@ OpInstance::OpInstance(const OpRecord& record, const Instance& instance)
   }
 }
 
-const CudaProgram& OpInstance::source() const {
-  std::call_once(once_, [&] {
+const CudaProgram& OpInstance::source(Variant variant) const {
+  const auto at = static_cast<std::size_t>(variant);
+  std::call_once(once_[at], [&] {
     EmitOptions options;
     options.function = function_;
     options.optional_outputs = record_.optional_outputs;
-    source_ = cuda_program(compile_for_calls(program_, record_.optional_outputs), options);
+    const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
+    const bool native = variant == Variant::gen && !draws(*program_);
+    sources_[at] = native ? cuda_gen_program(loops, options) : cuda_program(loops, options);
   });
-  return source_;
+  return sources_[at];
 }
 
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op) {

@@ -1,6 +1,8 @@
 // The catalogue's kernels as CUDA: which instance of an op a call is for, and its source.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +16,9 @@
 
 namespace mote::cuda {
 
+/// As emit_cuda.h says.
+enum class Variant : std::uint8_t { oracle, gen };
+
 /// One instance of an op.
 class OpInstance {
  public:
@@ -25,8 +30,9 @@ class OpInstance {
   const std::string& function() const { return function_; }
   /// Position in the record of each input of the program.
   const std::vector<int>& positions() const { return positions_; }
-  /// Made at the first call; from any thread.
-  const CudaProgram& source() const;
+  /// Made at the first call; from any thread. The variant gen of an op that draws random bits is
+  /// the oracle's: every backend draws the same.
+  const CudaProgram& source(Variant variant) const;
 
  private:
   const OpRecord& record_;
@@ -34,8 +40,8 @@ class OpInstance {
   std::shared_ptr<const Program> program_;
   std::string function_;
   std::vector<int> positions_;
-  mutable std::once_flag once_;
-  mutable CudaProgram source_;
+  mutable std::array<std::once_flag, 2> once_;
+  mutable std::array<CudaProgram, 2> sources_;
 };
 
 /// Of one op of generated_ops(), made at the first call, never moved. Empty for an unknown op.

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "catalogue_kernels.h"
 #include "file_cache.h"
 #include "mote/base/error.h"
 
@@ -29,12 +28,12 @@ std::uint32_t group_of(std::string_view op, std::uint32_t groups) {
   return static_cast<std::uint32_t>((hash_of(op) >> 32U) % groups);
 }
 
-GroupSource source_of_group(std::uint32_t group, std::uint32_t groups) {
+GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
   GroupSource out;
   for (const OpRecord* record : generated_ops()) {
     if (group_of(record->name, groups) != group) continue;
     for (const auto& instance : instances_of(record->name)) {
-      const CudaProgram& program = instance->source();
+      const CudaProgram& program = instance->source(variant);
       for (const CudaKernel& k : program.kernels) out.functions.push_back(k.function);
       out.text += "\n" + to_string(program);
     }
@@ -43,8 +42,9 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups) {
   return out;
 }
 
-std::string key_of_group(std::uint32_t group, std::uint32_t groups) {
-  std::string key = fmt::format("mote {}, group {} of {}:", identity(), group, groups);
+std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
+  std::string key = fmt::format("mote {}, {}, group {} of {}:", identity(),
+                                variant == Variant::gen ? "gen" : "oracle", group, groups);
   for (const OpRecord* record : generated_ops())
     if (group_of(record->name, groups) == group) key += " " + record->name;
   return key;

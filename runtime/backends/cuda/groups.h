@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mote/base/export.h"
+#include "catalogue_kernels.h"
 
 namespace mote::cuda {
 
@@ -19,10 +19,10 @@ struct GroupSource {
   std::string text;                    ///< helpers and kernels, to stand after mote_cuda.h
 };
 /// Of all instances of the group's ops.
-GroupSource source_of_group(std::uint32_t group, std::uint32_t groups);
+GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
 /// What stands for the source of a group in the key of a cache, without making it: this library or
 /// program itself, from whose code and catalogue the source follows, and the group.
-std::string key_of_group(std::uint32_t group, std::uint32_t groups);
+std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
 }  // namespace mote::cuda

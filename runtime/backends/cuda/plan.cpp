@@ -43,9 +43,9 @@ Check check_data(TensorView& view, const std::string& name, bool is_used) {
 
 }  // namespace
 
-Plan::Plan(const mote_call& call, const OpInstance& instance, bool run, const Grid& grid,
-           Check& refusal)
-    : call_(call), instance_(instance), run_(run), grid_(grid) {
+Plan::Plan(const mote_call& call, const OpInstance& instance, Variant variant, bool run,
+           const Grid& grid, Check& refusal)
+    : call_(call), instance_(instance), variant_(variant), run_(run), grid_(grid) {
   refusal = read_params();
   if (!refusal) refusal = read_inputs();
   if (!refusal) refusal = read_outputs();
@@ -150,27 +150,28 @@ std::int64_t Plan::value(const Expr& e) const { return evaluate(e, binding_.valu
 std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
   if (kernel.in_order) return 1;
   std::int64_t bytes = 0;
-  for (const CudaTemporary& t : instance_.source().temporaries) {
+  for (const CudaTemporary& t : instance_.source(variant_).temporaries) {
     const CudaArgument of{CudaArgument::Kind::temporary, t.name};
     if (!t.per_thread || std::ranges::find(kernel.arguments, of) == kernel.arguments.end())
       continue;
-    std::int64_t count = static_cast<std::int64_t>(t.element_bytes());
+    std::int64_t count = static_cast<std::int64_t>(t.element_bytes);
     for (const Expr& e : t.shape) count *= std::max<std::int64_t>(value(e), 0);
     bytes += count;
   }
   std::int64_t blocks = grid_.most_blocks;
+  const std::int64_t rounds = kernel.by_block ? 1 : grid_.threads;  // of a block at a time
   if (!kernel.rounds.has_load())
-    blocks = std::min(blocks, (value(kernel.rounds) + grid_.threads - 1) / grid_.threads);
+    blocks = std::min(blocks, (value(kernel.rounds) + rounds - 1) / rounds);
   if (bytes > 0) blocks = std::min(blocks, grid_.most_bytes / bytes / grid_.threads);
   return std::max<std::int64_t>(blocks, 1) * grid_.threads;
 }
 
 void Plan::lay_out() {
-  const CudaProgram& source = instance_.source();
+  const CudaProgram& source = instance_.source(variant_);
   for (const CudaKernel& k : source.kernels) threads_.push_back(threads_of(k));
   for (const CudaTemporary& t : source.temporaries) {
     offsets_.push_back(workspace_bytes_);
-    std::size_t bytes = t.element_bytes();
+    std::size_t bytes = t.element_bytes;
     for (const Expr& e : t.shape)
       bytes *= static_cast<std::size_t>(std::max<std::int64_t>(value(e), 0));
     if (t.per_thread) {
@@ -214,7 +215,7 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
       break;
     }
     case CudaArgument::Kind::temporary: {
-      const auto& all = instance_.source().temporaries;
+      const auto& all = instance_.source(variant_).temporaries;
       const auto at = std::ranges::find(all, a.name, &CudaTemporary::name) - all.begin();
       v.words[0] = reinterpret_cast<std::intptr_t>(static_cast<char*>(workspace) +
                                                    offsets_[static_cast<std::size_t>(at)]);
@@ -224,11 +225,20 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
   return v;
 }
 
+bool Plan::has_strides(const CudaKernel& kernel) const {
+  return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
+    return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
+  });
+}
+
 std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspace) const {
   std::vector<Launch> all;
-  const CudaProgram& source = instance_.source();
+  const CudaProgram& source = instance_.source(variant_);
+  int done = 0;  // the last stage that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
+    if (kernel.stage == done || !has_strides(kernel)) continue;
+    done = kernel.stage;
     Launch launch{&kernel, std::max<std::int64_t>(threads_[k] / grid_.threads, 1), {}};
     for (const CudaArgument& a : kernel.arguments)
       launch.arguments.push_back(argument(a, data, workspace));

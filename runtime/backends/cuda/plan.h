@@ -42,8 +42,8 @@ class Plan {
  public:
   /// Checks everything that the op demands of the call: the reason in `refusal` where it fails.
   /// Pointers to data are checked where `run`.
-  Plan(const mote_call& call, const OpInstance& instance, bool run, const Grid& grid,
-       backend::Check& refusal);
+  Plan(const mote_call& call, const OpInstance& instance, Variant variant, bool run,
+       const Grid& grid, backend::Check& refusal);
 
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   /// `data`: where each tensor of the kernel lies, inputs before outputs, as in views();
@@ -60,12 +60,14 @@ class Plan {
   void lay_out();
   std::int64_t threads_of(const CudaKernel& kernel) const;
   std::int64_t value(const Expr& e) const;
+  bool has_strides(const CudaKernel& kernel) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
                          void* workspace) const;
   std::size_t tensor_at(const std::string& name) const;
 
   const mote_call& call_;
   const OpInstance& instance_;
+  Variant variant_;
   bool run_;
   Grid grid_;
   std::map<std::string, Number> params_;

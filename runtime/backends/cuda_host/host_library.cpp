@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "cuda/file_cache.h"
 #include "cuda/groups.h"
@@ -102,9 +103,9 @@ HostLibrary load(const std::string& path) {
 /// Libraries that the catalogue's kernels are compiled in.
 constexpr std::uint32_t kGroups = 12;
 
-HostLibrary library_of_group(std::uint32_t group) {
-  return compile_for_host(cuda::key_of_group(group, kGroups), [&] {
-    const cuda::GroupSource source = cuda::source_of_group(group, kGroups);
+HostLibrary library_of_group(std::uint32_t group, cuda::Variant variant) {
+  return compile_for_host(cuda::key_of_group(group, kGroups, variant), [&] {
+    const cuda::GroupSource source = cuda::source_of_group(group, kGroups, variant);
     return host_source(source.functions, source.text);
   });
 }
@@ -137,14 +138,16 @@ HostLibrary compile_for_host(const std::string& key, const std::function<std::st
   return load(file.string());
 }
 
-const HostLibrary& library_of(const cuda::OpInstance& instance) {
+const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant) {
   static std::mutex mutex;
-  static std::map<std::uint32_t, HostLibrary> loaded;
+  static std::map<std::pair<std::uint32_t, cuda::Variant>, HostLibrary> loaded;
   const std::lock_guard lock(mutex);
   const std::uint32_t group = cuda::group_of(instance.record().name, kGroups);
-  const auto known = loaded.find(group);
-  return known != loaded.end() ? known->second
-                               : loaded.emplace(group, library_of_group(group)).first->second;
+  const auto known = loaded.find({group, variant});
+  return known != loaded.end()
+             ? known->second
+             : loaded.emplace(std::pair(group, variant), library_of_group(group, variant))
+                   .first->second;
 }
 
 }  // namespace mote::cuda_host

@@ -27,8 +27,8 @@ std::string host_source(const std::vector<std::string>& kernels, const std::stri
 /// loads it. Throws Error with the compiler's first messages.
 HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source);
 
-/// The library with all instances of the op, and of some other ops, compiled at the first call.
-/// Throws Error.
-const HostLibrary& library_of(const cuda::OpInstance& instance);
+/// The library with the variant of all instances of the op, and of some other ops, compiled at the
+/// first call. Throws Error.
+const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant);
 
 }  // namespace mote::cuda_host

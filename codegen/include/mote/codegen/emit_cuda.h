@@ -31,17 +31,20 @@ struct CudaKernel {
   /// says nothing. A kernel in order runs on one thread.
   Expr rounds;
   bool in_order = false;
-  std::string text;  ///< the function, with its comment
+  bool by_block = false;  ///< a block of whole warps takes a round, not a thread
+  /// Kernels of one stage stand side by side: the first whose strides the call has is launched. The
+  /// last one of a stage has none.
+  int stage = 0;
+  std::vector<KnownStride> strides = {};
+  std::string text = {};  ///< the function, with its comment
 };
 
-/// Memory between and in kernels: doubles, int64_t or bools (one byte). With a scope it is that
-/// many elements for each thread of the launch.
+/// Memory between and in kernels: floats, doubles, int64_t or bools (one byte).
 struct CudaTemporary {
   std::string name;
-  DType dtype;
+  std::size_t element_bytes;
   std::vector<Expr> shape;
-  bool per_thread = false;
-  std::size_t element_bytes() const { return dtype == DType::boolean ? 1 : 8; }
+  bool per_thread = false;  ///< that many elements for each thread of the launch
 };
 
 struct CudaProgram {
@@ -55,12 +58,16 @@ struct CudaProgram {
 /// order. Compile with --fmad=false. Of the options, `function` (kernels are called that, with _1,
 /// _2 … behind where there are several) and `optional_outputs` count.
 CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
+/// Variant `gen`: reals in their own dtype, sums in any order; a stage whose rounds reduce has a
+/// kernel that gives each round to a block, for the strides that make its loops run over adjacent
+/// elements.
+CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
 /// The comment and the kernels.
 std::string to_string(const CudaProgram& program);
 /// The functions that the text calls, to stand before it.
 std::string cuda_helpers(const std::string& text);
 /// A whole file: the include, or mote_cuda.h itself where `standalone`, helpers, comment, kernels.
-std::string emit_cuda(const LoopProgram& p, const EmitOptions& options);
+std::string emit_cuda(const CudaProgram& program, bool standalone);
 /// The text of mote_cuda.h.
 std::string cuda_header();
 
