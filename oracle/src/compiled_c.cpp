@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "embedded_headers.h"
+#include "mote/base/command.h"
 #include "mote/oracle/c_compiler.h"
 
 namespace mote {
@@ -60,7 +61,7 @@ bool compile_c(const fs::path& folder) {
   words.push_back("-I" + folder.string());
   words.push_back(folder / "kernel.c");
   words.insert(words.end(), {"-o", folder / "kernel.so", "-lm"});
-  return run_command(words).has_value();
+  return run_command(words).ok;
 }
 
 }  // namespace
