@@ -22,6 +22,8 @@ namespace mote {
 namespace {
 
 constexpr std::int64_t kDeclinesThatEndAStream = 24;
+constexpr std::int64_t kDeclinesThatEndABudget = 500;
+constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
 
@@ -37,8 +39,9 @@ struct Stream {
   std::int64_t declined = 0;
   bool accepted = false;
   double seconds = 0;
-  JournalStream done;  ///< what an earlier run of the campaign did
-  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
+  std::int64_t most_declined = kDeclinesThatEndAStream;
+  JournalStream done = {};  ///< what an earlier run of the campaign did
+  bool ended() const { return !accepted && declined >= most_declined; }
   void count(bool was_accepted) {
     accepted = accepted || was_accepted;
     declined += was_accepted ? 0 : 1;
@@ -145,7 +148,8 @@ class Campaign {
       std::vector<Stream>& streams = ops.emplace_back();
       for (const DType dtype : target->dtypes()) {
         if (options_.dtype && *options_.dtype != dtype) continue;
-        Stream& stream = streams.emplace_back(target, dtype);
+        Stream& stream = streams.emplace_back(Stream{target, dtype});
+        if (!options_.count) stream.most_declined = kDeclinesThatEndABudget;
         if (const auto done = done_.find({target->text(), dtype}); done != done_.end())
           stream.done = std::move(done->second);
         stream.seconds = stream.done.seconds;
@@ -213,7 +217,7 @@ class Campaign {
     const Case c = generate(stream.target, stream.dtype, options_.seed, position);
     const bool accepted = run_case(c);
     stream.count(accepted);
-    const double seconds = seconds_since(begin);
+    const double seconds = seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
     stream.seconds += seconds;
     finish({.op = stream.target->text(),
             .dtype = stream.dtype,
@@ -241,7 +245,7 @@ class Campaign {
       const Outcome outcome = run_on(*prepared, e);
       accepted = accepted || outcome.verdict != Verdict::unsupported;
       record(c, e.name(), outcome, prepared->multiply_adds());
-      if (is_failure(outcome.verdict)) note_failure(c, e, outcome.verdict);
+      if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
     }
     if (options_.progress)
       options_.progress(seconds_since(start_), tally_.judged(), tally_.failed());
@@ -254,10 +258,11 @@ class Campaign {
     keep_report();
   }
 
-  void note_failure(const Case& c, const BackendEntry& e, Verdict verdict) {
-    if (tally_.seen_again(c.target->text(), e.name(), verdict)) return;
+  void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
+    if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
-    Failure failure = shrink_failure(c, e, verdict, options_.run);
+    Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
+    failure.first_outcome = outcome;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);
@@ -288,7 +293,9 @@ class Campaign {
     if (outcome.earlier_case.empty()) return outcome;
     const Case earlier = parse_case(outcome.earlier_case);
     record(earlier, e.name(), outcome, 0);
-    note_failure(earlier, e, outcome.verdict);
+    Outcome of_earlier;  // its values were right: what it did came later
+    of_earlier.verdict = outcome.verdict;
+    note_failure(earlier, e, of_earlier);
     return prepared.run(*e.backend, e.plugin);
   }
 

@@ -65,10 +65,15 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
+  failure.not_smaller = shrunk.reason;
   failure.outcome = outcome_of(failure.smallest, trying);
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
     failure.outcome.reason = "not seen again when the smallest case was run once more";
+  } else if (verdict != Verdict::hung) {
+    failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
+      return outcome_of(candidate, trying);
+    });
   }
   return failure;
 }

@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kMostDraws = 64;
 constexpr std::int64_t kLargestExtent = 1025;
+constexpr std::int64_t kLongExtent = 65'536;
+constexpr double kMostWork = 300'000;
+constexpr double kMostLongWork = 400'000;
 
 Number draw_integer(const ParamDecl& p, Random& random) {
   if (!p.lower && !p.upper) {  // a value, not an index
@@ -33,9 +36,16 @@ Number draw_real(const ParamDecl& p, Random& random) {
   return random.pick<double>({1, 1, 2, 0.5, -1, 0});
 }
 
+/// Each at its own, or all at their defaults, as most calls have them.
 Params draw_params(const Program& program, Random& random) {
   Params params;
+  const bool defaults = random.chance(25);
   for (const ParamDecl& p : program.params) {
+    if (defaults && p.default_value) {
+      params[p.name] = p.is_integer ? Number(static_cast<std::int64_t>(*p.default_value))
+                                    : Number(*p.default_value);
+      continue;
+    }
     params[p.name] = p.is_integer ? draw_integer(p, random) : draw_real(p, random);
   }
   return params;
@@ -82,6 +92,7 @@ class SizeDrawer {
       at.values.push_back(draw_extent(random_));
     for (const Symbol pivot : domain_.pivots) at.slack[pivot] = random_.below(4);
     if (at.values.empty()) return at;
+    if (random_.chance(2)) return draw_long();
     const bool small = random_.chance(25);
     const double most = std::min(200'000.0, std::pow(1000.0, std::ssize(at.values)));
     const double goal = small ? 600 : random_.log_between(std::min(2'500.0, most / 50), most);
@@ -95,11 +106,42 @@ class SizeDrawer {
         break;
       }
     }
+    coincide(at);
     if (random_.chance(3)) at.values[pick(at)] = 0;
     return at;
   }
 
  private:
+  /// One extent beyond 16 bits, and what work is left for the others.
+  KnobValues draw_long() {
+    KnobValues at;
+    for (std::size_t k = 0; k < domain_.knobs.size(); ++k)
+      at.values.push_back(random_.pick<std::int64_t>({1, 1, 1, 2}));
+    const std::size_t k = pick(at);
+    at.values[k] = kLongExtent + random_.between(-1, 3);
+    if (work_at(at) <= kMostLongWork) return at;
+    at.values.assign(at.values.size(), 1);
+    at.values[k] = kLongExtent + random_.between(-1, 3);
+    if (work_at(at) > kMostLongWork) at.values[k] = random_.between(1, 40);
+    return at;
+  }
+
+  /// Extents that agree, so that an axis which stands for another shows: two, or now and then all.
+  void coincide(KnobValues& at) {
+    if (at.values.size() < 2 || !random_.chance(25)) return;
+    const std::size_t from = pick(at);
+    const bool all = random_.chance(15);
+    KnobValues next = at;
+    if (all) {
+      next.values.assign(at.values.size(),
+                         random_.chance(30) ? draw_extent(random_) : at.values[from]);
+    } else {
+      const std::size_t other = pick(at);
+      next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
+    }
+    if (work_at(next) <= kMostWork) at = next;
+  }
+
   std::size_t pick(const KnobValues& at) {
     return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(at.values.size())));
   }
@@ -167,7 +209,7 @@ CaseLayout draw_layout(int rank, bool is_input, Random& random) {
   }
   if (random.chance(40)) layout.pad = random.between(1, 4);
   if (random.chance(20)) layout.offset = random.between(1, 4);
-  if (is_input && rank >= 1 && random.chance(8)) {
+  if (is_input && rank >= 1 && random.chance(16)) {
     layout.repeated = {static_cast<int>(random.below(rank))};
   }
   return layout;
@@ -185,9 +227,9 @@ void draw_layouts(Case& c, Random& random) {
 
 Fill draw_fill(Random& random) {
   using enum FillKind;
-  const FillKind kind =
-      random.pick({integer, integer, integer, integer, integer, integer, index, index, index,
-                   onehot, onehot, onehot, uniform, mean, tiny, extreme});
+  const FillKind kind = random.pick({integer, integer, integer, integer, integer, integer, index,
+                                     index,   index,   onehot,  onehot,  onehot,  uniform, uniform,
+                                     mean,    tiny,    extreme, special, special, negative});
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 

@@ -24,6 +24,30 @@ Number number(const Json& json) {
                                : Number(std::int64_t{std::strtoll(digits, nullptr, 10)});
 }
 
+Json to_json(const Diagnosis& d) {
+  return {{"kind", d.kind},
+          {"text", d.text},
+          {"condition", d.condition},
+          {"condition_is_exact", d.condition_is_exact},
+          {"runs", d.runs},
+          {"held", d.held},
+          {"failed", d.failed},
+          {"random_runs", d.random_runs},
+          {"random_failed", d.random_failed}};
+}
+
+Diagnosis diagnosis(const Json& json) {
+  return {.kind = json.at("kind"),
+          .text = json.at("text"),
+          .condition = json.at("condition"),
+          .condition_is_exact = json.at("condition_is_exact"),
+          .runs = json.at("runs"),
+          .held = json.at("held"),
+          .failed = json.at("failed"),
+          .random_runs = json.at("random_runs"),
+          .random_failed = json.at("random_failed")};
+}
+
 Verdict verdict_of(const std::string& text) {
   for (std::size_t v = 0; v < kVerdicts; ++v)
     if (name(static_cast<Verdict>(v)) == text) return static_cast<Verdict>(v);
@@ -84,7 +108,10 @@ CaseResult result_from_json(const Json& json) {
 Json failure_to_json(const Failure& f) {
   return {{"first", to_string(f.first)},
           {"smallest", to_string(f.smallest)},
+          {"first_outcome", to_json(f.first_outcome)},
           {"outcome", to_json(f.outcome)},
+          {"diagnosis", to_json(f.diagnosis)},
+          {"not_smaller", f.not_smaller},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};
 }
@@ -93,7 +120,10 @@ Failure failure_from_json(const Json& json) {
   Failure f;
   f.first = parse_case(json.at("first").get<std::string>());
   f.smallest = parse_case(json.at("smallest").get<std::string>());
+  f.first_outcome = outcome(json.at("first_outcome"));
   f.outcome = outcome(json.at("outcome"));
+  f.diagnosis = diagnosis(json.at("diagnosis"));
+  f.not_smaller = json.at("not_smaller");
   f.tries = json.at("tries");
   f.found_after_s = json.at("found_after_s");
   return f;

@@ -21,6 +21,7 @@
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/resolve.h"
+#include "reports/write.h"
 
 namespace mote::tool {
 namespace {
@@ -43,12 +44,14 @@ struct Options {
   std::string seed;
   std::string max_failures;
   std::string limit;
+  std::string subject_memory;
   std::string shard;
   std::string workers;
   std::string corpus;
   std::string journal;
   bool in_process = false;
   bool json = false;
+  ReportOptions reports;
 };
 
 /// The file of a group, or the file itself.
@@ -132,22 +135,33 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
   campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
   if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty())
+    campaign.run.subject_memory = parse_bytes(options.subject_memory);
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
   return campaign;
 }
 
-void print_header(const CampaignOptions& campaign, bool json) {
-  std::vector<std::string> names;
+Heading heading_of(const CampaignOptions& campaign) {
+  Heading heading{MOTE_VERSION, campaign.seed, {}, 0};
   for (const BackendEntry& e : campaign.backends) {
     const std::string version = e.backend->version != nullptr ? e.backend->version : "";
-    names.push_back(version.empty() ? e.name() : e.name() + " " + version);
+    heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
   }
+  return heading;
+}
+
+void print_header(const Heading& heading, bool json) {
   if (json) {
-    print(nlohmann::ordered_json{{"type", "campaign"}, {"seed", campaign.seed}, {"backends", names}}
+    print(nlohmann::ordered_json{{"type", "campaign"},
+                                 {"format", kJsonFormat},
+                                 {"mote", heading.version},
+                                 {"seed", heading.seed},
+                                 {"backends", heading.backends}}
               .dump() +
           "\n");
   } else {
-    print(fmt::format("mote check: seed {}, backends {}\n", campaign.seed, fmt::join(names, ", ")));
+    print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
+                      fmt::join(heading.backends, ", ")));
   }
   std::fflush(stdout);  // a crash ends the process without flushing
 }
@@ -232,13 +246,17 @@ int check(const Options& given) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
   }
-  print_header(plan.campaign, options.json);
+  Heading heading = heading_of(plan.campaign);
+  open_reports(options.reports);
+  print_header(heading, options.json);
   const CampaignResult result = workers == 1 ? run_shown(plan.campaign, options.json)
                                              : run_in_workers(plan.campaign, workers, [&options] {
                                                  return plan_of(options).campaign;
                                                });
   const int code = exit_code(result, plan.selection.chosen, !options.backends.empty());
   print_result(result, code, options.json);
+  heading.exit = code;
+  write_reports(options.reports, heading, result);
   return code;
 }
 
@@ -299,8 +317,9 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--journal", options->journal,
                    "a file that keeps what was done; a campaign that was killed goes on from there")
       ->type_name("FILE");
-  add_subject_options(*command, options->limit, options->in_process);
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "emit_plugin.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string folder;
   bool standalone = false;
   int order = 0;  ///< of differentiation
+  PluginOptions plugin;
 };
 
 /// DIR/NAME.c, with DIR made where it is missing.
@@ -44,6 +46,14 @@ std::filesystem::path write_file(const std::string& folder, const std::string& n
   return path;
 }
 
+std::string kernel_text(const Resolved& resolved, const Options& options) {
+  EmitOptions how;
+  if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
+  how.standalone = options.standalone;
+  const LoopProgram loops = compile(resolved.program);
+  return options.variant == "fast" ? emit_c(schedule(loops), how) : emit_c(loops, how);
+}
+
 int emit(const Options& options) {
   if (options.language != "c") {
     throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
@@ -55,16 +65,14 @@ int emit(const Options& options) {
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
-  EmitOptions how;
-  if (resolved.record != nullptr) how.function = "mote_" + name;
-  how.standalone = options.standalone;
-  const LoopProgram loops = compile(resolved.program);
-  const bool fast = options.variant == "fast";
-  const std::string text = fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
+  const bool around = !options.plugin.function.empty();
+  const std::string text =
+      around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
   if (options.folder.empty()) {
     print(text);
   } else {
-    print(write_file(options.folder, name, text).string() + "\n");
+    const std::string file = around ? options.plugin.function + "_plugin" : name;
+    print(write_file(options.folder, file, text).string() + "\n");
   }
   return 0;
 }
@@ -87,6 +95,19 @@ void add_emit(CLI::App& app, Action& action) {
       ->delimiter(',');
   add_grad(*command, options->order);
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");
+  CLI::Option* plugin = command->add_option(
+      "--plugin", options->plugin.function,
+      "a plug-in around your own function of the kernel's signature, instead of the kernel");
+  plugin->type_name("FUNCTION");
+  command
+      ->add_option("--accumulator", options->plugin.accumulator,
+                   "of that function: native (the inputs' type), f32 or f64")
+      ->type_name("TYPE")
+      ->needs(plugin);
+  command
+      ->add_flag("--row-major", options->plugin.row_major,
+                 "that function takes tensors without gaps only")
+      ->needs(plugin);
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return emit(*options); }; });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "commands.h"
@@ -13,6 +14,7 @@
 #include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/standalone.h"
 
 namespace mote::tool {
 namespace {
@@ -25,7 +27,9 @@ struct Options {
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
   std::string memory;
+  std::string standalone;
   std::string limit;
+  std::string subject_memory;
   bool in_process = false;
   bool json = false;
 };
@@ -72,6 +76,19 @@ Selection backends_for(const Case& c, const Backends& backends, const Options& o
   return select_backends(backends, options.backends);
 }
 
+/// The case as a C file, for the only backend that it or the command line names.
+void write_standalone(const Case& c, const Selection& selection, const std::string& path) {
+  if (selection.chosen.size() != 1)
+    throw Error(fmt::format("--standalone: expected one backend, got {}", selection.chosen.size()));
+  const BackendEntry& e = selection.chosen.front();
+  Case subject = c;
+  subject.backend = e.name();
+  subject.plugin = e.plugin.empty() ? e.path : e.plugin;
+  std::ofstream file(path);
+  file << standalone_c(subject, *e.backend);
+  if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path));
+}
+
 CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> isolation) {
   CaseRunOptions run;
   run.isolation = std::move(isolation);
@@ -80,6 +97,7 @@ CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> is
   run.json = options.json;
   if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
   if (!options.limit.empty()) run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty()) run.subject_memory = parse_bytes(options.subject_memory);
   return run;
 }
 
@@ -93,6 +111,7 @@ int replay_case(const Case& c, const Options& options,
     fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
   if (selection.chosen.empty()) return 77;
+  if (!options.standalone.empty()) write_standalone(c, selection, options.standalone);
   Prepared prepared(c, run_options(options, isolation));
   std::vector<int> codes;
   for (const BackendEntry& e : selection.chosen) {
@@ -136,7 +155,11 @@ void add_replay(CLI::App& app, Action& action) {
   add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
-  add_subject_options(*command, options->limit, options->in_process);
+  command
+      ->add_option("--standalone", options->standalone,
+                   "also write a C file that compiles alone and shows the bug")
+      ->type_name("FILE.c");
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return replay(*options); }; });
 }

@@ -50,6 +50,10 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options);
 /// #ifdef _OPENMP; loops are shared among threads above MOTE_PARALLEL_ABOVE rounds. No thunk: the
 /// oracle variant's calls it, see EmitOptions::fast.
 std::string emit_c(const Schedule& s, const EmitOptions& options);
+/// The thunk around a function of that signature that stands elsewhere, options.function: a
+/// comment, the prototype, `mote_status <function>_can_run(…)` and `mote_status <function>_run(…)`.
+/// Needs mote/base/thunk.h.
+std::string emit_c_around(const LoopProgram& p, const EmitOptions& options);
 /// A function that calls the first of these functions whose level mote_level() reaches: the highest
 /// level first, 0 last; all but 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,

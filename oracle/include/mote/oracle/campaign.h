@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/diagnosis.h"
 #include "mote/oracle/run.h"
 
 namespace MOTE_API mote {
@@ -66,8 +67,11 @@ struct Row {
 struct Failure {
   Case first;
   Case smallest;
-  Outcome outcome;  ///< of the smallest
+  Outcome first_outcome;  ///< where a campaign met it
+  Outcome outcome;        ///< of the smallest
+  Diagnosis diagnosis;
   int tries = 0;
+  std::string not_smaller;  ///< why its inputs have more than kSmallCase elements
   std::int64_t occurrences = 1;
   double found_after_s = 0;
 };

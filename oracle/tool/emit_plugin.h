@@ -1,0 +1,21 @@
+// A plug-in around a function of the user's own, as C.
+#pragma once
+
+#include <string>
+
+#include "mote/oracle/resolve.h"
+
+namespace mote::tool {
+
+struct PluginOptions {
+  std::string function;                ///< its name in C, and the backend's
+  std::string accumulator = "native";  ///< native, f32 or f64: what its sums are kept in
+  bool row_major = false;              ///< it takes tensors without gaps only
+};
+
+/// A file that makes a plug-in of a function with the signature that `mote emit OP` prints: checks
+/// of the call, the kernel, its contract. Throws Error for what is no name in C and for an unknown
+/// accumulator.
+std::string plugin_around(const Resolved& op, const PluginOptions& options);
+
+}  // namespace mote::tool
