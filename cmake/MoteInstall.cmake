@@ -6,6 +6,12 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# While the version is 0.x, each minor version has an ABI of its own.
+set(soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  string(APPEND soversion .${PROJECT_VERSION_MINOR})
+endif()
+
 # mote_component(name OUTPUT file OF targets... NEEDS components... PRIVATE libraries... FOLDERS
 # folders...): the objects of the targets, and the headers of the folders.
 function(mote_component name)
@@ -25,7 +31,7 @@ function(mote_component name)
     target_compile_features(${library} INTERFACE cxx_std_20)
     set_target_properties(${library} PROPERTIES
       OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
-      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+      VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()
@@ -57,7 +63,7 @@ mote_component(oracle OUTPUT mote_oracle OF mote_bounds mote_oracle NEEDS compil
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/mote)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/install/mote-config.cmake.in ${CMAKE_BINARY_DIR}/install/mote-config.cmake
-  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR)
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 # 0.x: a minor version may change what the last one promised.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/mote-config-version.cmake
   COMPATIBILITY SameMinorVersion)
@@ -98,7 +104,8 @@ mote_pkg_config(mote-oracle mote_oracle "Kernels checked against their generated
 install(TARGETS mote_generator mote_tool)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/generated/tool/include/ ${PROJECT_SOURCE_DIR}/oracle/tool/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake DESTINATION ${package})
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake ${CMAKE_CURRENT_LIST_DIR}/MoteCheck.cmake
+        DESTINATION ${package})
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/install/kernels/ DESTINATION ${package}/kernels)
 
 install(TARGETS mote)

@@ -12,6 +12,7 @@
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote::tool {
@@ -26,6 +27,7 @@ struct Options {
   std::string folder;
   bool standalone = false;
   int order = 0;  ///< of differentiation
+  PluginOptions plugin;
 };
 
 /// DIR/NAME.c, or .cu, with DIR made where it is missing.
@@ -47,7 +49,11 @@ std::filesystem::path write_file(const Options& options, const std::string& name
   return path;
 }
 
-std::string text_of(const Options& options, const LoopProgram& loops, const EmitOptions& how) {
+std::string kernel_text(const Resolved& resolved, const Options& options) {
+  EmitOptions how;
+  if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
+  how.standalone = options.standalone;
+  const LoopProgram loops = compile(resolved.program);
   const bool plain = options.variant == "oracle";
   if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
   return emit_cuda(plain ? cuda_program(loops, how) : cuda_gen_program(loops, how),
@@ -68,15 +74,15 @@ int emit(const Options& options) {
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
-  EmitOptions how;
-  if (resolved.record != nullptr) how.function = "mote_" + name;
-  how.standalone = options.standalone;
-  const LoopProgram loops = compile(resolved.program);
-  const std::string text = text_of(options, compile(resolved.program), how);
+  const bool around = !options.plugin.function.empty();
+  if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
+  const std::string text =
+      around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
   if (options.folder.empty()) {
     print(text);
   } else {
-    print(write_file(options, name, text).string() + "\n");
+    const std::string file = around ? options.plugin.function + "_plugin" : name;
+    print(write_file(options, file, text).string() + "\n");
   }
   return 0;
 }
@@ -100,6 +106,19 @@ void add_emit(CLI::App& app, Action& action) {
       ->delimiter(',');
   add_grad(*command, options->order);
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");
+  CLI::Option* plugin = command->add_option(
+      "--plugin", options->plugin.function,
+      "a plug-in around your own function of the kernel's signature, instead of the kernel");
+  plugin->type_name("FUNCTION");
+  command
+      ->add_option("--accumulator", options->plugin.accumulator,
+                   "of that function: native (the inputs' type), f32 or f64")
+      ->type_name("TYPE")
+      ->needs(plugin);
+  command
+      ->add_flag("--row-major", options->plugin.row_major,
+                 "that function takes tensors without gaps only")
+      ->needs(plugin);
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return emit(*options); }; });
