@@ -193,9 +193,17 @@ PreparedCommand::PreparedCommand(PreparedCommand&&) noexcept = default;
 PreparedCommand& PreparedCommand::operator=(PreparedCommand&&) noexcept = default;
 PreparedCommand::~PreparedCommand() = default;
 
-PreparedCommand::State& PreparedCommand::state() const {
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail_moved() {
+  throw StatusError(MOTE_INVALID, "prepared command: it was moved to another one");
+}
+
+}  // namespace
+
+inline PreparedCommand::State& PreparedCommand::state() const {
   if (state_ == nullptr) [[unlikely]]
-    throw StatusError(MOTE_INVALID, "prepared command: it was moved to another one");
+    fail_moved();
   return *state_;
 }
 

@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace mote::json {
 namespace {
@@ -26,7 +27,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Value::Kind::object); }
   bool key(string_t& name) override {
-    open_.back()->members.emplace_back(std::move(name), Value());
+    open_.back()->names.push_back(std::move(name));
     return true;
   }
   bool end_object() override { return close(); }
@@ -40,9 +41,7 @@ class Builder : public nlohmann::json_sax<Json> {
   /// Where the next value goes. It stays there until the one around it is closed.
   Value& place() {
     if (open_.empty()) return root;
-    Value& around = *open_.back();
-    if (around.kind == Value::Kind::object) return around.members.back().second;
-    return around.elements.emplace_back();
+    return open_.back()->elements.emplace_back();
   }
   bool add(Value value) {
     place() = std::move(value);
@@ -73,8 +72,8 @@ class Builder : public nlohmann::json_sax<Json> {
 }  // namespace
 
 const Value* Value::find(std::string_view name) const {
-  for (auto member = members.rbegin(); member != members.rend(); ++member)
-    if (member->first == name) return &member->second;
+  for (std::size_t k = names.size(); k-- > 0;)
+    if (names[k] == name) return &elements[k];
   return nullptr;
 }
 

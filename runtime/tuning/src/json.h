@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace mote::json {
@@ -17,10 +16,10 @@ struct Value {
   double number = 0;
   std::string text;
   std::vector<Value> elements;
-  std::vector<std::pair<std::string, Value>> members;
+  std::vector<std::string> names;  ///< of an object's elements
 
   bool is(std::string_view expected) const { return kind == Kind::text && text == expected; }
-  /// Of an object, the last member of that name; else null.
+  /// Of an object, the last element of that name; else null.
   const Value* find(std::string_view name) const;
 };
 

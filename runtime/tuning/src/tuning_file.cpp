@@ -130,9 +130,10 @@ std::optional<FileEntry> parse_entry(const json::Value& object) {
   auto words = parse_words(*signature);
   if (!words) return std::nullopt;
   FileEntry entry = {*command, std::move(*words), *example, *kernel, {}};
-  for (const auto& [name, time] : times->members) {
+  for (std::size_t k = 0; k < times->names.size(); ++k) {
+    const json::Value& time = times->elements[k];
     if (time.kind != json::Value::Kind::number || !(time.number >= 0)) return std::nullopt;
-    entry.timings.push_back({name, time.number});
+    entry.timings.push_back({times->names[k], time.number});
   }
   return entry;
 }
@@ -167,7 +168,7 @@ bool has_libraries(const json::Value& file, const Context& context) {
   const json::Value* found = file.find("libraries");
   if (found == nullptr || found->kind != json::Value::Kind::object) return false;
   const std::map<std::string, std::string> expected = libraries_of(context);
-  return found->members.size() == expected.size() &&
+  return found->names.size() == expected.size() &&
          std::ranges::all_of(expected, [&](const auto& library) {
            const json::Value* version = found->find(library.first);
            return version != nullptr && version->is(library.second);
