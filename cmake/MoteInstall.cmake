@@ -63,7 +63,7 @@ mote_component(oracle OUTPUT mote_oracle OF mote_bounds mote_oracle NEEDS compil
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/mote)
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/install/mote-config.cmake.in ${CMAKE_BINARY_DIR}/install/mote-config.cmake
-  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR)
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 # 0.x: a minor version may change what the last one promised.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/mote-config-version.cmake
   COMPATIBILITY SameMinorVersion)
@@ -104,7 +104,8 @@ mote_pkg_config(mote-oracle mote_oracle "Kernels checked against their generated
 install(TARGETS mote_generator mote_tool)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/generated/tool/include/ ${PROJECT_SOURCE_DIR}/oracle/tool/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake DESTINATION ${package})
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake ${CMAKE_CURRENT_LIST_DIR}/MoteCheck.cmake
+        DESTINATION ${package})
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/install/kernels/ DESTINATION ${package}/kernels)
 
 install(TARGETS mote)

@@ -12,6 +12,7 @@
 #include "mote/base/error.h"
 #include "mote/base/plugin_search.h"
 #include "mote/generated/kernels.h"
+#include "mote/oracle/isolation.h"
 
 namespace mote {
 namespace {
@@ -39,7 +40,8 @@ void add(Backends& backends, Plugin plugin, const std::string& named) {
   backends.libraries.push_back(std::move(plugin));
 }
 
-Plugin load(const std::string& path) {
+Plugin load(const std::string& path, Isolation* isolation) {
+  if (isolation != nullptr) return isolation->describe(path);
   probe_plugin(path);
   return load_plugin(path);
 }
@@ -68,20 +70,20 @@ std::string executable_folder() {
 
 std::span<const std::string_view> known_backends() { return kKnownBackends; }
 
-Backends find_backends(const std::vector<std::string>& named_libraries) {
+Backends find_backends(const std::vector<std::string>& named_libraries, Isolation* isolation) {
   Backends backends;
   for (const std::string& path : named_libraries) {
     if (path.find('\n') != std::string::npos) {
       throw Error("plug-in: a path with a line break cannot stand in a case");
     }
-    if (!is_loaded(backends, path)) add(backends, load(path), path);
+    if (!is_loaded(backends, path)) add(backends, load(path, isolation), path);
   }
   backends.all.push_back({&gen_backend(), "", "built in"});
   for (const PluginPlace& place : plugin_places()) {
     for (const std::string& path : plugins_at(place.path)) {
       if (is_loaded(backends, path)) continue;
       try {
-        add(backends, load(path), "");
+        add(backends, load(path, isolation), "");
       } catch (const Error& e) {
         backends.problems.emplace_back(e.what());
       }

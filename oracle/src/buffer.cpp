@@ -104,51 +104,65 @@ bool Dense::is_poison(std::int64_t linear, Poison poison) const {
   });
 }
 
-Buffer::Buffer(const CaseTensor& tensor, Role role)
-    : shape_(tensor.shape),
+Buffer::Buffer(const CaseTensor& tensor, Role role, const Region& region)
+    : dtype_(tensor.dtype),
+      shape_(tensor.shape),
       placed_(place(tensor.shape, tensor.layout)),
       role_(role),
-      memory_(tensor.dtype, placed_.span + 2 * kGuardElements) {
+      region_(region) {
   tensor_.device = {kDLCPU, 0};
   tensor_.ndim = static_cast<int>(shape_.size());
   tensor_.dtype = to_dlpack(tensor.dtype);
   tensor_.shape = shape_.data();
   tensor_.strides = placed_.strides.data();
-  tensor_.data = static_cast<char*>(memory_.data()) +
-                 static_cast<std::size_t>(kGuardElements) * size_of(tensor.dtype);
   tensor_.byte_offset = static_cast<std::uint64_t>(placed_.offset) * size_of(tensor.dtype);
+  tensor_.data = static_cast<char*>(region.memory) +
+                 static_cast<std::size_t>(region.lead) * size_of(tensor.dtype);
+}
+
+Buffer::Buffer(const CaseTensor& tensor, Role role) : Buffer(tensor, role, Region{}) {
+  own_.emplace(tensor.dtype, placed_.span + 2 * kGuardElements);
+  region_ = {own_->data(), own_->count(), kGuardElements};
+  tensor_.data = static_cast<char*>(own_->data()) +
+                 static_cast<std::size_t>(kGuardElements) * size_of(tensor.dtype);
+}
+
+std::int64_t Buffer::reach() const {
+  if (volume(shape_) == 0) return -1;
+  std::int64_t last = 0;
+  for (std::size_t k = 0; k < shape_.size(); ++k) last += (shape_[k] - 1) * placed_.strides[k];
+  return last;
 }
 
 void Buffer::poison(Poison pattern) {
-  with_words(memory_.dtype(), memory_.data(), [&](auto* p) {
+  with_words(dtype_, region_.memory, [&](auto* p) {
     using Word = std::remove_pointer_t<decltype(p)>;
-    std::fill_n(p, memory_.count(),
-                static_cast<Word>(pattern_bits(pattern, role_, memory_.dtype())));
+    std::fill_n(p, region_.count, static_cast<Word>(pattern_bits(pattern, role_, dtype_)));
   });
 }
 
 void Buffer::write(const Dense& values) {
-  with_words(memory_.dtype(), memory_.data(), [&](auto* p) {
+  with_words(dtype_, region_.memory, [&](auto* p) {
     const auto* from = static_cast<const std::remove_pointer_t<decltype(p)>*>(values.data());
-    auto* to = p + kGuardElements + placed_.offset;
+    auto* to = p + first();
     for_each_element(shape_, placed_.strides,
                      [&](std::int64_t linear, std::int64_t at) { to[at] = from[linear]; });
   });
 }
 
 void Buffer::read(Dense& values) const {
-  with_words(memory_.dtype(), memory_.data(), [&](const auto* p) {
+  with_words(dtype_, static_cast<const void*>(region_.memory), [&](const auto* p) {
     auto* to = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(p)>>*>(values.data());
-    const auto* from = p + kGuardElements + placed_.offset;
+    const auto* from = p + first();
     for_each_element(shape_, placed_.strides,
                      [&](std::int64_t linear, std::int64_t at) { to[linear] = from[at]; });
   });
 }
 
 bool Buffer::holds(const Dense& values) const {
-  return with_words(memory_.dtype(), memory_.data(), [&](const auto* p) {
+  return with_words(dtype_, static_cast<const void*>(region_.memory), [&](const auto* p) {
     const auto* expected = static_cast<decltype(p)>(values.data());
-    const auto* from = p + kGuardElements + placed_.offset;
+    const auto* from = p + first();
     bool equal = true;
     for_each_element(shape_, placed_.strides, [&](std::int64_t linear, std::int64_t at) {
       equal = equal && from[at] == expected[linear];
@@ -158,14 +172,14 @@ bool Buffer::holds(const Dense& values) const {
 }
 
 std::optional<std::int64_t> Buffer::damage(Poison pattern) {
-  return with_words(memory_.dtype(), memory_.data(), [&](auto* p) -> std::optional<std::int64_t> {
+  return with_words(dtype_, region_.memory, [&](auto* p) -> std::optional<std::int64_t> {
     using Word = std::remove_pointer_t<decltype(p)>;
-    const auto poisoned = static_cast<Word>(pattern_bits(pattern, role_, memory_.dtype()));
-    auto* first = p + kGuardElements + placed_.offset;
+    const auto poisoned = static_cast<Word>(pattern_bits(pattern, role_, dtype_));
+    auto* elements = p + first();
     for_each_element(shape_, placed_.strides,
-                     [&](std::int64_t, std::int64_t at) { first[at] = poisoned; });
-    for (std::int64_t k = 0; k < memory_.count(); ++k) {
-      if (p[k] != poisoned) return k - kGuardElements - placed_.offset;
+                     [&](std::int64_t, std::int64_t at) { elements[at] = poisoned; });
+    for (std::int64_t k = 0; k < region_.count; ++k) {
+      if (p[k] != poisoned) return k - first();
     }
     return std::nullopt;
   });

@@ -51,9 +51,20 @@ class Dense {
   std::unique_ptr<void, Free> data_;
 };
 
+/// Memory for one tensor: `count` elements, of which the tensor's base is the one numbered `lead`.
+struct Region {
+  void* memory = nullptr;
+  std::int64_t count = 0;
+  std::int64_t lead = 0;
+};
+
 class Buffer {
  public:
+  /// Over memory of its own.
   Buffer(const CaseTensor& tensor, Role role);
+  /// Over memory that is someone else's, down to its last element; the tensor reaches no further
+  /// than its last element.
+  Buffer(const CaseTensor& tensor, Role role, const Region& region);
   Buffer(Buffer&&) = default;
 
   void poison(Poison pattern);
@@ -63,13 +74,20 @@ class Buffer {
   /// Poisons the elements too, then says where memory is not poison: the distance in elements from
   /// the tensor's first element; nullopt when all is.
   std::optional<std::int64_t> damage(Poison pattern);
+  /// The distance from the first element to the last; -1 where there is none.
+  std::int64_t reach() const;
   DLTensor* tensor() { return &tensor_; }
+  const Region& region() const { return region_; }
 
  private:
+  std::int64_t first() const { return region_.lead + placed_.offset; }
+
+  DType dtype_;
   std::vector<std::int64_t> shape_;
   Placement placed_;
   Role role_;
-  Dense memory_;
+  std::optional<Dense> own_;
+  Region region_;
   DLTensor tensor_{};
 };
 

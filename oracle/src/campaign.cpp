@@ -19,6 +19,8 @@ namespace mote {
 namespace {
 
 constexpr std::int64_t kDeclinesThatEndAStream = 24;
+constexpr std::int64_t kDeclinesThatEndABudget = 500;
+constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
 
@@ -34,7 +36,8 @@ struct Stream {
   std::int64_t declined = 0;
   bool accepted = false;
   double seconds = 0;
-  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
+  std::int64_t most_declined = kDeclinesThatEndAStream;
+  bool ended() const { return !accepted && declined >= most_declined; }
 };
 
 class Campaign {
@@ -126,7 +129,9 @@ class Campaign {
       if (!offered(target->op())) continue;
       std::vector<Stream>& streams = ops.emplace_back();
       for (const DType dtype : target->dtypes()) {
-        if (!options_.dtype || *options_.dtype == dtype) streams.push_back({target, dtype});
+        if (options_.dtype && *options_.dtype != dtype) continue;
+        streams.push_back({target, dtype});
+        if (!options_.count) streams.back().most_declined = kDeclinesThatEndABudget;
       }
     }
     if (options_.count) {
@@ -182,7 +187,7 @@ class Campaign {
     const bool accepted = run_case(c);
     stream.accepted = stream.accepted || accepted;
     stream.declined += accepted ? 0 : 1;
-    stream.seconds += seconds_since(begin);
+    stream.seconds += seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
   }
 
   /// On every backend; true when one took it.
@@ -200,13 +205,25 @@ class Campaign {
         record(c, e.name(), skipped, 0);
         return false;
       }
-      const Outcome outcome = prepared->run(*e.backend, e.plugin);
+      const Outcome outcome = run_on(*prepared, e);
       accepted = accepted || outcome.verdict != Verdict::unsupported;
       record(c, e.name(), outcome, prepared->multiply_adds());
-      if (is_failure(outcome.verdict)) note_failure(c, e, outcome.verdict);
+      if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
     }
     if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
     return accepted;
+  }
+
+  /// Again, where a case before it had left something behind that ended its worker.
+  Outcome run_on(Prepared& prepared, const BackendEntry& e) {
+    Outcome outcome = prepared.run(*e.backend, e.plugin);
+    if (outcome.earlier_case.empty()) return outcome;
+    const Case earlier = parse_case(outcome.earlier_case);
+    record(earlier, e.name(), outcome, 0);
+    Outcome of_earlier;  // its values were right: what it did came later
+    of_earlier.verdict = outcome.verdict;
+    note_failure(earlier, e, of_earlier);
+    return prepared.run(*e.backend, e.plugin);
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
@@ -243,16 +260,17 @@ class Campaign {
     set_crash_report(options_.run.json ? progress_json(so_far, ran_) : progress_text(so_far, ran_));
   }
 
-  void note_failure(const Case& c, const BackendEntry& e, Verdict verdict) {
+  void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
     for (Failure& f : result_.failures) {
       const bool same = f.smallest.target == c.target && f.smallest.backend == e.name() &&
-                        f.outcome.verdict == verdict;
+                        f.outcome.verdict == outcome.verdict;
       if (!same) continue;
       ++f.occurrences;
       return;
     }
     const double found = seconds_since(start_);
-    result_.failures.push_back(shrink_failure(c, e, verdict, options_.run));
+    result_.failures.push_back(shrink_failure(c, e, outcome.verdict, options_.run));
+    result_.failures.back().first_outcome = outcome;
     result_.failures.back().found_after_s = found;
     reported_after_s_ = 0;
   }
@@ -272,6 +290,26 @@ class Campaign {
   std::int64_t failed_ = 0;
   double reported_after_s_ = 0;
 };
+
+/// Each try of a case that hangs takes its time limit.
+constexpr int kTriesOfHangs = 40;
+constexpr double kLimitOfHangs = 1;
+/// So long a write that comes late is waited for while its case becomes smaller.
+constexpr double kLingerForLate = 0.2;
+
+ShrinkLimits limits_for(Verdict verdict) {
+  ShrinkLimits limits;
+  if (verdict == Verdict::hung) limits.tries = kTriesOfHangs;
+  return limits;
+}
+
+CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
+  if (verdict == Verdict::hung)
+    options.limit_s = std::min(options.limit_s.value_or(kLimitOfHangs), kLimitOfHangs);
+  if (verdict == Verdict::late_access)
+    options.linger_s = std::max(options.linger_s, kLingerForLate);
+  return options;
+}
 
 }  // namespace
 
@@ -293,12 +331,13 @@ CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(op
 
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
                        const CaseRunOptions& options) {
-  const auto outcome_of = [&](const Case& candidate) {
-    return Prepared(candidate, options).run(*backend.backend, backend.plugin);
+  const auto outcome_of = [&](const Case& candidate, const CaseRunOptions& with) {
+    return Prepared(candidate, with).run(*backend.backend, backend.plugin);
   };
+  const CaseRunOptions trying = options_for_tries(options, verdict);
   const auto fails = [&](const Case& candidate) {
     try {
-      return outcome_of(candidate).verdict == verdict;
+      return outcome_of(candidate, trying).verdict == verdict;
     } catch (const Error&) {  // does not fit into memory: no smaller case
       return false;
     }
@@ -307,10 +346,19 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   failure.first = c;
   failure.first.backend = backend.name();
   failure.first.plugin = backend.plugin;
-  const Shrunk shrunk = shrink(failure.first, fails);
+  const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
-  failure.outcome = outcome_of(failure.smallest);
+  failure.not_smaller = shrunk.reason;
+  failure.outcome = outcome_of(failure.smallest, trying);
+  if (failure.outcome.verdict != verdict) {
+    failure.outcome.verdict = verdict;
+    failure.outcome.reason = "not seen again when the smallest case was run once more";
+  } else if (verdict != Verdict::hung) {
+    failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
+      return outcome_of(candidate, trying);
+    });
+  }
   return failure;
 }
 
@@ -319,8 +367,13 @@ int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& bac
   if (backends.empty()) return 77;
   std::map<std::string, std::int64_t> judged;
   std::int64_t total = 0;
+  const auto any = [&](const auto& is) { return std::ranges::any_of(result.rows, is); };
+  const auto lost = [](const Row& r) {
+    return r.count(Verdict::crashed) + r.count(Verdict::hung) > 0;
+  };
+  if (any(lost)) return 3;
+  if (any([](const Row& r) { return r.failures() > 0; })) return 1;
   for (const Row& row : result.rows) {
-    if (row.failures() > 0) return 1;
     judged[row.backend] += row.judged;
     total += row.judged;
   }

@@ -10,7 +10,7 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kDifferencesKept = 8;
+constexpr std::size_t kDifferencesKept = 1024;  // a smallest case has fewer: its picture is whole
 
 std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());
@@ -168,7 +168,7 @@ Outcome compare(const Comparison& c) {
     outcome.reason = fmt::format("the second run returned status {}, the first succeeded",
                                  int{c.status_of_second});
   } else if (!c.damage.empty()) {
-    outcome.verdict = Verdict::out_of_bounds;
+    outcome.verdict = c.damage_verdict;
     outcome.reason = c.damage;
     compare_values(c, outcome);
   } else if (count_unwritten(c, outcome) > 0) {
@@ -190,8 +190,26 @@ std::string_view name(Verdict verdict) {
       return "unwritten";
     case Verdict::out_of_bounds:
       return "out of bounds";
+    case Verdict::wrote_gap:
+      return "wrote a gap";
+    case Verdict::changed_input:
+      return "changed input";
+    case Verdict::changed_mode:
+      return "changed mode";
+    case Verdict::left_threads:
+      return "left threads";
+    case Verdict::too_much_memory:
+      return "too much memory";
     case Verdict::nondeterministic:
       return "nondeterministic";
+    case Verdict::stale:
+      return "stale";
+    case Verdict::late_access:
+      return "late access";
+    case Verdict::crashed:
+      return "crashed";
+    case Verdict::hung:
+      return "hung";
     case Verdict::unsupported:
       return "unsupported";
     case Verdict::weak:
@@ -204,9 +222,6 @@ std::string_view name(Verdict verdict) {
   return "unknown";
 }
 
-bool is_failure(Verdict verdict) {
-  return verdict == Verdict::failed || verdict == Verdict::unwritten ||
-         verdict == Verdict::out_of_bounds || verdict == Verdict::nondeterministic;
-}
+bool is_failure(Verdict verdict) { return verdict >= Verdict::failed && verdict <= Verdict::hung; }
 
 }  // namespace mote

@@ -20,6 +20,7 @@ struct Comparison {
   /// Computed when first asked for: only where an element differs from the reference.
   std::function<const std::vector<Interval>&()> intervals;
   std::string damage;  ///< a write beside the elements, or to an input; empty: none
+  Verdict damage_verdict = Verdict::out_of_bounds;
   mote_status status_of_second = MOTE_OK;
   bool deterministic = true;  ///< the kernel says that it is
 };

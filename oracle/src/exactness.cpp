@@ -65,7 +65,8 @@ class Analysis {
     if (u.dtype() == DType::boolean) return Known::grid(0, 1);
     if (is_whole(fill_))
       return Known::grid(0, static_cast<double>(std::min(radius_, greatest_radius(u.dtype()))));
-    return is_real(u.dtype()) ? Known::copied() : Known::grid(0, 100);
+    return is_real(u.dtype()) ? Known::copied()
+                              : Known::grid(0, greatest_integer(fill_, u.dtype()));
   }
   Known visit(const Uop& u, const uop::Scalar& s) const { return constant(s.value, u); }
   Known visit(const Uop& u, const uop::Param& p) const {

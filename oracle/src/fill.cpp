@@ -8,15 +8,16 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "mote/base/error.h"
 
 namespace mote {
 namespace {
 
-constexpr std::array kKinds = {FillKind::integer, FillKind::onehot, FillKind::index,
-                               FillKind::uniform, FillKind::mean,   FillKind::tiny,
-                               FillKind::extreme};
+constexpr std::array kKinds = {FillKind::integer, FillKind::onehot,  FillKind::index,
+                               FillKind::uniform, FillKind::mean,    FillKind::tiny,
+                               FillKind::extreme, FillKind::special, FillKind::negative};
 constexpr std::int64_t kUniformIntegers = 100;
 
 std::uint64_t hash_name(std::string_view name) {
@@ -35,7 +36,38 @@ std::string known_kinds() {
   return text;
 }
 
+/// NaN, infinities, -0, denormals.
+double special_value(std::uint64_t bits, DType dtype) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double denormal = dtype == DType::f64    ? 0x1p-1070
+                          : dtype == DType::f16  ? 0x1p-22
+                          : dtype == DType::bf16 ? 0x1p-132
+                                                 : 0x1p-140;
+  const std::array values = {std::numeric_limits<double>::quiet_NaN(),
+                             kInfinity,
+                             -kInfinity,
+                             -kInfinity,
+                             -0.0,
+                             denormal,
+                             -denormal};
+  return values[bits % values.size()];
+}
+
+/// Near 0, or near the ends of narrower integers.
+std::int64_t near_an_end(std::uint64_t bits) {
+  constexpr std::array kExponents = {7U, 8U, 15U, 16U, 31U, 32U};
+  const std::int64_t small = below(mix(bits), 9) - 4;
+  if (bits % 2 == 0) return small;
+  const auto end = std::int64_t{1} << kExponents[(bits >> 8U) % kExponents.size()];
+  return small + ((bits & 2U) != 0 ? end : -end);
+}
+
 }  // namespace
+
+double greatest_integer(FillKind kind, DType dtype) {
+  if (kind != FillKind::extreme) return kUniformIntegers;
+  return static_cast<double>(integer_range(dtype).greatest) + 1;
+}
 
 std::int64_t greatest_radius(DType dtype) {
   if (is_real(dtype)) return std::int64_t{1} << std::min(real_format(dtype).precision, 62);
@@ -65,6 +97,10 @@ std::string_view name(FillKind kind) {
       return "tiny";
     case FillKind::extreme:
       return "extreme";
+    case FillKind::special:
+      return "special";
+    case FillKind::negative:
+      return "negative";
   }
   throw InternalError("unknown kind of fill");
 }
@@ -103,6 +139,7 @@ Filler::Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius
       seed_(fill.seed),
       radius_(std::min(radius, greatest_radius(tensor.dtype))),
       special_(tensor.count > 0 ? below(mix(stream_ + 1), tensor.count) : 0),
+      special_every_(std::array<std::uint64_t, 4>{4, 32, 256, 0}[mix(stream_ + 3) % 4]),
       hot_(kind_ == FillKind::onehot &&
            below(fill.seed, std::max(tensor.inputs, 1)) == tensor.position),
       with_zeros_(mix(stream_ + 2) % 4 == 0) {}
@@ -133,7 +170,10 @@ double Filler::real(std::int64_t linear) const {
       static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
   if (kind_ == FillKind::mean) return 100 + unit;
   if (kind_ == FillKind::tiny) return unit * 0x1p-14;
-  if (kind_ == FillKind::uniform) return unit;
+  if (kind_ == FillKind::negative) return -100 - unit;
+  if (kind_ == FillKind::special && special_every_ > 0 && mix(bits) % special_every_ == 0)
+    return special_value(mix(bits + 1), dtype_);
+  if (kind_ == FillKind::uniform || kind_ == FillKind::special) return unit;
   const std::int64_t reach = dtype_ == DType::f16 ? 8 : 20;
   return std::ldexp(unit, static_cast<int>(below(mix(bits), 2 * reach + 1) - reach));
 }
@@ -143,7 +183,8 @@ std::int64_t Filler::integer(std::int64_t linear) const {
   std::int64_t value = 0;
   if (!is_whole(kind_)) {
     const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-    value = below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
+    value = kind_ == FillKind::extreme ? near_an_end(bits)
+                                       : below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
   } else {
     value = whole(linear);
   }

@@ -17,6 +17,10 @@ namespace {
 
 constexpr int kMostDraws = 64;
 constexpr std::int64_t kLargestExtent = 1025;
+constexpr std::int64_t kLongExtent = 65'536;
+constexpr std::int64_t kFarBytes = std::int64_t{1} << 31U;
+constexpr double kMostWork = 300'000;
+constexpr double kMostLongWork = 400'000;
 
 Number draw_integer(const ParamDecl& p, Random& random) {
   if (!p.lower && !p.upper) {  // a value, not an index
@@ -33,9 +37,16 @@ Number draw_real(const ParamDecl& p, Random& random) {
   return random.pick<double>({1, 1, 2, 0.5, -1, 0});
 }
 
+/// Each at its own, or all at their defaults, as most calls have them.
 Params draw_params(const Program& program, Random& random) {
   Params params;
+  const bool defaults = random.chance(25);
   for (const ParamDecl& p : program.params) {
+    if (defaults && p.default_value) {
+      params[p.name] = p.is_integer ? Number(static_cast<std::int64_t>(*p.default_value))
+                                    : Number(*p.default_value);
+      continue;
+    }
     params[p.name] = p.is_integer ? draw_integer(p, random) : draw_real(p, random);
   }
   return params;
@@ -82,6 +93,7 @@ class SizeDrawer {
       at.values.push_back(draw_extent(random_));
     for (const Symbol pivot : domain_.pivots) at.slack[pivot] = random_.below(4);
     if (at.values.empty()) return at;
+    if (random_.chance(2)) return draw_long();
     const bool small = random_.chance(25);
     const double most = std::min(200'000.0, std::pow(1000.0, std::ssize(at.values)));
     const double goal = small ? 600 : random_.log_between(std::min(2'500.0, most / 50), most);
@@ -95,11 +107,42 @@ class SizeDrawer {
         break;
       }
     }
+    coincide(at);
     if (random_.chance(3)) at.values[pick(at)] = 0;
     return at;
   }
 
  private:
+  /// One extent beyond 16 bits, and what work is left for the others.
+  KnobValues draw_long() {
+    KnobValues at;
+    for (std::size_t k = 0; k < domain_.knobs.size(); ++k)
+      at.values.push_back(random_.pick<std::int64_t>({1, 1, 1, 2}));
+    const std::size_t k = pick(at);
+    at.values[k] = kLongExtent + random_.between(-1, 3);
+    if (work_at(at) <= kMostLongWork) return at;
+    at.values.assign(at.values.size(), 1);
+    at.values[k] = kLongExtent + random_.between(-1, 3);
+    if (work_at(at) > kMostLongWork) at.values[k] = random_.between(1, 40);
+    return at;
+  }
+
+  /// Extents that agree, so that an axis which stands for another shows: two, or now and then all.
+  void coincide(KnobValues& at) {
+    if (at.values.size() < 2 || !random_.chance(25)) return;
+    const std::size_t from = pick(at);
+    const bool all = random_.chance(25);
+    KnobValues next = at;
+    if (all) {
+      next.values.assign(at.values.size(),
+                         random_.chance(60) ? draw_extent(random_) : at.values[from]);
+    } else {
+      const std::size_t other = pick(at);
+      next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
+    }
+    if (work_at(next) <= kMostWork) at = next;
+  }
+
   std::size_t pick(const KnobValues& at) {
     return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(at.values.size())));
   }
@@ -167,7 +210,7 @@ CaseLayout draw_layout(int rank, bool is_input, Random& random) {
   }
   if (random.chance(40)) layout.pad = random.between(1, 4);
   if (random.chance(20)) layout.offset = random.between(1, 4);
-  if (is_input && rank >= 1 && random.chance(8)) {
+  if (is_input && rank >= 1 && random.chance(16)) {
     layout.repeated = {static_cast<int>(random.below(rank))};
   }
   return layout;
@@ -183,11 +226,28 @@ void draw_layouts(Case& c, Random& random) {
   }
 }
 
+/// Some calls store outputs where inputs are.
+void draw_in_place(Case& c, Random& random) {
+  const OpRecord* record = c.target->record();
+  if (record == nullptr || record->in_place.empty() || !random.chance(20)) return;
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    std::vector<std::size_t> inputs;
+    for (std::size_t j = 0; j < c.inputs.size(); ++j) {
+      const auto takes_it = [&](const CaseTensor& y) { return y.in_place == c.inputs[j].name; };
+      if (may_share(c, j, k) && std::ranges::none_of(c.outputs, takes_it)) inputs.push_back(j);
+    }
+    if (inputs.empty() || c.outputs[k].left_out) continue;
+    const auto drawn = static_cast<std::size_t>(random.below(std::ssize(inputs)));
+    c.outputs[k].in_place = c.inputs[inputs[drawn]].name;
+    c.outputs[k].layout = {};
+  }
+}
+
 Fill draw_fill(Random& random) {
   using enum FillKind;
-  const FillKind kind =
-      random.pick({integer, integer, integer, integer, integer, integer, index, index, index,
-                   onehot, onehot, onehot, uniform, mean, tiny, extreme});
+  const FillKind kind = random.pick({integer, integer, integer, integer, integer, integer, index,
+                                     index,   index,   onehot,  onehot,  onehot,  uniform, uniform,
+                                     mean,    tiny,    extreme, special, special, negative});
   return {kind, static_cast<std::uint64_t>(random.below(0x10000))};
 }
 
@@ -223,6 +283,7 @@ std::optional<Case> draw_case(const std::shared_ptr<const Target>& target, DType
   draw_layouts(*c, random);
   c->fill = draw_fill(random);
   draw_left_out(*c, random);
+  draw_in_place(*c, random);
   return c;
 }
 
@@ -294,6 +355,31 @@ Draft to_draft(const Case& c) {
 Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
               std::uint64_t position) {
   return draw_until_legal(target, dtype, seed, position).first;
+}
+
+std::vector<Case> far_cases(const std::shared_ptr<const Target>& target, DType dtype) {
+  Draft draft;
+  draft.target = target;
+  draft.instance = {dtype, target->full_mask()};
+  if (target->record() != nullptr && !target->record()->masks.empty())
+    draft.instance.input_mask = target->record()->masks.back();
+  const auto program = target->program(draft.instance);
+  Random random(stream_seed(*target, dtype, 0, 0));
+  draft.params = draw_params(*program, random);
+  draft.at.values.assign(domain_of(program).knobs.size(), 2);
+  const std::optional<Case> near = to_case(draft);
+  std::vector<Case> cases;
+  if (!near) return cases;
+  const std::int64_t pad = kFarBytes / static_cast<std::int64_t>(size_of(dtype));
+  for (auto Case::*tensors : {&Case::inputs, &Case::outputs})
+    for (std::size_t k = 0; k < ((*near).*tensors).size(); ++k) {
+      const std::vector<std::int64_t>& shape = ((*near).*tensors)[k].shape;
+      if (shape.size() < 2 || volume(shape) == 0 || volume(shape) > 64) continue;
+      Case far = *near;
+      (far.*tensors)[k].layout.pad = pad;
+      cases.push_back(std::move(far));
+    }
+  return cases;
 }
 
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,

@@ -64,15 +64,16 @@ std::int64_t group_available() {
 
 }  // namespace
 
-std::int64_t bytes_needed(const Case& c) {
+std::int64_t bytes_needed(const Case& c, bool isolated) {
+  const std::int64_t sites = isolated ? 2 : 1;
   Total total;
   for (const CaseTensor& t : c.inputs) {
-    total.add(volume(t.shape), t.dtype, 1);     // dense, for the reference
-    total.add(buffer_elements(t), t.dtype, 1);  // as the subject sees it
+    total.add(volume(t.shape), t.dtype, sites);     // dense, for the reference; other contents
+    total.add(buffer_elements(t), t.dtype, sites);  // as the subject sees it
   }
   for (const CaseTensor& t : c.outputs) {
-    total.add(volume(t.shape), t.dtype, 3);  // expected, got, got once more
-    total.add(buffer_elements(t), t.dtype, 1);
+    total.add(volume(t.shape), t.dtype, 2 + sites);  // expected, got, got once more
+    total.add(buffer_elements(t), t.dtype, sites);
   }
   return total.bytes;
 }
@@ -81,10 +82,10 @@ std::int64_t bytes_available() {
   return std::max<std::int64_t>(std::min(meminfo_available(), group_available()) - kMargin, 0);
 }
 
-Memory check_memory(const Case& c, std::optional<std::int64_t> limit) {
+Memory check_memory(const Case& c, std::optional<std::int64_t> limit, bool isolated) {
   Memory memory;
   try {
-    memory.needed = bytes_needed(c);
+    memory.needed = bytes_needed(c, isolated);
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", c.target->op(), e.what()));
   }

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+
+#include "table.h"
 
 namespace mote {
 namespace {
@@ -13,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 4;
+constexpr std::size_t kInJson = 8;  // differing elements
 
 std::string number_text(const Number& n) {
   return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
@@ -38,7 +42,8 @@ Json number_json(const Number& n) {
 
 Json differences_json(const Outcome& outcome) {
   Json all = Json::array();
-  for (const Difference& d : outcome.differences) {
+  const std::size_t shown = std::min(kInJson, outcome.differences.size());
+  for (const Difference& d : std::span(outcome.differences).first(shown)) {
     all.push_back({{"tensor", d.tensor},
                    {"index", d.index},
                    {"expected", number_json(d.expected)},
@@ -49,23 +54,16 @@ Json differences_json(const Outcome& outcome) {
   return all;
 }
 
-using Cells = std::vector<std::string>;
-
-std::string aligned(const std::vector<Cells>& lines, std::size_t left_columns) {
-  std::vector<std::size_t> widths(lines.front().size(), 0);
-  for (const Cells& line : lines) {
-    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
-  }
-  std::string text;
-  for (const Cells& line : lines) {
-    std::string row;
-    for (std::size_t k = 0; k < line.size(); ++k) {
-      row += k < left_columns ? fmt::format("{:<{}}  ", line[k], widths[k])
-                              : fmt::format("{:>{}}  ", line[k], widths[k]);
-    }
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+Json diagnosis_json(const Diagnosis& d) {
+  return {{"kind", d.kind},
+          {"text", d.text},
+          {"condition", d.condition},
+          {"condition_is_exact", d.condition_is_exact},
+          {"runs", d.runs},
+          {"held", d.held},
+          {"failed", d.failed},
+          {"random_runs", d.random_runs},
+          {"random_failed", d.random_failed}};
 }
 
 /// What is not judged or only weakly, and why: the first reason of each row that has one.
@@ -94,7 +92,7 @@ std::string table_text(const CampaignResult& result) {
                      fmt::format("{}", row.indeterminate), fmt::format("{:.2f}", row.error()),
                      fmt::format("{}", row.judged_large)});
   }
-  return (result.rows.empty() ? "" : aligned(lines, 3)) + reasons(result);
+  return (result.rows.empty() ? "" : aligned(lines, {true, true, true})) + reasons(result);
 }
 
 std::string progress_text(const CampaignResult& result, std::int64_t cases) {
@@ -142,6 +140,7 @@ std::string failure_text(const Failure& failure) {
     text += fmt::format("  {} of {} elements differ\n", failure.outcome.differing,
                         failure.outcome.elements);
   }
+  text += diagnosis_text(failure.diagnosis);
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
   return text + "  replay: " + replay_command(c) + "\n";
 }
@@ -194,6 +193,8 @@ std::string failure_json(const Failure& failure) {
                      {"first", to_string(failure.first)},
                      {"smallest", to_string(failure.smallest)},
                      {"tries", failure.tries},
+                     {"not_smaller", failure.not_smaller},
+                     {"diagnosis", diagnosis_json(failure.diagnosis)},
                      {"elements", failure.outcome.elements},
                      {"differing", failure.outcome.differing},
                      {"differences", differences_json(failure.outcome)},

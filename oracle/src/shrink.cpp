@@ -1,45 +1,104 @@
-// The greedy loop: rounds over all steps until one round keeps nothing.
+// The greedy loop: rounds over all steps until one round keeps nothing. Where that ends at a case
+// that is not small, another way is tried: sizes first, with other seeds of the same fill.
 #include "mote/oracle/shrink.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "mote/oracle/exactness.h"
+#include "mote/oracle/generate.h"
 #include "shrink_steps.h"
 
 namespace mote {
 namespace {
 
+constexpr std::uint64_t kSeeds = 4;  ///< tried for one smaller case, beside its own
+
+enum class Way : std::uint8_t { simplest_fill, smallest_sizes };
+
 class Shrinker {
  public:
-  Shrinker(const Case& start, const std::function<bool(const Case&)>& fails,
-           const ShrinkLimits& limits)
-      : fails_(fails), limits_(limits), shrunk_{start, 0, 0} {}
+  Shrinker(const std::function<bool(const Case&)>& fails, const ShrinkLimits& limits)
+      : fails_(fails), limits_(limits) {}
 
-  Shrunk run() {
-    for (bool changed = true; changed && !exhausted();) {
-      changed = false;
-      for (const ShrinkStep& step : shrink_steps(shrunk_.smallest)) {
-        const Offer offer = [this](const Case& candidate) { return keep(candidate); };
-        while (!exhausted() && step.run(shrunk_.smallest, offer)) changed = true;
-      }
+  Shrunk run(const Case& start) {
+    Case smallest = by(Way::simplest_fill, start);
+    if (input_elements(smallest) > kSmallCase && !exhausted()) {
+      const Case other = by(Way::simplest_fill, by(Way::smallest_sizes, start));
+      if (input_elements(other) < input_elements(smallest)) smallest = other;
     }
+    shrunk_.smallest = smallest;
+    if (input_elements(smallest) > kSmallCase) shrunk_.reason = why_not_smaller(smallest);
     return shrunk_;
   }
 
  private:
+  Case by(Way way, const Case& start) {
+    current_ = start;
+    way_ = way;
+    for (const Search search : {Search::quick, Search::thorough})
+      while (round(search) && !exhausted()) {
+      }
+    return current_;
+  }
+
+  /// Every step, as often as it is kept; whether one was.
+  bool round(Search search) {
+    bool changed = false;
+    const Offer offer = [this](const Case& candidate) { return keep(candidate); };
+    for (const ShrinkStep& step : shrink_steps(current_, search)) {
+      if (way_ == Way::smallest_sizes && step.name == "fill") continue;
+      while (!exhausted() && step.run(current_, offer)) changed = true;
+    }
+    return changed;
+  }
+
   bool exhausted() const { return shrunk_.tries >= limits_.tries || work_ > limits_.multiply_adds; }
 
   bool keep(const Case& candidate) {
+    if (try_case(candidate)) return true;
+    if (way_ != Way::smallest_sizes || input_elements(candidate) >= input_elements(current_))
+      return false;
+    Case other = candidate;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      other.fill.seed = seed;
+      if (try_case(other)) return true;
+    }
+    for (const FillKind kind : {FillKind::uniform, FillKind::extreme}) {
+      other.fill = {kind, 0};
+      if (try_case(other)) return true;
+    }
+    return false;
+  }
+
+  bool try_case(const Case& candidate) {
     if (exhausted()) return false;
     ++shrunk_.tries;
     work_ += multiply_adds(*candidate.program, candidate.binding);
     if (!fails_(candidate)) return false;
-    shrunk_.smallest = candidate;
+    current_ = candidate;
     ++shrunk_.steps;
     return true;
+  }
+
+  std::string why_not_smaller(const Case& c) const {
+    if (exhausted()) return fmt::format("shrinking stopped after {} tries", shrunk_.tries);
+    std::vector<std::string> needed;
+    const Domain& domain = domain_of(c.program);
+    const KnobValues at = knob_values(domain, c.binding.values);
+    for (std::size_t k = 0; k < domain.knobs.size(); ++k)
+      if (at.values[k] > std::max<std::int64_t>(domain.knobs[k].least, 1))
+        needed.push_back(fmt::format("{} = {}", domain.knobs[k].name, at.values[k]));
+    return fmt::format("with less of {} alone it does not fail", fmt::join(needed, " or "));
   }
 
   const std::function<bool(const Case&)>& fails_;
   ShrinkLimits limits_;
   Shrunk shrunk_;
+  Case current_;
+  Way way_ = Way::simplest_fill;
   double work_ = 0;
 };
 
@@ -47,7 +106,20 @@ class Shrinker {
 
 Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
               const ShrinkLimits& limits) {
-  return Shrinker(start, fails, limits).run();
+  return Shrinker(fails, limits).run(start);
+}
+
+std::int64_t input_elements(const Case& c) {
+  std::int64_t elements = 0;
+  for (const CaseTensor& t : c.inputs) {
+    std::vector<std::int64_t> distinct = t.shape;
+    for (const int axis : t.layout.repeated) {
+      auto& extent = distinct[static_cast<std::size_t>(axis)];
+      extent = std::min<std::int64_t>(extent, 1);
+    }
+    elements += volume(distinct);
+  }
+  return elements;
 }
 
 }  // namespace mote

@@ -26,6 +26,11 @@ void restore(Case& to, const Case& from) {
     if (at == from.outputs.end()) continue;
     t.layout = at->layout;
     t.left_out = at->left_out;
+    t.in_place = at->in_place;
+  }
+  for (std::size_t k = 0; k < to.outputs.size(); ++k) {
+    const auto shared = shared_input(to, to.outputs[k]);
+    if (!shared || !may_share(to, *shared, k)) to.outputs[k].in_place.clear();
   }
   if (std::ranges::all_of(to.outputs, &CaseTensor::left_out))
     for (CaseTensor& t : to.outputs) t.left_out = false;
@@ -86,6 +91,16 @@ bool ask_for_all(const Case& c, const Offer& offer) {
   return offer(all);
 }
 
+bool in_memory_of_its_own(const Case& c, const Offer& offer) {
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    if (c.outputs[k].in_place.empty()) continue;
+    Case next = c;
+    next.outputs[k].in_place.clear();
+    if (offer(next)) return true;
+  }
+  return false;
+}
+
 std::vector<CaseLayout> simpler_layouts(const CaseLayout& layout) {
   std::vector<CaseLayout> simpler;
   if (layout.contiguous()) return simpler;
@@ -139,8 +154,8 @@ bool simplify_fill(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// Smaller values for a size: the least ones, half, then all small ones, then one less.
-std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least) {
+/// Smaller values for a size: the least ones, half, then all small ones if wanted, then a few less.
+std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least, Search search) {
   std::vector<std::int64_t> all;
   const auto add = [&](std::int64_t v) {
     if (v >= least && v < value && std::ranges::find(all, v) == all.end()) all.push_back(v);
@@ -148,17 +163,18 @@ std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least) {
   for (const std::int64_t v : {1, 0, 2}) add(v);
   add(value / 2);
   add(value / 2 + 1);
-  for (std::int64_t v = least; v < std::min(value, kScanned); ++v) add(v);
+  const std::int64_t scanned = search == Search::thorough ? kScanned : 0;
+  for (std::int64_t v = least; v < std::min(value, scanned); ++v) add(v);
   add(value - value / 4);
   for (std::int64_t less = 8; less >= 1; --less) add(value - less);
   return all;
 }
 
-bool shrink_size(std::size_t k, const Case& c, const Offer& offer) {
+bool shrink_size(std::size_t k, Search search, const Case& c, const Offer& offer) {
   const Domain& domain = domain_of(c.program);
   if (k >= domain.knobs.size()) return false;
   const Draft draft = to_draft(c);
-  for (const std::int64_t value : smaller(draft.at.values[k], domain.knobs[k].least)) {
+  for (const std::int64_t value : smaller(draft.at.values[k], domain.knobs[k].least, search)) {
     Draft next = draft;
     next.at.values[k] = value;
     if (value == 0) continue;  // nothing is left to see: an empty case fails only if it crashes
@@ -250,14 +266,18 @@ bool simplify_param(const std::string& name, const Case& c, const Offer& offer) 
 
 }  // namespace
 
-std::vector<ShrinkStep> shrink_steps(const Case& c) {
-  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional}, {"outputs", ask_for_all},
-                                   {"layouts", simplify_layouts},      {"fill", simplify_fill},
-                                   {"all sizes", halve_all},           {"slack", drop_slack}};
+std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
+  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional},
+                                   {"outputs", ask_for_all},
+                                   {"in place", in_memory_of_its_own},
+                                   {"layouts", simplify_layouts},
+                                   {"fill", simplify_fill},
+                                   {"all sizes", halve_all},
+                                   {"slack", drop_slack}};
   const Domain& domain = domain_of(c.program);
   for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
-    steps.push_back({domain.knobs[k].name, [k](const Case& of, const Offer& offer) {
-                       return shrink_size(k, of, offer);
+    steps.push_back({domain.knobs[k].name, [k, search](const Case& of, const Offer& offer) {
+                       return shrink_size(k, search, of, offer);
                      }});
   }
   for (const ParamDecl& p : c.program->params) {

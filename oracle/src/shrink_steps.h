@@ -18,7 +18,11 @@ struct ShrinkStep {
   std::function<bool(const Case&, const Offer&)> run;
 };
 
+/// quick: of a size a few smaller values; thorough: all that are small too, so that the least is
+/// found.
+enum class Search : std::uint8_t { quick, thorough };
+
 /// The steps for a case, in the order in which they are tried.
-std::vector<ShrinkStep> shrink_steps(const Case& c);
+std::vector<ShrinkStep> shrink_steps(const Case& c, Search search);
 
 }  // namespace mote

@@ -5,35 +5,26 @@
 
 #include <algorithm>
 
-#include "mote/base/kernel_call.h"
-
 namespace mote {
 namespace {
 
-constexpr std::int64_t kWorkspaceGuard = 256;
+unsigned char workspace_byte(Poison pattern) { return pattern == Poison::first ? 0xa5 : 0x5a; }
 
-/// Memory that a kernel asks for, poisoned, with a guard after it.
-class Workspace {
- public:
-  Workspace(std::size_t bytes, Poison pattern)
-      : bytes_(static_cast<std::int64_t>(bytes)),
-        byte_(pattern == Poison::first ? 0xa5 : 0x5a),
-        memory_(DType::boolean, bytes_ + kWorkspaceGuard) {
-    std::fill_n(bytes_begin(), memory_.count(), byte_);
-  }
-  void* data() { return memory_.data(); }
-  bool damaged() {
-    return std::any_of(bytes_begin() + bytes_, bytes_begin() + memory_.count(),
-                       [this](unsigned char b) { return b != byte_; });
-  }
+unsigned char* workspace_memory(const Bench& bench) {
+  return static_cast<unsigned char*>(bench.workspace.memory);
+}
 
- private:
-  unsigned char* bytes_begin() { return static_cast<unsigned char*>(memory_.data()); }
+void poison_workspace(const Bench& bench, Poison pattern) {
+  std::fill_n(workspace_memory(bench), bench.workspace.count, workspace_byte(pattern));
+}
 
-  std::int64_t bytes_;
-  unsigned char byte_;
-  Dense memory_;
-};
+bool workspace_damaged(const Bench& bench, Poison pattern) {
+  const unsigned char* all = workspace_memory(bench);
+  const unsigned char* begin = all + bench.workspace.lead;
+  const auto is_other = [&](unsigned char b) { return b != workspace_byte(pattern); };
+  return std::any_of(all, begin, is_other) ||
+         std::any_of(begin + bench.workspace_bytes, all + bench.workspace.count, is_other);
+}
 
 std::string describe_damage(const CaseTensor& t, std::int64_t at) {
   const std::string where = at < 0
@@ -44,42 +35,78 @@ std::string describe_damage(const CaseTensor& t, std::int64_t at) {
 
 }  // namespace
 
-RunResult SubjectRun::run(Poison pattern) {
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    input_buffers_[k].poison(pattern);
-    input_buffers_[k].write(inputs_[k]);
+std::vector<DLTensor*> Bench::input_tensors() {
+  std::vector<DLTensor*> all;
+  for (Buffer& b : inputs) all.push_back(b.tensor());
+  return all;
+}
+
+std::vector<DLTensor*> Bench::output_tensors(const Case& c) {
+  std::vector<DLTensor*> all;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    all.push_back(c.outputs[k].left_out ? nullptr : outputs[k].tensor());
+  return all;
+}
+
+RunResult SubjectRun::run(const std::vector<Dense>& inputs, Poison pattern) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    bench_.inputs[k].poison(pattern);
+    bench_.inputs[k].write(inputs[k]);
   }
-  for (Buffer& b : output_buffers_) b.poison(pattern);
-  Workspace workspace(workspace_, pattern);
-  frame_.set_workspace(workspace_ > 0 ? workspace.data() : nullptr, workspace_);
+  for (std::size_t k = 0; k < bench_.outputs.size(); ++k)
+    if (!shared_input(case_, case_.outputs[k])) bench_.outputs[k].poison(pattern);
+  poison_workspace(bench_, pattern);
+  const std::size_t workspace = bench_.workspace_bytes;
+  frame_.set_workspace(workspace > 0 ? workspace_memory(bench_) + bench_.workspace.lead : nullptr,
+                       workspace);
+  CallResult called = call_(frame_.call());
   RunResult result;
-  result.status = run_kernel(kernel_, frame_.call(), nullptr);
-  result.message = frame_.message();
-  collect_inputs(result, pattern);
+  result.status = called.status;
+  result.message = std::move(called.message);
+  result.ended = std::move(called.ended);
+  if (result.ended) return result;
+  collect_inputs(result, inputs, pattern);
   collect_outputs(result, pattern);
-  if (result.damage.empty() && workspace.damaged()) result.damage = "writes beside its workspace";
+  if (result.damage.empty() && workspace_damaged(bench_, pattern))
+    result.damage = "writes beside its workspace";
   return result;
 }
 
-void SubjectRun::collect_inputs(RunResult& result, Poison pattern) {
-  for (std::size_t k = 0; k < inputs_.size() && result.damage.empty(); ++k) {
+void SubjectRun::collect_inputs(RunResult& result, const std::vector<Dense>& inputs,
+                                Poison pattern) {
+  for (std::size_t k = 0; k < inputs.size() && result.damage.empty(); ++k) {
     const CaseTensor& t = case_.inputs[k];
-    if (!input_buffers_[k].holds(inputs_[k])) {
+    Buffer& buffer = bench_.inputs[k];
+    const auto takes_it = [&](const CaseTensor& y) { return shared_input(case_, y) == k; };
+    if (std::ranges::any_of(case_.outputs, takes_it)) continue;  // collected as that output
+    if (!buffer.holds(inputs[k])) {
       result.damage = "writes to its input " + t.name;
-    } else if (const auto beside = input_buffers_[k].damage(pattern)) {
-      result.damage = describe_damage(t, *beside);
+      result.damage_verdict = Verdict::changed_input;
+    } else if (const auto beside = buffer.damage(pattern)) {
+      note_damage(result, t, buffer, *beside);
     }
   }
 }
 
 void SubjectRun::collect_outputs(RunResult& result, Poison pattern) {
-  for (std::size_t k = 0; k < output_buffers_.size(); ++k) {
+  for (std::size_t k = 0; k < bench_.outputs.size(); ++k) {
     const CaseTensor& t = case_.outputs[k];
+    Buffer& buffer = bench_.outputs[k];
     result.outputs.emplace_back(t.dtype, t.left_out ? 0 : volume(t.shape));
-    if (!t.left_out) output_buffers_[k].read(result.outputs.back());
-    const auto beside = output_buffers_[k].damage(pattern);
-    if (beside && result.damage.empty()) result.damage = describe_damage(t, *beside);
+    if (t.left_out) continue;
+    buffer.read(result.outputs.back());
+    const auto beside = buffer.damage(pattern);
+    if (beside && result.damage.empty()) note_damage(result, t, buffer, *beside);
   }
+}
+
+void SubjectRun::note_damage(RunResult& result, const CaseTensor& t, const Buffer& buffer,
+                             std::int64_t at) {
+  const bool gap = at > 0 && at < buffer.reach();
+  result.damage =
+      gap ? fmt::format("writes into a gap of {}: {} elements after the first", t.name, at)
+          : describe_damage(t, at);
+  result.damage_verdict = gap ? Verdict::wrote_gap : Verdict::out_of_bounds;
 }
 
 }  // namespace mote

@@ -1,50 +1,64 @@
 // One run of a subject's kernel over the buffers of a case, and what it left behind.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "buffer.h"
 #include "call_frame.h"
+#include "mote/oracle/run.h"
 
 namespace mote {
+
+/// Memory of a call's tensors and of its workspace.
+struct Bench {
+  std::vector<Buffer> inputs;
+  std::vector<Buffer> outputs;
+  Region workspace;  ///< bytes; the part from `lead` on is the kernel's, `workspace_bytes` of it
+  std::size_t workspace_bytes = 0;
+
+  std::vector<DLTensor*> input_tensors();
+  /// NULL for one that the case leaves out.
+  std::vector<DLTensor*> output_tensors(const Case& c);
+};
+
+/// What a call came to.
+struct CallResult {
+  mote_status status = MOTE_OK;
+  std::string message;
+  std::optional<Outcome> ended;  ///< the subject broke a rule or did not come back
+};
+using CallKernel = std::function<CallResult(const mote_call&)>;
 
 struct RunResult {
   mote_status status = MOTE_OK;
   std::string message;
+  std::optional<Outcome> ended;
   std::string damage;  ///< a write beside the elements or to an input; empty: none
+  Verdict damage_verdict = Verdict::out_of_bounds;
   std::vector<Dense> outputs;
 };
 
 class SubjectRun {
  public:
-  /// `workspace` is what the kernel asks for, in bytes; `inputs` are the elements that the input
-  /// buffers are to hold; `frame` calls over the buffers.
-  SubjectRun(const Case& c, const mote_kernel& kernel, std::size_t workspace, CallFrame& frame,
-             const std::vector<Dense>& inputs, std::vector<Buffer>& input_buffers,
-             std::vector<Buffer>& output_buffers)
-      : case_(c),
-        kernel_(kernel),
-        workspace_(workspace),
-        frame_(frame),
-        inputs_(inputs),
-        input_buffers_(input_buffers),
-        output_buffers_(output_buffers) {}
+  /// `frame` calls over the tensors of the bench.
+  SubjectRun(const Case& c, Bench& bench, CallFrame& frame, CallKernel call)
+      : case_(c), bench_(bench), frame_(frame), call_(std::move(call)) {}
 
-  /// Gaps, outputs and workspace hold the pattern beforehand.
-  RunResult run(Poison pattern);
+  /// The inputs hold those elements; gaps, outputs and workspace the pattern.
+  RunResult run(const std::vector<Dense>& inputs, Poison pattern);
 
  private:
-  void collect_inputs(RunResult& result, Poison pattern);
+  void collect_inputs(RunResult& result, const std::vector<Dense>& inputs, Poison pattern);
   void collect_outputs(RunResult& result, Poison pattern);
+  void note_damage(RunResult& result, const CaseTensor& t, const Buffer& buffer, std::int64_t at);
 
   const Case& case_;
-  const mote_kernel& kernel_;
-  std::size_t workspace_;
+  Bench& bench_;
   CallFrame& frame_;
-  const std::vector<Dense>& inputs_;
-  std::vector<Buffer>& input_buffers_;
-  std::vector<Buffer>& output_buffers_;
+  CallKernel call_;
 };
 
 }  // namespace mote

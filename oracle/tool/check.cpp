@@ -15,10 +15,12 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
+#include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/resolve.h"
+#include "reports/write.h"
 
 namespace mote::tool {
 namespace {
@@ -39,7 +41,10 @@ struct Options {
   std::string count;
   std::string seed;
   std::string max_failures;
+  std::string limit;
+  bool in_process = false;
   bool json = false;
+  ReportOptions reports;
 };
 
 /// The file of a group, or the file itself.
@@ -111,24 +116,34 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
     campaign.max_failures =
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
   }
-  campaign.run.guard_crashes = true;
+  campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
+  if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
   return campaign;
 }
 
-void print_header(const CampaignOptions& campaign, bool json) {
-  std::vector<std::string> names;
+Heading heading_of(const CampaignOptions& campaign) {
+  Heading heading{MOTE_VERSION, campaign.seed, {}, 0};
   for (const BackendEntry& e : campaign.backends) {
     const std::string version = e.backend->version != nullptr ? e.backend->version : "";
-    names.push_back(version.empty() ? e.name() : e.name() + " " + version);
+    heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
   }
+  return heading;
+}
+
+void print_header(const Heading& heading, bool json) {
   if (json) {
-    print(nlohmann::ordered_json{{"type", "campaign"}, {"seed", campaign.seed}, {"backends", names}}
+    print(nlohmann::ordered_json{{"type", "campaign"},
+                                 {"format", kJsonFormat},
+                                 {"mote", heading.version},
+                                 {"seed", heading.seed},
+                                 {"backends", heading.backends}}
               .dump() +
           "\n");
   } else {
-    print(fmt::format("mote check: seed {}, backends {}\n", campaign.seed, fmt::join(names, ", ")));
+    print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
+                      fmt::join(heading.backends, ", ")));
   }
   std::fflush(stdout);  // a crash ends the process without flushing
 }
@@ -144,9 +159,9 @@ std::string verdict_line(const CampaignResult& result, int code) {
   }
   return fmt::format(
       "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed\n",
-      code == 0   ? "passed"
-      : code == 1 ? "FAILED"
-                  : "NOT JUDGED",
+      code == 0                ? "passed"
+      : code == 1 || code == 3 ? "FAILED"
+                               : "NOT JUDGED",
       judged, result.seconds, large, failed);
 }
 
@@ -166,7 +181,8 @@ void print_result(const CampaignResult& result, int code, bool json) {
 
 int check(const Options& options) {
   for (const std::string& op : options.ops) find_target(op);  // mistakes before anything is loaded
-  const Backends backends = find_backends(split_paths(options.plugins));
+  const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
+  const Backends backends = find_backends(split_paths(options.plugins), isolation.get());
   for (const std::string& problem : backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }
@@ -174,12 +190,15 @@ int check(const Options& options) {
   for (const std::string& name : selection.absent) {
     fmt::print(stderr, "mote: {}\n", absence(backends, name));
   }
-  const CampaignOptions campaign = campaign_options(options, backends, selection);
+  CampaignOptions campaign = campaign_options(options, backends, selection);
+  campaign.run.isolation = isolation;
   if (selection.chosen.empty()) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
   }
-  print_header(campaign, options.json);
+  Heading heading = heading_of(campaign);
+  open_reports(options.reports);
+  print_header(heading, options.json);
   CampaignResult result;
   {
     Progress progress(!options.json);
@@ -189,6 +208,8 @@ int check(const Options& options) {
   }
   const int code = exit_code(result, selection.chosen, !options.backends.empty());
   print_result(result, code, options.json);
+  heading.exit = code;
+  write_reports(options.reports, heading, result);
   return code;
 }
 
@@ -234,7 +255,9 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--max-failures", options->max_failures,
                    "stop after that many different failures")
       ->type_name("N");
+  add_subject_options(*command, options->limit, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }
 

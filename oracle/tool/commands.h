@@ -17,6 +17,7 @@ void add_check(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_mutants(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 
@@ -26,6 +27,8 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
                       const std::string& about);
 /// --grad: the gradient instead; written again for the gradient's gradient.
 void add_grad(CLI::App& command, int& order);
+/// --timeout and --in-process, of the commands that run subjects.
+void add_subject_options(CLI::App& command, std::string& limit, bool& in_process);
 /// Splits at commas what is not the path of something that exists.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 

@@ -10,7 +10,9 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote::tool {
@@ -25,15 +27,18 @@ struct Options {
   std::string folder;
   bool standalone = false;
   int order = 0;  ///< of differentiation
+  PluginOptions plugin;
 };
 
-/// DIR/NAME.c, with DIR made where it is missing.
-std::filesystem::path write_file(const std::string& folder, const std::string& name,
+/// DIR/NAME.c, or .cu, with DIR made where it is missing.
+std::filesystem::path write_file(const Options& options, const std::string& name,
                                  const std::string& text) {
+  const std::string& folder = options.folder;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error(fmt::format("{}: cannot be made: {}", folder, failed.message()));
-  std::filesystem::path path = std::filesystem::path(folder) / (name + ".c");
+  std::filesystem::path path =
+      std::filesystem::path(folder) / (name + (options.language == "cuda" ? ".cu" : ".c"));
   errno = 0;
   std::ofstream stream(path, std::ios::binary);
   stream << text;
@@ -44,27 +49,40 @@ std::filesystem::path write_file(const std::string& folder, const std::string& n
   return path;
 }
 
+std::string kernel_text(const Resolved& resolved, const Options& options) {
+  EmitOptions how;
+  if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
+  how.standalone = options.standalone;
+  const LoopProgram loops = compile(resolved.program);
+  const bool plain = options.variant == "oracle";
+  if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
+  return emit_cuda(plain ? cuda_program(loops, how) : cuda_gen_program(loops, how),
+                   options.standalone);
+}
+
 int emit(const Options& options) {
-  if (options.language != "c") {
-    throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
+  if (options.language != "c" && options.language != "cuda") {
+    throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
-  if (options.variant != "oracle" && options.variant != "fast") {
-    throw Error(fmt::format("unknown variant '{}' (known: oracle, fast)", options.variant));
+  const bool cuda = options.language == "cuda";
+  const std::string other = cuda ? "gen" : "fast";
+  if (options.variant != "oracle" && options.variant != other) {
+    throw Error(fmt::format("unknown variant '{}' of {} (known: oracle, {})", options.variant,
+                            options.language, other));
   }
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
-  EmitOptions how;
-  if (resolved.record != nullptr) how.function = "mote_" + name;
-  how.standalone = options.standalone;
-  const LoopProgram loops = compile(resolved.program);
-  const bool fast = options.variant == "fast";
-  const std::string text = fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
+  const bool around = !options.plugin.function.empty();
+  if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
+  const std::string text =
+      around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
   if (options.folder.empty()) {
     print(text);
   } else {
-    print(write_file(options.folder, name, text).string() + "\n");
+    const std::string file = around ? options.plugin.function + "_plugin" : name;
+    print(write_file(options, file, text).string() + "\n");
   }
   return 0;
 }
@@ -77,16 +95,30 @@ void add_emit(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
+  command->add_option("--lang", options->language, "c or cuda")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   command
-      ->add_option("--variant", options->variant,
-                   "oracle: reals in double, in order; fast: in their own dtype, scheduled")
+      ->add_option(
+          "--variant", options->variant,
+          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled")
       ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);
   command->add_flag("--standalone", options->standalone, "one file that compiles alone");
+  CLI::Option* plugin = command->add_option(
+      "--plugin", options->plugin.function,
+      "a plug-in around your own function of the kernel's signature, instead of the kernel");
+  plugin->type_name("FUNCTION");
+  command
+      ->add_option("--accumulator", options->plugin.accumulator,
+                   "of that function: native (the inputs' type), f32 or f64")
+      ->type_name("TYPE")
+      ->needs(plugin);
+  command
+      ->add_flag("--row-major", options->plugin.row_major,
+                 "that function takes tensors without gaps only")
+      ->needs(plugin);
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return emit(*options); }; });

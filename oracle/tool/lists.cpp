@@ -1,4 +1,4 @@
-// Options that may be given more than once.
+// Options that several commands have.
 #include <filesystem>
 
 #include "commands.h"
@@ -15,6 +15,15 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
 
 void add_grad(CLI::App& command, int& order) {
   command.add_flag("--grad", order, "its gradient; --grad --grad: the gradient's");
+}
+
+void add_subject_options(CLI::App& command, std::string& limit, bool& in_process) {
+  command
+      .add_option("--timeout", limit,
+                  "most time for a call; default: 10 s and 1 s for 10 million multiply-adds")
+      ->type_name("TIME");
+  command.add_flag("--in-process", in_process,
+                   "run the subject in this process, for a debugger: a crash ends it");
 }
 
 std::vector<std::string> split_paths(const std::vector<std::string>& texts) {

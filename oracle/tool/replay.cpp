@@ -4,30 +4,38 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
+#include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
+#include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/standalone.h"
 
 namespace mote::tool {
 namespace {
 
 constexpr std::size_t kShown = 8;
+constexpr double kLinger = 0.2;  ///< seconds that a write that comes late is waited for
 
 struct Options {
   std::vector<std::string> words;
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
   std::string memory;
+  std::string standalone;
+  std::string limit;
+  bool in_process = false;
   bool json = false;
 };
 
-/// What is worse wins: 2, 3, 1, 4, 77 (2 and 3 end the process where they occur).
+/// What is worse wins: 2, 3, 1, 4, 77 (2 ends the process where it occurs, as 3 does in process).
 int worse(int a, int b) {
-  for (const int code : {1, 4, 77}) {
+  for (const int code : {3, 1, 4, 77}) {
     if (a == code || b == code) return code;
   }
   return 0;
@@ -42,6 +50,7 @@ int combine(const std::vector<int>& codes, bool named) {
 }
 
 int code_of(const Outcome& outcome) {
+  if (is_lost(outcome.verdict)) return 3;
   if (is_failure(outcome.verdict)) return 1;
   return outcome.verdict == Verdict::passed ? 0 : 4;
 }
@@ -66,20 +75,42 @@ Selection backends_for(const Case& c, const Backends& backends, const Options& o
   return select_backends(backends, options.backends);
 }
 
-int replay_case(const Case& c, const Options& options) {
+/// The case as a C file, for the only backend that it or the command line names.
+void write_standalone(const Case& c, const Selection& selection, const std::string& path) {
+  if (selection.chosen.size() != 1)
+    throw Error(fmt::format("--standalone: expected one backend, got {}", selection.chosen.size()));
+  const BackendEntry& e = selection.chosen.front();
+  Case subject = c;
+  subject.backend = e.name();
+  subject.plugin = e.plugin.empty() ? e.path : e.plugin;
+  std::ofstream file(path);
+  file << standalone_c(subject, *e.backend);
+  if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path));
+}
+
+CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> isolation) {
+  CaseRunOptions run;
+  run.isolation = std::move(isolation);
+  run.linger_s = kLinger;
+  run.guard_crashes = true;
+  run.json = options.json;
+  if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
+  if (!options.limit.empty()) run.limit_s = parse_seconds(options.limit);
+  return run;
+}
+
+int replay_case(const Case& c, const Options& options,
+                const std::shared_ptr<Isolation>& isolation) {
   std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
-  const Backends backends = find_backends(libraries);
+  const Backends backends = find_backends(libraries, isolation.get());
   const Selection selection = backends_for(c, backends, options);
   for (const std::string& absent : selection.absent) {
     fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
   if (selection.chosen.empty()) return 77;
-  CaseRunOptions run;
-  run.guard_crashes = true;
-  run.json = options.json;
-  if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
-  Prepared prepared(c, run);
+  if (!options.standalone.empty()) write_standalone(c, selection, options.standalone);
+  Prepared prepared(c, run_options(options, isolation));
   std::vector<int> codes;
   for (const BackendEntry& e : selection.chosen) {
     std::fflush(stdout);
@@ -101,9 +132,10 @@ std::vector<Case> cases_of(const std::string& text) {
 }
 
 int replay(const Options& options) {
+  const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
   int code = 0;
   for (const Case& c : cases_of(fmt::format("{}", fmt::join(options.words, " ")))) {
-    code = worse(code, replay_case(c, options));
+    code = worse(code, replay_case(c, options, isolation));
   }
   return code;
 }
@@ -121,6 +153,11 @@ void add_replay(CLI::App& app, Action& action) {
   add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
+  command
+      ->add_option("--standalone", options->standalone,
+                   "also write a C file that compiles alone and shows the bug")
+      ->type_name("FILE.c");
+  add_subject_options(*command, options->limit, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return replay(*options); }; });
 }

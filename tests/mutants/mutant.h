@@ -1,46 +1,89 @@
-/* What the planted bugs share: reading a call's tensors and parameters by name, the checks of a
- * legal call, and the tables of a plug-in with one kernel. Each mutant adds only its own loops.
- * Elements are read and written as doubles, sums are doubles: f32 and f64, any strides. */
+/* What the planted bugs share: reading a call's tensors and parameters by name, and the tables of a
+ * plug-in with one kernel. Each file of kernels is compiled once for each defect (mutants.list),
+ * with DEFECT one of the names that the file declares and MUTANT the name of the backend; `correct`
+ * is the twin that has none. Elements are read and written as doubles, at any strides. */
 #ifndef MOTE_TESTS_MUTANT_H
 #define MOTE_TESTS_MUTANT_H
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "mote/base/kernel.h"
 
-enum { kMaxRank = 4 };
+enum { kMaxRank = 4, kMostTensors = 6 };
 
-/* A tensor at rank 4: missing leading axes have extent 1. */
+/* A tensor at rank 4: missing leading axes have extent 1. Absent where type.bits is 0. */
 typedef struct {
   char* data;
-  int is_double;
+  DLDataType type;
   int64_t shape[kMaxRank];
   int64_t strides[kMaxRank];
 } mutant_tensor;
 
 typedef struct {
-  mutant_tensor a, b, c, y;
-  int has_c;
-  int64_t m, n, k;
-  double alpha, beta;
-} mutant_gemm;
+  mutant_tensor in[kMostTensors];
+  mutant_tensor out[kMostTensors];
+} mutant_call;
+
+static inline int mutant_has(const mutant_tensor* t) { return t->type.bits != 0; }
 
 static inline int64_t mutant_offset(const mutant_tensor* t, int64_t i0, int64_t i1, int64_t i2,
                                     int64_t i3) {
   return i0 * t->strides[0] + i1 * t->strides[1] + i2 * t->strides[2] + i3 * t->strides[3];
 }
 
-static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
-  if (t->is_double) return ((const double*)t->data)[offset];
-  return (double)((const float*)t->data)[offset];
+/* The nearest of the numbers with so many significant bits. */
+static inline double mutant_round(double value, int bits) {
+  if (value == 0 || isnan(value) || isinf(value)) return value;
+  int exponent = 0;
+  const double fraction = frexp(value, &exponent);
+  return ldexp(nearbyint(ldexp(fraction, bits)), exponent - bits);
 }
 
+static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
+  const char* at = t->data + offset * (t->type.bits / 8);
+  if (t->type.code == kDLFloat)
+    return t->type.bits == 64 ? *(const double*)at : (double)*(const float*)at;
+  if (t->type.code == kDLBfloat) {
+    const uint32_t bits = (uint32_t) * (const uint16_t*)at << 16U;
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+  }
+  if (t->type.code != kDLInt) return *(const unsigned char*)at;
+  if (t->type.bits == 8) return *(const signed char*)at;
+  if (t->type.bits == 32) return *(const int32_t*)at;
+  return (double)*(const int64_t*)at;
+}
+
+/* An element of an index tensor, all 64 bits of it. */
+static inline int64_t mutant_index(const mutant_tensor* t, int64_t offset) {
+  return ((const int64_t*)t->data)[offset];
+}
+
+/* Upper half of the bits of a float: bf16, truncated. */
+static inline uint16_t mutant_upper_half(float value) {
+  uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)(bits >> 16U);
+}
+
+/* Rounds to the tensor's reals; an integer wraps. */
 static inline void mutant_store(const mutant_tensor* t, int64_t offset, double value) {
-  if (t->is_double)
-    ((double*)t->data)[offset] = value;
+  char* at = t->data + offset * (t->type.bits / 8);
+  if (t->type.code == kDLFloat && t->type.bits == 64)
+    *(double*)at = value;
+  else if (t->type.code == kDLFloat)
+    *(float*)at = (float)value;
+  else if (t->type.code == kDLBfloat)
+    *(uint16_t*)at = isnan(value) ? 0x7fc0 : mutant_upper_half((float)mutant_round(value, 8));
+  else if (t->type.code == kDLInt && t->type.bits == 64)
+    *(int64_t*)at = (int64_t)value;
+  else if (t->type.code == kDLInt && t->type.bits == 32)
+    *(int32_t*)at = (int32_t)(int64_t)value;
   else
-    ((float*)t->data)[offset] = (float)value;
+    *(signed char*)at = (signed char)(int64_t)value;
 }
 
 static inline mote_status mutant_refuse(const mote_call* call, mote_status status,
@@ -50,13 +93,19 @@ static inline mote_status mutant_refuse(const mote_call* call, mote_status statu
   return status;
 }
 
-/* 0 where the tensor is one that mutants read: CPU, f32 or f64, rank at most 4. */
+static inline int mutant_is_f32_or_f64(DLDataType type) {
+  return type.code == kDLFloat && (type.bits == 32 || type.bits == 64);
+}
+
+/* 0 where the tensor is one that mutants read: on the CPU, of rank 4 at most, no f16. */
 static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
-  if (from == NULL || from->ndim > kMaxRank || from->device.device_type != kDLCPU) return 1;
-  if (from->dtype.code != kDLFloat || from->dtype.lanes != 1) return 1;
-  if (from->dtype.bits != 32 && from->dtype.bits != 64) return 1;
+  memset(to, 0, sizeof *to);
+  if (from == NULL) return 0;
+  if (from->ndim > kMaxRank || from->device.device_type != kDLCPU || from->dtype.lanes != 1)
+    return 1;
+  if (from->dtype.code == kDLFloat && from->dtype.bits == 16) return 1;
   to->data = from->data == NULL ? NULL : (char*)from->data + from->byte_offset;
-  to->is_double = from->dtype.bits == 64;
+  to->type = from->dtype;
   int64_t dense = 1;
   for (int axis = kMaxRank - 1; axis >= 0; --axis) {
     const int own = axis - (kMaxRank - from->ndim);
@@ -67,6 +116,33 @@ static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
   return 0;
 }
 
+/* Every tensor of the call; those that it leaves out are absent. */
+static inline mote_status mutant_open_call(const mote_call* call, mutant_call* c) {
+  memset(c, 0, sizeof *c);
+  int refused = call->input_count > kMostTensors || call->output_count > kMostTensors;
+  for (int k = 0; k < call->input_count && !refused; ++k)
+    refused = mutant_open(call->inputs[k], &c->in[k]);
+  for (int k = 0; k < call->output_count && !refused; ++k)
+    refused = mutant_open(call->outputs[k], &c->out[k]);
+  return refused ? mutant_refuse(call, MOTE_UNSUPPORTED, "only rank 4 on the CPU, no f16")
+                 : MOTE_OK;
+}
+
+/* What most can_run are: the first input is of f32 or f64. */
+static inline mote_status mutant_can_run_reals(const mote_call* call) {
+  mutant_call c;
+  const mote_status status = mutant_open_call(call, &c);
+  if (status == MOTE_OK && !mutant_is_f32_or_f64(c.in[0].type))
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only f32 and f64 on the CPU");
+  return status;
+}
+
+/* All but f16. */
+static inline mote_status mutant_can_run_all(const mote_call* call) {
+  mutant_call c;
+  return mutant_open_call(call, &c);
+}
+
 static inline double mutant_param(const mote_call* call, const char* name, double missing) {
   for (int32_t p = 0; p < call->param_count; ++p)
     if (strcmp(call->params[p].name, name) == 0)
@@ -74,59 +150,26 @@ static inline double mutant_param(const mote_call* call, const char* name, doubl
   return missing;
 }
 
-/* Reads and checks y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N]. */
-static inline mote_status mutant_open_gemm(const mote_call* call, mutant_gemm* g) {
-  if (call->input_count < 2 || call->output_count != 1 || mutant_open(call->inputs[0], &g->a) ||
-      mutant_open(call->inputs[1], &g->b) || mutant_open(call->outputs[0], &g->y))
-    return mutant_refuse(call, MOTE_UNSUPPORTED, "only matrices of f32 or f64 on the CPU");
-  g->alpha = mutant_param(call, "alpha", 1);
-  g->beta = mutant_param(call, "beta", 1);
-  g->has_c = call->input_count > 2 && call->inputs[2] != NULL && g->beta != 0;
-  if (g->has_c && mutant_open(call->inputs[2], &g->c))
-    return mutant_refuse(call, MOTE_UNSUPPORTED, "only c of f32 or f64 on the CPU");
-  g->m = g->a.shape[2];
-  g->k = g->a.shape[3];
-  g->n = g->b.shape[3];
-  if (g->b.shape[2] != g->k || g->y.shape[2] != g->m || g->y.shape[3] != g->n)
-    return mutant_refuse(call, MOTE_INVALID, "the shapes of a, b and y do not fit together");
-  return MOTE_OK;
+static inline int64_t mutant_integer(const mote_call* call, const char* name, int64_t missing) {
+  return (int64_t)mutant_param(call, name, (double)missing);
 }
 
-/* a[m,k] b[k,n] summed over k in [0, terms). */
-static inline double mutant_dot(const mutant_gemm* g, int64_t m, int64_t n, int64_t terms) {
-  double sum = 0;
-  for (int64_t k = 0; k < terms; ++k)
-    sum += mutant_load(&g->a, mutant_offset(&g->a, 0, 0, m, k)) *
-           mutant_load(&g->b, mutant_offset(&g->b, 0, 0, k, n));
-  return sum;
-}
+/* The plug-in's one kernel; a file changes what differs: its contract, a workspace. */
+static mote_contract mutant_contract = {.size = sizeof(mote_contract),
+                                        .accumulator = MOTE_ACC_F64,
+                                        .deterministic = 1,
+                                        .form = "direct"};
+static mote_kernel mutant_kernel = {.size = sizeof(mote_kernel), .contract = &mutant_contract};
 
-static inline void mutant_store_gemm(const mutant_gemm* g, int64_t m, int64_t n, double sum) {
-  double value = g->alpha * sum;
-  if (g->has_c) value += g->beta * mutant_load(&g->c, mutant_offset(&g->c, 0, 0, m, n));
-  mutant_store(&g->y, mutant_offset(&g->y, 0, 0, m, n), value);
-}
-
-static inline mote_status mutant_can_run_gemm(const mote_call* call) {
-  mutant_gemm g;
-  return mutant_open_gemm(call, &g);
-}
-
-/* Fills the tables of a plug-in whose only backend has one kernel. */
 static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, const char* op,
                                         mote_status (*can_run)(const mote_call*),
                                         mote_status (*run)(const mote_call*, void*)) {
-  static mote_contract contract = {.size = sizeof(mote_contract),
-                                   .accumulator = MOTE_ACC_F64,
-                                   .deterministic = 1,
-                                   .form = "direct"};
-  static mote_kernel kernel = {.size = sizeof(mote_kernel), .contract = &contract};
   static mote_backend backend = {
-      .size = sizeof(mote_backend), .version = "1", .kernel_count = 1, .kernels = &kernel};
-  kernel.op = op;
-  kernel.can_run = can_run;
-  kernel.run = run;
+      .size = sizeof(mote_backend), .version = "1", .kernel_count = 1, .kernels = &mutant_kernel};
   backend.name = name;
+  mutant_kernel.op = op;
+  mutant_kernel.can_run = can_run;
+  mutant_kernel.run = run;
   plugin->abi_version = MOTE_ABI_VERSION;
   plugin->backend_count = 1;
   plugin->backends = &backend;

@@ -61,7 +61,8 @@ TEST(Cli, MistakesAreOneLineAndExitTwo) {
   expect_one_line("check gemm --dtype f8", "known: f32, f64, f16, bf16, i32, i64, i8, u8, bool");
   expect_one_line("check gemm --plugin /nonexistent.so", "No such file");
   expect_one_line("check gemm --budget soon", "expected a time such as 60s");
-  expect_one_line("check gemm --cases nothing", "known: bert_base, resnet50");
+  expect_one_line("check gemm --cases nothing",
+                  "known: bert_base, llama, mobilenetv2, resnet50, unet");
   for (const char* count : {"-3", "abc", "99999999999999999999", "1.5"}) {
     expect_one_line(std::string("check gemm --count ") + count,
                     std::string("count '") + count + "': expected a whole number from 0 to ");
@@ -188,10 +189,36 @@ TEST(Cli, AFailureIsOneAndItsReplayLineWorks) {
 TEST(Cli, ACrashIsThreeAndItsReplayLineWorks) {
   const Result r = mote_run("check gemm --count 200 --seed 3 " + plugin("gemm_crash"));
   EXPECT_EQ(r.code, 3) << r.out;
-  EXPECT_NE(r.out.find("crashed: SIG"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("crashed: gemm on gemm_crash, "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("SIGSEGV: writes address 0x0"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\nFAILED: "), std::string::npos) << r.out;
   const Result again = mote_run(replay_arguments(r.out));
   EXPECT_EQ(again.code, 3) << again.out;
+  EXPECT_NE(again.out.find("crashed: gemm "), std::string::npos) << again.out;
+}
+
+TEST(Cli, ACrashInProcessEndsIt) {
+  const Result r = mote_run("check gemm --count 200 --seed 3 --in-process " + plugin("gemm_crash"));
+  EXPECT_EQ(r.code, 3) << r.out;
+  EXPECT_NE(r.out.find("crashed: SIG"), std::string::npos) << r.out;
+  const Result again = mote_run(replay_arguments(r.out) + " --in-process");
+  EXPECT_EQ(again.code, 3) << again.out;
   EXPECT_NE(again.out.find("crashed: SIG"), std::string::npos) << again.out;
+}
+
+TEST(Cli, ACampaignGoesOnAfterEachBrokenRule) {
+  const std::string rules = std::string("--plugin ") + MOTE_TEST_PLUGINS + "/breaks_rules.so";
+  const Result r = mote_run("check neg --dtype f32 --count 30 --seed 1 --timeout 200ms " + rules +
+                            " --backend crashes,hangs,changes_x,rounds_upward,keeps_rules");
+  EXPECT_EQ(r.code, 3) << r.out;
+  for (const char* part :
+       {"crashed: neg on crashes, ", "hung: neg on hangs, ", "changed input: neg on changes_x, ",
+        "changed mode: neg on rounds_upward, ", "no result after 0.2 s", "writes x, its input"}) {
+    EXPECT_NE(r.out.find(part), std::string::npos) << part << "\n" << r.out;
+  }
+  EXPECT_EQ(r.out.find("on keeps_rules"), std::string::npos) << r.out;
+  const Result again = mote_run(replay_arguments(r.out));
+  EXPECT_NE(again.code, 0) << again.out;
 }
 
 TEST(Cli, ACrashLosesNothingThatWasCounted) {
@@ -200,7 +227,7 @@ TEST(Cli, ACrashLosesNothingThatWasCounted) {
                                         "gemm a=f32[1,3] b=f32[3,4] fill=index:0\n"
                                         "softmax x=f32[2,3,4]\n"
                                         "gemm a=f32[5,3] b=f32[3,128] fill=index:0\n");
-  const std::string arguments = "check --cases " + path + " " + plugin("gemm_crash");
+  const std::string arguments = "check --in-process --cases " + path + " " + plugin("gemm_crash");
   const Result r = mote_run(arguments);
   EXPECT_EQ(r.code, 3) << r.out;
   const std::size_t table = r.out.find("\nafter 2 cases:\n");
@@ -240,8 +267,8 @@ TEST(Cli, JsonIsALineEach) {
   }
   EXPECT_EQ(rows, std::ssize(find_op("gemm").dtypes));
   EXPECT_EQ(failures, 1);
-  const auto crash =
-      lines_of(mote_run("check gemm --json --count 200 --seed 3 " + plugin("gemm_crash")));
+  const auto crash = lines_of(
+      mote_run("check gemm --json --count 200 --seed 3 --in-process " + plugin("gemm_crash")));
   EXPECT_EQ(crash.back().at("type"), "crash");
   EXPECT_TRUE(crash.back().contains("replay"));
 }

@@ -10,6 +10,7 @@
 
 #include "fake_backend.h"
 #include "mote/base/error.h"
+#include "mote/oracle/backends.h"
 
 namespace mote {
 namespace {
@@ -30,6 +31,10 @@ mote_status negate(const mote_call* call) {
     floats(y)[k * y->strides[3]] = -floats(x)[k * x->strides[3]];
   }
   return MOTE_OK;
+}
+
+std::string mutant(const std::string& name) {
+  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
 }
 
 constexpr const char* kCase = "neg x=f32[1,1,1,5] fill=integer:1";
@@ -82,13 +87,25 @@ TEST(Run, WritesBesideTheElementsAreSeen) {
   }
 }
 
+TEST(Run, WritesIntoAGapAreSeen) {
+  const Outcome o = run("neg x=f32[1,1,2,5] y=f32[1,1,2,5]:pad3", [](const mote_call* call) {
+    const DLTensor* y = call->outputs[0];
+    for (std::int64_t k = 0; k < 10; ++k)
+      floats(y)[k / 5 * 8 + k % 5] = -floats(call->inputs[0])[k];
+    floats(y)[6] = 0;
+    return MOTE_OK;
+  });
+  EXPECT_EQ(o.verdict, Verdict::wrote_gap);
+  EXPECT_EQ(o.reason, "writes into a gap of y: 6 elements after the first");
+}
+
 TEST(Run, WritesToAnInputAreSeen) {
   const Outcome o = run(kCase, [](const mote_call* call) {
     negate(call);
     floats(call->inputs[0])[1] = 77;
     return MOTE_OK;
   });
-  EXPECT_EQ(o.verdict, Verdict::out_of_bounds);
+  EXPECT_EQ(o.verdict, Verdict::changed_input);
   EXPECT_EQ(o.reason, "writes to its input x");
 }
 
@@ -165,6 +182,21 @@ TEST(Run, DamageIsSeenWhateverTheValues) {
               return MOTE_OK;
             }).verdict,
             Verdict::out_of_bounds);
+}
+
+TEST(Run, InPlaceIsForKernelsThatPromiseIt) {
+  const Backends twins = find_backends({mutant("mul_correct"), mutant("mul_tail_twice")});
+  const auto verdict = [&](const char* name, const char* text) {
+    const Selection selection = select_backends(twins, {name});
+    return Prepared(parse_case(text)).run(*selection.chosen.at(0).backend).verdict;
+  };
+  const char* apart = "mul a=f32[1,1,2,11]:pad2 b=f32[1,1,2,11] fill=integer:5";
+  const char* in_place = "mul a=f32[1,1,2,11]:pad2 b=f32[1,1,2,11] y=@a fill=integer:5";
+  EXPECT_EQ(verdict("mul_correct", apart), Verdict::passed);
+  EXPECT_EQ(verdict("mul_correct", in_place), Verdict::passed);
+  EXPECT_EQ(verdict("mul_tail_twice", apart), Verdict::passed);
+  EXPECT_EQ(verdict("mul_tail_twice", in_place), Verdict::failed);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5] y=@x", negate).verdict, Verdict::unsupported);
 }
 
 TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {

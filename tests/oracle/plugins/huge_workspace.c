@@ -1,5 +1,5 @@
 /* A right gemm that asks for a workspace of 2^50 bytes. */
-#include "mutant.h"
+#include "gemm.h"
 
 static mote_status run(const mote_call* call, void* stream) {
   (void)stream;
@@ -17,14 +17,6 @@ static size_t workspace_bytes(const mote_call* call) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
-  const mote_status status =
-      mutant_plugin(plugin, "huge_workspace", "gemm", mutant_can_run_gemm, run);
-  static mote_kernel kernel;
-  static mote_backend backend;
-  backend = *plugin->backends;
-  kernel = *backend.kernels;
-  kernel.workspace_bytes = workspace_bytes;
-  backend.kernels = &kernel;
-  plugin->backends = &backend;
-  return status;
+  mutant_kernel.workspace_bytes = workspace_bytes;
+  return mutant_plugin(plugin, "huge_workspace", "gemm", mutant_can_run_gemm, run);
 }

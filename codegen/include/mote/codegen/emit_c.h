@@ -50,6 +50,10 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options);
 /// #ifdef _OPENMP; loops are shared among threads above MOTE_PARALLEL_ABOVE rounds. No thunk: the
 /// oracle variant's calls it, see EmitOptions::fast.
 std::string emit_c(const Schedule& s, const EmitOptions& options);
+/// The thunk around a function of that signature that stands elsewhere, options.function: a
+/// comment, the prototype, `mote_status <function>_can_run(…)` and `mote_status <function>_run(…)`.
+/// Needs mote/base/thunk.h.
+std::string emit_c_around(const LoopProgram& p, const EmitOptions& options);
 /// A function that calls the first of these functions whose level mote_level() reaches: the highest
 /// level first, 0 last; all but 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
@@ -63,6 +67,8 @@ std::string emit_c_prelude();
 /// Those of next_up, next_down and lowest_bit, which no op of the catalogue uses: error bounds do.
 std::string emit_c_bound_prelude();
 std::string emit_c_includes();
+/// What the typed function takes: "const float*", "const int64_t*", "int64_t", "double".
+std::vector<std::string> c_argument_types(const LoopProgram& p);
 /// The prototype, as a declaration with a semicolon.
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options);
 

@@ -1,7 +1,7 @@
 // The backends that there are: gen, which is linked in, libraries where mote/base/plugin_search.h
 // looks for them, and those named on the command line.
 // Each library is loaded in a child process first, so that one that crashes does not take the tool
-// along.
+// along; or only in the workers of an Isolation.
 #pragma once
 
 #include <span>
@@ -13,6 +13,8 @@
 #include "mote/base/plugin.h"
 
 namespace MOTE_API mote {
+
+class Isolation;
 
 struct BackendEntry {
   const mote_backend* backend = nullptr;
@@ -29,8 +31,10 @@ struct Backends {
 };
 
 /// Throws Error when a named library cannot be loaded or crashes while it is, and when two backends
-/// have the same name; the same library named or found twice is one.
-Backends find_backends(const std::vector<std::string>& named_libraries);
+/// have the same name; the same library named or found twice is one. With an isolation no library
+/// is loaded in this process, and the backends run in its workers only.
+Backends find_backends(const std::vector<std::string>& named_libraries,
+                       Isolation* isolation = nullptr);
 
 struct Selection {
   std::vector<BackendEntry> chosen;

@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/diagnosis.h"
 #include "mote/oracle/run.h"
 
 namespace MOTE_API mote {
@@ -29,7 +30,6 @@ struct CampaignOptions {
   std::function<void(double seconds, std::int64_t judged, std::int64_t failed)> progress;
 };
 
-constexpr std::size_t kVerdicts = 9;
 constexpr double kLargeCase = 1000;  ///< multiply-adds
 
 /// One line of the table.
@@ -52,8 +52,11 @@ struct Row {
 struct Failure {
   Case first;
   Case smallest;
-  Outcome outcome;  ///< of the smallest
+  Outcome first_outcome;  ///< where a campaign met it
+  Outcome outcome;        ///< of the smallest
+  Diagnosis diagnosis;
   int tries = 0;
+  std::string not_smaller;  ///< why its inputs have more than kSmallCase elements
   std::int64_t occurrences = 1;
   double found_after_s = 0;
 };
@@ -72,8 +75,8 @@ CampaignResult run_campaign(const CampaignOptions& options);
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
                        const CaseRunOptions& options);
 
-/// 0 passed, 1 a failure, 4 a backend (each one that was requested by name) judged no case, 77
-/// there is no backend.
+/// 0 passed, 3 a crash or a hang, 1 another failure, 4 a backend (each one that was requested by
+/// name) judged no case, 77 there is no backend.
 int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
               bool each_must_judge);
 

@@ -19,9 +19,23 @@ namespace MOTE_API mote {
 /// mean: 100 plus such a real, so that a mean is large beside what varies.
 /// tiny: such a real times 2^-14: an epsilon weighs more than the data.
 /// extreme: such a real times 2^e, e in -20 … 20 (f16: -8 … 8): many magnitudes.
-/// Integers of the last three are those of uniform. Booleans are the parity of what an integer
-/// tensor would hold.
-enum class FillKind : std::uint8_t { integer, onehot, index, uniform, mean, tiny, extreme };
+/// special: uniform, but for NaN, infinities, -0 and denormals here and there: in one tensor of
+///   four nowhere, in the others every 4th, 32nd or 256th element.
+/// negative: -100 less such a real: a maximum that starts at 0 is wrong.
+/// Integers of uniform are those of mean, tiny, special and negative too; those of extreme lie near
+/// 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype holds them. Booleans are the
+/// parity of what an integer tensor would hold.
+enum class FillKind : std::uint8_t {
+  integer,
+  onehot,
+  index,
+  uniform,
+  mean,
+  tiny,
+  extreme,
+  special,
+  negative
+};
 /// All elements are small whole numbers.
 constexpr bool is_whole(FillKind kind) { return kind < FillKind::uniform; }
 
@@ -63,12 +77,15 @@ class Filler {
   std::uint64_t seed_;
   std::int64_t radius_;
   std::int64_t special_;  ///< the element that is never 0
+  std::uint64_t special_every_;
   bool hot_;
   bool with_zeros_;
 };
 
 /// Mixes 64 bits (SplitMix64's finaliser).
 std::uint64_t mix(std::uint64_t x);
+/// Integers of a fill that is not whole are at most that.
+double greatest_integer(FillKind kind, DType dtype);
 /// All integers up to it are values of the dtype: fills keep within it.
 std::int64_t greatest_radius(DType dtype);
 

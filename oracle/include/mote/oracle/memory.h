@@ -12,8 +12,10 @@
 
 namespace MOTE_API mote {
 
-/// Bytes of every buffer that running the case takes. Throws Error when that overflows 63 bits.
-std::int64_t bytes_needed(const Case& c);
+/// Bytes of every buffer that running the case takes, in this process or in a worker, where the
+/// tensors are there twice and there are other contents too. Throws Error when that overflows 63
+/// bits.
+std::int64_t bytes_needed(const Case& c, bool isolated = false);
 /// Bytes that can be had without swapping: what the kernel says is available (and what the control
 /// group still allows), less a margin for everything else.
 std::int64_t bytes_available();
@@ -27,7 +29,8 @@ struct Memory {
 };
 /// Throws Error "OP: case needs 12.3 GiB, 9.1 GiB are available". limit: instead of
 /// bytes_available().
-Memory check_memory(const Case& c, std::optional<std::int64_t> limit = std::nullopt);
+Memory check_memory(const Case& c, std::optional<std::int64_t> limit = std::nullopt,
+                    bool isolated = false);
 /// "12.3 GiB"
 std::string format_bytes(std::int64_t bytes);
 /// "512M", "2GiB", "1000000". Throws Error.

@@ -18,6 +18,10 @@ std::string failure_text(const Failure& failure);
 /// The first differing elements: "y[0,3]: expected 6, got 0".
 std::string differences_text(const Outcome& outcome, std::size_t most);
 
+/// The version of the lines of JSON: it grows when a field goes or changes its meaning, not when
+/// one comes. docs/reports.md describes them.
+constexpr int kJsonFormat = 1;
+
 /// Lines of JSON, each with a newline.
 std::string table_json(const CampaignResult& result);
 std::string failure_json(const Failure& failure);

@@ -1,5 +1,6 @@
 // Running a case: the reference once, each subject twice over outputs and gaps that are poisoned
-// with two different patterns; then the verdict.
+// with two different patterns; then the verdict. A subject runs in a worker (isolation.h), or in
+// this process.
 #pragma once
 
 #include <memory>
@@ -15,17 +16,32 @@
 
 namespace MOTE_API mote {
 
+namespace isolate {
+class IsolatedRun;
+}
+class Isolation;
 class CallFrame;
+class Dense;
+class CrashGuard;
+struct Bench;
 struct Interval;
 struct RunResult;
-class CrashGuard;
 
 enum class Verdict : std::uint8_t {
   passed,
   failed,            ///< other values than expected, or run() returned an error
   unwritten,         ///< an element of an output was never written
-  out_of_bounds,     ///< a write beside the elements, or to an input
+  out_of_bounds,     ///< memory before or after a tensor or the workspace was written, or touched
+  wrote_gap,         ///< a write between the elements of a strided tensor
+  changed_input,     ///< a write to an input
+  changed_mode,      ///< the rounding mode or the handling of denormals is another one afterwards
+  left_threads,      ///< every call leaves a thread behind
+  too_much_memory,   ///< more than the limit
   nondeterministic,  ///< two runs differ, as when memory is read before it is written
+  stale,             ///< what an earlier call was given or gave shows in this one
+  late_access,       ///< a tensor was written or read after the call had returned
+  crashed,           ///< a signal, or the process was ended
+  hung,              ///< no result within the time limit
   unsupported,       ///< the backend declines, with a reason
   weak,              ///< nothing is wrong, but nothing is known either about more than a few
                      ///< elements (kFewElements)
@@ -34,8 +50,13 @@ enum class Verdict : std::uint8_t {
   skipped            ///< not run, with a reason
 };
 std::string_view name(Verdict verdict);  ///< "out of bounds"
-/// failed, unwritten, out_of_bounds, nondeterministic.
+constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::skipped) + 1;
+/// From failed to hung: the subject is wrong.
 bool is_failure(Verdict verdict);
+/// crashed or hung: there is no result.
+constexpr bool is_lost(Verdict verdict) {
+  return verdict == Verdict::crashed || verdict == Verdict::hung;
+}
 
 /// A case that leaves more than this share of its elements indeterminate is weak: very few cases of
 /// correct kernels do (measured, docs/bound.md), so that a bound that says little is seen.
@@ -56,16 +77,29 @@ struct Outcome {
   std::int64_t differing = 0;           ///< elements, of all outputs
   std::int64_t elements = 0;
   std::int64_t indeterminate = 0;  ///< elements that differ and about which nothing is known
-  double error = 0;                ///< the greatest error, as a share of what the bound allows
+  /// The case that is to blame, where that is one which the same worker ran before; this one is
+  /// then to be run again.
+  std::string earlier_case;
+  double error = 0;  ///< the greatest error, as a share of what the bound allows
   /// A comparison took place that could have failed: passed, failed and the like; not vacuous.
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
 
 struct CaseRunOptions {
-  std::optional<std::int64_t> memory_limit;  ///< bytes; instead of what is available
+  std::optional<std::int64_t> memory_limit = {};  ///< bytes; instead of what is available
+  /// Subjects run in its workers. Null: in this process, where the verdicts from stale on, threads,
+  /// memory and the arithmetic's mode are not looked at.
+  std::shared_ptr<Isolation> isolation = nullptr;
+  std::optional<double> limit_s = {};  ///< for one call in a worker; else time_limit()
+  /// Bytes that a worker may take for itself; else a GiB, and eight times what the case takes.
+  std::optional<std::int64_t> subject_memory = {};
+  double linger_s = 0.02;      ///< that long a call's new threads are waited for in a worker
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
   bool json = false;           ///< it prints that as a line of JSON
 };
+
+/// Seconds that a call may take by default: ten, and what 10 million multiply-adds a second take.
+double time_limit(double multiply_adds);
 
 /// The data of a case: inputs, and (computed when first needed) what the outputs must be. Several
 /// backends can be run on it.
@@ -86,14 +120,24 @@ class Prepared {
   /// A case whose workspace does not fit into memory is skipped.
   Outcome run(const mote_backend& backend, const std::string& plugin = "");
 
+  struct State;
+
  private:
   void prepare();
+  Outcome run_here(const mote_backend& backend, const std::string& plugin);
+  Outcome run_isolated(const mote_backend& backend);
+  Outcome run_in_worker(isolate::IsolatedRun& run, const mote_contract* contract);
+  std::optional<Outcome> leaked_threads(isolate::IsolatedRun& run);
+  bool is_right_alone(isolate::IsolatedRun& run, const mote_contract* contract);
+  bool is_right_after(isolate::IsolatedRun& run, const std::vector<Dense>& others,
+                      const mote_contract* contract);
+  /// Why the kernel is not run on this case; nullopt where it is.
+  std::optional<Outcome> refusal(const mote_contract& contract, std::size_t workspace) const;
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
 
   const std::vector<Interval>& intervals(const mote_contract* contract);
   Outcome judged(const RunResult& first, const RunResult& second, const mote_contract* contract);
 
-  struct State;
   Case case_;
   CaseRunOptions options_;
   Memory memory_;

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
 
 namespace MOTE_API mote {
+
+/// Input elements of a failure that can be read at a glance.
+constexpr std::int64_t kSmallCase = 64;
+/// Elements of the inputs, those of an axis that repeats once.
+std::int64_t input_elements(const Case& c);
 
 struct ShrinkLimits {
   int tries = 2000;
@@ -18,6 +24,8 @@ struct Shrunk {
   Case smallest;
   int tries = 0;
   int steps = 0;  ///< tries that were kept
+  /// Why its inputs have more than kSmallCase elements; empty where they have not.
+  std::string reason;
 };
 
 /// `fails` says whether a case fails as `start` does. Smaller is, in this order of attempts: no

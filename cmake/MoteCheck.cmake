@@ -1,0 +1,44 @@
+# mote_add_check(name OP op FUNCTION function LIBRARY target...): a test that proves a C function
+# against the op's generated reference. The function has the signature that `mote emit OP` prints:
+# pointers with strides in elements, sizes, parameters; it returns 0.
+#
+#   DTYPE type          the element type; default f32
+#   WITHOUT input...    optional inputs that it does not take
+#   ROW_MAJOR           it takes tensors without gaps only
+#   ACCUMULATOR type    what its sums are kept in: native (the element type, the default), f32, f64
+#   COUNT n             how many random cases are tried; default 500
+#   ARGUMENTS ...       more of `mote check`: --junit FILE.xml, --html FILE.html, …
+function(mote_add_check name)
+  cmake_parse_arguments(arg "ROW_MAJOR" "OP;FUNCTION;DTYPE;ACCUMULATOR;COUNT"
+    "LIBRARY;WITHOUT;ARGUMENTS" ${ARGN})
+  if(NOT arg_OP OR NOT arg_FUNCTION OR NOT arg_LIBRARY OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "mote_add_check(${name}): expected OP, FUNCTION and LIBRARY, got '${ARGN}'")
+  endif()
+  if(NOT arg_DTYPE)
+    set(arg_DTYPE f32)
+  endif()
+  if(NOT arg_ACCUMULATOR)
+    set(arg_ACCUMULATOR native)
+  endif()
+  if(NOT arg_COUNT)
+    set(arg_COUNT 500)
+  endif()
+  set(options --dtype ${arg_DTYPE} --accumulator ${arg_ACCUMULATOR})
+  if(arg_ROW_MAJOR)
+    list(APPEND options --row-major)
+  endif()
+  foreach(input IN LISTS arg_WITHOUT)
+    list(APPEND options --without ${input})
+  endforeach()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/${arg_FUNCTION}_plugin.c)
+  add_custom_command(OUTPUT ${source}
+    COMMAND mote::mote emit ${arg_OP} --plugin ${arg_FUNCTION} ${options} -o ${CMAKE_CURRENT_BINARY_DIR}/${name}
+    DEPENDS mote::mote VERBATIM)
+  add_library(${name}_plugin MODULE ${source})
+  target_include_directories(${name}_plugin PRIVATE
+    $<TARGET_PROPERTY:mote::runtime,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(${name}_plugin PRIVATE ${arg_LIBRARY} dlpack::dlpack)
+  set_target_properties(${name}_plugin PROPERTIES PREFIX "" OUTPUT_NAME ${name} C_STANDARD 11)
+  add_test(NAME ${name} COMMAND mote::mote check ${arg_OP} --plugin $<TARGET_FILE:${name}_plugin>
+    --backend ${arg_FUNCTION} --dtype ${arg_DTYPE} --count ${arg_COUNT} ${arg_ARGUMENTS})
+endfunction()

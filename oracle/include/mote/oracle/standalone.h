@@ -1,0 +1,19 @@
+// A case as one C file that compiles alone: `cc bug.c -ldl -lm && ./a.out libmine.so` calls the
+// plug-in's kernel on the case's data, prints the elements that are wrong, and exits with 1 if
+// there are any. It needs nothing of mote but the plug-in.
+#pragma once
+
+#include <string>
+
+#include "mote/base/export.h"
+#include "mote/base/kernel.h"
+#include "mote/oracle/case.h"
+
+namespace MOTE_API mote {
+
+/// `backend` is the subject's; its kernel's contract says what is allowed. Throws Error for a case
+/// with more than kMostStandalone elements, and where the reference or the bound fails.
+std::string standalone_c(const Case& c, const mote_backend& backend);
+constexpr std::int64_t kMostStandalone = 200'000;
+
+}  // namespace mote

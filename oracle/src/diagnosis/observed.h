@@ -1,0 +1,35 @@
+// A failing case as hypotheses see it: the inputs, what the reference gives, what the kernel gave.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "buffer.h"
+#include "mote/oracle/run.h"
+
+namespace mote::diagnosis {
+
+struct Observed {
+  Case of;
+  Outcome outcome;
+  std::vector<Dense> inputs;
+  std::vector<Dense> expected;
+};
+
+/// nullopt where the reference cannot compute the case.
+std::optional<Observed> observe(const Case& c, const Outcome& outcome);
+
+/// The reference on these inputs; nullopt where it cannot.
+std::optional<std::vector<Dense>> recompute(const Case& c, std::vector<Dense> inputs);
+
+Dense copy_of(const Dense& x);
+std::vector<Dense> copies_of(const std::vector<Dense>& x);
+
+/// Those outputs are what the kernel gave, wherever that is known to be wrong: the same number, or
+/// one no farther from it than the bound is wide; and they are wrong too.
+bool explains(const Observed& observed, const std::vector<Dense>& outputs);
+
+/// The row-major position of a difference.
+std::int64_t position(const Difference& d, const std::vector<std::int64_t>& shape);
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,191 @@
+// Right numbers from the wrong place.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnosis/hypotheses.h"
+#include "mote/base/error.h"
+
+namespace mote::diagnosis {
+namespace {
+
+using Index = std::vector<std::int64_t>;
+
+/// x whose element at an index is that at another index of x.
+Dense rearranged(const Dense& x, const Index& shape, const std::function<Index(Index)>& from) {
+  Dense y(x.dtype(), x.count());
+  Index index(shape.size(), 0);
+  for (std::int64_t linear = 0; linear < x.count(); ++linear) {
+    std::int64_t rest = linear;
+    for (std::size_t k = shape.size(); k-- > 0; rest /= shape[k]) index[k] = rest % shape[k];
+    const Index source = from(index);
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < shape.size(); ++k) at = at * shape[k] + source[k];
+    y.set(linear, x.at(at));
+  }
+  return y;
+}
+
+Hypothesis with_input(std::string kind, std::string text, std::size_t input,
+                      std::function<std::optional<std::function<Index(Index)>>(const Index&)> map) {
+  return {std::move(kind), std::move(text),
+          [input, map = std::move(map)](const Observed& of) -> std::optional<std::vector<Dense>> {
+            const Index& shape = of.of.inputs[input].shape;
+            const auto from = map(shape);
+            if (!from) return std::nullopt;
+            std::vector<Dense> inputs = copies_of(of.inputs);
+            inputs[input] = rearranged(of.inputs[input], shape, *from);
+            return recompute(of.of, std::move(inputs));
+          }};
+}
+
+void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
+  const CaseTensor& t = o.of.inputs[input];
+  using From = std::optional<std::function<Index(Index)>>;
+  for (std::size_t a = 0; a < t.shape.size(); ++a) {
+    for (std::size_t b = a + 1; b < t.shape.size(); ++b) {
+      all.push_back(with_input("transposed or swapped axis",
+                               fmt::format("with {} and {} of {} exchanged", axis_name(o, input, a),
+                                           axis_name(o, input, b), t.name),
+                               input, [a, b](const Index& shape) -> From {
+                                 if (shape[a] != shape[b]) return std::nullopt;
+                                 return [a, b](Index i) {
+                                   std::swap(i[a], i[b]);
+                                   return i;
+                                 };
+                               }));
+    }
+    all.push_back(with_input("transposed or swapped axis",
+                             fmt::format("with {} of {} reversed", axis_name(o, input, a), t.name),
+                             input, [a](const Index& shape) -> From {
+                               if (shape[a] < 2) return std::nullopt;
+                               const std::int64_t last = shape[a] - 1;
+                               return [a, last](Index i) {
+                                 i[a] = last - i[a];
+                                 return i;
+                               };
+                             }));
+    for (const std::int64_t step : {-1, 1}) {
+      all.push_back(with_input("neighbour's value",
+                               fmt::format("with {} read one {} along {}", t.name,
+                                           step < 0 ? "before" : "after", axis_name(o, input, a)),
+                               input, [a, step](const Index& shape) -> From {
+                                 if (shape[a] < 2) return std::nullopt;
+                                 const std::int64_t extent = shape[a];
+                                 return [a, step, extent](Index i) {
+                                   i[a] = std::clamp<std::int64_t>(i[a] + step, 0, extent - 1);
+                                   return i;
+                                 };
+                               }));
+    }
+    all.push_back(with_input(
+        "neighbour's value",
+        fmt::format("with {} read at 0 along {} throughout", t.name, axis_name(o, input, a)), input,
+        [a](const Index& shape) -> From {
+          if (shape[a] < 2) return std::nullopt;
+          return [a](Index i) {
+            i[a] = 0;
+            return i;
+          };
+        }));
+  }
+}
+
+/// The reference's own value one or a few elements away, along an axis of an output.
+void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
+  for (std::size_t output = 0; output < o.of.outputs.size(); ++output) {
+    const CaseTensor& t = o.of.outputs[output];
+    for (std::size_t a = 0; a < t.shape.size(); ++a) {
+      for (const std::int64_t step : {-1, 1, 0}) {
+        const std::string text = step == 0
+                                     ? fmt::format("the value of {} at 0 along axis {}", t.name, a)
+                                     : fmt::format("the value of {} one {} along axis {}", t.name,
+                                                   step < 0 ? "before" : "after", a);
+        all.push_back({"neighbour's value", text,
+                       [=](const Observed& of) -> std::optional<std::vector<Dense>> {
+                         const Index& shape = of.of.outputs[output].shape;
+                         if (shape[a] < 2) return std::nullopt;
+                         const std::int64_t extent = shape[a];
+                         std::vector<Dense> outputs = copies_of(of.expected);
+                         outputs[output] = rearranged(of.expected[output], shape, [&](Index i) {
+                           i[a] =
+                               step == 0 ? 0 : std::clamp<std::int64_t>(i[a] + step, 0, extent - 1);
+                           return i;
+                         });
+                         return outputs;
+                       }});
+      }
+    }
+  }
+}
+
+/// The reference's value where an index of so many bits wraps to.
+void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
+  for (std::size_t output = 0; output < o.of.outputs.size(); ++output)
+    for (std::size_t a = 0; a < o.of.outputs[output].shape.size(); ++a)
+      for (const int bits : {8, 16, 32})
+        all.push_back({"index wraps",
+                       fmt::format("with axis {} of {} counted in {} bits", a,
+                                   o.of.outputs[output].name, bits),
+                       [=](const Observed& of) -> std::optional<std::vector<Dense>> {
+                         const Index& shape = of.of.outputs[output].shape;
+                         const auto wrap = std::int64_t{1} << static_cast<unsigned>(bits);
+                         if (shape[a] <= wrap) return std::nullopt;
+                         std::vector<Dense> outputs = copies_of(of.expected);
+                         outputs[output] = rearranged(of.expected[output], shape, [&](Index i) {
+                           i[a] %= wrap;
+                           return i;
+                         });
+                         return outputs;
+                       }});
+}
+
+/// Parameters of one family exchanged, or one in place of another, where the shapes stay.
+std::optional<std::vector<Dense>> with_params(const Observed& of, const std::string& a,
+                                              const std::string& b, bool exchanged) {
+  Case c = of.of;
+  const Number at_a = c.params.at(a);
+  const Number at_b = c.params.at(b);
+  if (same(at_a, at_b)) return std::nullopt;
+  c.params[a] = at_b;
+  if (exchanged) c.params[b] = at_a;
+  try {
+    complete(c);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  for (std::size_t k = 0; k < c.outputs.size(); ++k)
+    if (c.outputs[k].shape != of.of.outputs[k].shape) return std::nullopt;
+  return recompute(c, copies_of(of.inputs));
+}
+
+void add_params(std::vector<Hypothesis>& all, const Observed& o) {
+  for (const ParamList& list : param_lists(*o.of.program))
+    for (const std::string& a : list.members)
+      for (const std::string& b : list.members) {
+        if (a == b) continue;
+        if (a < b)
+          all.push_back({"transposed or swapped axis",
+                         fmt::format("with {} and {} exchanged", a, b),
+                         [=](const Observed& of) { return with_params(of, a, b, true); }});
+        all.push_back({"transposed or swapped axis", fmt::format("with {} in place of {}", b, a),
+                       [=](const Observed& of) { return with_params(of, a, b, false); }});
+      }
+}
+
+}  // namespace
+
+std::vector<Hypothesis> place_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  add_params(all, o);
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k) add_axes(all, o, k);
+  add_neighbours(all, o);
+  add_wraps(all, o);
+  return all;
+}
+
+std::string axis_name(const Observed& o, std::size_t input, std::size_t axis) {
+  return o.of.program->inputs[input].shape()[axis].to_string();
+}
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,123 @@
+// Fewer bits: of the inputs, or of the sum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnosis/hypotheses.h"
+
+namespace mote::diagnosis {
+namespace {
+
+constexpr std::int64_t kMostTerms = 256;  ///< of a sum that is followed term by term
+
+/// The nearest number of so many significant bits.
+double rounded(double value, int bits) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+double truncated(double value, int bits) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+using Rounding = std::function<double(double)>;
+
+std::optional<std::vector<Dense>> demoted(const Observed& of, const Rounding& round) {
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  bool changed = false;
+  for (Dense& x : inputs) {
+    if (!is_real(x.dtype())) continue;
+    for (std::int64_t at = 0; at < x.count(); ++at) {
+      const double value = x.at(at).real();
+      const double fewer = round(value);
+      changed = changed || fewer != value;
+      x.set(at, Number(fewer));
+    }
+  }
+  if (!changed) return std::nullopt;
+  return recompute(of.of, std::move(inputs));
+}
+
+double as_real(const Number& n) {
+  return n.is_real() ? n.real() : static_cast<double>(n.integer());
+}
+
+/// The sum along an input's axis, its terms told apart by inputs that are 0 elsewhere, and joined
+/// again by an accumulator that `round`s. Meaningful where the op is a sum of such terms.
+std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t input,
+                                              std::size_t axis, const Rounding& round) {
+  const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;
+  const std::int64_t terms = shape[axis];
+  if (terms < 2 || terms > kMostTerms) return std::nullopt;
+  std::vector<std::vector<double>> sums;
+  for (const Dense& y : of.expected) sums.emplace_back(static_cast<std::size_t>(y.count()), 0.0);
+  for (std::int64_t term = 0; term < terms; ++term) {
+    std::vector<Dense> inputs = copies_of(of.inputs);
+    for_each_along(shape, axis, [&](std::int64_t linear, std::int64_t at) {
+      if (at != term) inputs[input].set(linear, Number(0.0));
+    });
+    const auto outputs = recompute(of.of, std::move(inputs));
+    if (!outputs) return std::nullopt;
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      for (std::size_t at = 0; at < sums[k].size(); ++at)
+        sums[k][at] = round(sums[k][at] + as_real((*outputs)[k].at(static_cast<std::int64_t>(at))));
+  }
+  std::vector<Dense> outputs = copies_of(of.expected);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    for (std::size_t at = 0; at < sums[k].size(); ++at)
+      outputs[k].set(static_cast<std::int64_t>(at),
+                     is_real(outputs[k].dtype())
+                         ? Number(sums[k][at])
+                         : Number(static_cast<std::int64_t>(std::llround(sums[k][at]))));
+  return outputs;
+}
+
+struct Format {
+  const char* name;
+  Rounding round;
+};
+
+std::vector<Format> accumulators() {
+  return {{"11 bits (f16)", [](double v) { return rounded(v, 11); }},
+          {"8 bits (bf16)", [](double v) { return rounded(v, 8); }},
+          {"24 bits (f32)", [](double v) { return rounded(v, 24); }},
+          {"integers of 16 bits that saturate",
+           [](double v) { return std::clamp(v, -32768.0, 32767.0); }}};
+}
+
+}  // namespace
+
+std::vector<Hypothesis> rounding_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  const auto add = [&](const char* kind, std::string text, auto outputs) {
+    all.push_back({kind, std::move(text), outputs});
+  };
+  for (const auto& [name, bits] : {std::pair{"tf32 or f16", 11}, std::pair{"bf16", 8}}) {
+    add("demoted inputs", fmt::format("with inputs rounded to {} bits ({})", bits, name),
+        [bits = bits](const Observed& of) {
+          return demoted(of, [bits](double v) { return rounded(v, bits); });
+        });
+    add("demoted inputs", fmt::format("with inputs cut off after {} bits ({})", bits, name),
+        [bits = bits](const Observed& of) {
+          return demoted(of, [bits](double v) { return truncated(v, bits); });
+        });
+  }
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
+    for (std::size_t axis = 0; axis < o.of.inputs[k].shape.size(); ++axis)
+      for (const Format& format : accumulators())
+        add("narrow accumulator",
+            fmt::format("with the sum along {} of {} kept in {}", axis_name(o, k, axis),
+                        o.of.inputs[k].name, format.name),
+            [k, axis, round = format.round](const Observed& of) {
+              return accumulated(of, k, axis, round);
+            });
+  return all;
+}
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,117 @@
+// Values that show by themselves: zeros, copies, NaN.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "bounds.h"
+#include "diagnosis/hypotheses.h"
+#include "mote/base/error.h"
+
+namespace mote::diagnosis {
+namespace {
+
+std::optional<std::vector<Dense>> zeros(const Observed& of) {
+  std::vector<Dense> outputs;
+  for (const Dense& y : of.expected) {
+    outputs.emplace_back(y.dtype(), y.count());
+    for (std::int64_t at = 0; at < y.count(); ++at)
+      outputs.back().set(at, is_real(y.dtype()) ? Number(0.0) : Number(std::int64_t{0}));
+  }
+  return outputs;
+}
+
+/// The elements of an input in turn.
+std::optional<std::vector<Dense>> copy(const Observed& of, std::size_t input) {
+  const Dense& x = of.inputs[input];
+  std::vector<Dense> outputs = copies_of(of.expected);
+  for (Dense& y : outputs) {
+    if (y.dtype() != x.dtype() || y.count() > x.count()) return std::nullopt;
+    for (std::int64_t at = 0; at < y.count(); ++at) y.set(at, x.at(at));
+  }
+  return outputs;
+}
+
+std::optional<std::vector<Dense>> nan_replaced(const Observed& of, double by) {
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  bool changed = false;
+  for (Dense& x : inputs) {
+    if (!is_real(x.dtype())) continue;
+    for (std::int64_t at = 0; at < x.count(); ++at) {
+      if (!std::isnan(x.at(at).real())) continue;
+      x.set(at, Number(by));
+      changed = true;
+    }
+  }
+  if (!changed) return std::nullopt;
+  return recompute(of.of, std::move(inputs));
+}
+
+/// NaN where the kernel gave NaN, if an input holds what is not finite.
+std::optional<std::vector<Dense>> nan_spreads(const Observed& of) {
+  bool special = false;
+  for (const Dense& x : of.inputs)
+    for (std::int64_t at = 0; at < x.count() && is_real(x.dtype()); ++at)
+      special = special || !std::isfinite(x.at(at).real());
+  if (!special) return std::nullopt;
+  std::vector<Dense> outputs = copies_of(of.expected);
+  for (Dense& y : outputs)
+    for (std::int64_t at = 0; at < y.count() && is_real(y.dtype()); ++at)
+      y.set(at, Number(std::numeric_limits<double>::quiet_NaN()));
+  return outputs;
+}
+
+/// What was got, where another formula of the op allows it, and else what the reference gives.
+std::optional<std::vector<Dense>> by_form(const Observed& of, const std::string& form) {
+  mote_contract contract{};
+  contract.size = sizeof contract;
+  contract.form = form.c_str();
+  std::vector<Dense> outputs = copies_of(of.expected);
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  try {
+    const std::vector<Interval> ends = BoundOf::make(of.of, &contract)->compute(of.of, inputs);
+    for (const Difference& d : of.outcome.differences)
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        if (of.of.outputs[k].name != d.tensor) continue;
+        const std::int64_t at = position(d, of.of.outputs[k].shape);
+        Dense got = copy_of(outputs[k]);
+        got.set(at, d.got);
+        const bool known = !ends[k].certain() && !is_indeterminate(ends[k], at, got.dtype());
+        if (known && accepts(ends[k], at, got)) outputs[k].set(at, d.got);
+      }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<Hypothesis> value_hypotheses(const Observed& o) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<Hypothesis> all;
+  for (const double by : {-kInfinity, 0.0, kInfinity})
+    all.push_back({"NaN dropped", fmt::format("with {} in place of NaN", by),
+                   [by](const Observed& of) { return nan_replaced(of, by); }});
+  all.push_back({"NaN that must not be read",
+                 "an input's NaN or infinity shows in elements that do not depend on it",
+                 nan_spreads});
+  all.push_back({"zeros", "every element is 0", zeros});
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
+    all.push_back({"copy of an input",
+                   fmt::format("the elements of {} in turn", o.of.inputs[k].name),
+                   [k](const Observed& of) { return copy(of, k); }});
+  return all;
+}
+
+std::vector<Hypothesis> form_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  if (o.of.target->record() == nullptr) return all;
+  for (const Form& form : o.of.target->record()->forms)
+    all.push_back({form.name == "one_pass" ? "one-pass variance" : "another formula",
+                   fmt::format("within the bound of the form {}", form.name),
+                   [name = form.name](const Observed& of) { return by_form(of, name); }});
+  return all;
+}
+
+}  // namespace mote::diagnosis

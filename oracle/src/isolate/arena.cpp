@@ -1,0 +1,47 @@
+// A sparse file in memory, mapped once; a fork inherits the mapping.
+#include "arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "mote/base/error.h"
+
+namespace mote::isolate {
+namespace {
+
+constexpr std::ptrdiff_t kKept = std::ptrdiff_t{256} << 20U;
+
+[[noreturn]] void fail(int file) {
+  const std::string reason = std::strerror(errno);
+  if (file >= 0) close(file);
+  throw Error("isolation: memory to share with a worker: " + reason);
+}
+
+}  // namespace
+
+Arena::Arena() : file_(memfd_create("mote-arena", MFD_CLOEXEC)) {
+  if (file_ < 0 || ftruncate(file_, off_t{kBytes}) != 0) fail(file_);
+  void* mapped =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (mapped == MAP_FAILED) fail(file_);
+  madvise(mapped, kBytes, MADV_DONTDUMP);
+  base_ = static_cast<char*>(mapped);
+}
+
+Arena::~Arena() {
+  munmap(base_, kBytes);
+  close(file_);
+}
+
+void Arena::give_back(const char* first_free) {
+  if (first_free - room().data() <= kKept) return;
+  const std::ptrdiff_t from = room().data() - base_ + kKept;
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, off_t{kBytes} - from);
+}
+
+}  // namespace mote::isolate

@@ -1,0 +1,33 @@
+// Memory that this process shares with its workers, at the same address in each: a page of control
+// (the call that is asked about), and the room for tensors. It exists before a worker is forked; in
+// a worker the room is closed but for the tensors of the call that runs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace mote::isolate {
+
+class Arena {
+ public:
+  /// Throws Error when the system gives no such memory.
+  Arena();
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  std::span<char> control() const { return {base_, kControlBytes}; }
+  std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
+  /// The pages from `first_free` on are the system's again where there may be many.
+  void give_back(const char* first_free);
+
+ private:
+  static constexpr std::size_t kControlBytes = std::size_t{4} << 20U;
+  static constexpr std::size_t kBytes = std::size_t{1} << 40U;  ///< addresses, not memory
+  int file_ = -1;
+  char* base_ = nullptr;
+};
+
+constexpr std::size_t kPage = 4096;
+
+}  // namespace mote::isolate

@@ -1,0 +1,73 @@
+#include "fault_outcome.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "../outcome.h"
+
+namespace mote::isolate {
+namespace {
+
+std::string bytes_text(std::int64_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); }
+
+/// "reads 4 bytes after the end of x"
+std::string place_text(const Hit& hit, const char* access) {
+  const std::string& name = hit.extent->name;
+  if (hit.before > 0) {
+    return fmt::format("{} {} before the beginning of {}", access, bytes_text(hit.before), name);
+  }
+  if (hit.after > 0) {
+    return fmt::format("{} the {}. byte after the end of {}", access, hit.after, name);
+  }
+  return fmt::format("{} {}", access, name);
+}
+
+/// A closed page of a tensor of this call or of an earlier one: by what runs though nothing should.
+Outcome untimely(const Hit& hit, const char* access, const char* when, bool wrote_or_returned) {
+  return outcome_of(wrote_or_returned ? Verdict::late_access : Verdict::stale,
+                    fmt::format("{} {}", place_text(hit, access), when));
+}
+
+Outcome outcome_of_access(const Answer& answer, const Site& current, const Site* earlier) {
+  const Reply& r = answer.reply;
+  const char* access = r.wrote ? "writes" : "reads";
+  const auto here = current.nearest(r.address);
+  const auto before = earlier != nullptr ? earlier->nearest(r.address) : std::nullopt;
+  if (before && before->open && !(here && here->open))
+    return untimely(*before, access, "of an earlier call, after that returned", r.wrote);
+  if (!here) {
+    return outcome_of(Verdict::crashed,
+                      fmt::format("{}: {} address {}", answer.how, access, fmt::ptr(r.address)));
+  }
+  if (here->open && r.phase == Phase::returned)
+    return untimely(*here, access, "after the call returned", true);
+  if (here->open && r.phase == Phase::asked) {
+    return outcome_of(Verdict::crashed,
+                      fmt::format("{} when it is asked whether it can run, where there is no data",
+                                  place_text(*here, access)));
+  }
+  const bool inside = here->distance() == 0 && here->open;
+  return outcome_of(inside ? Verdict::changed_input : Verdict::out_of_bounds,
+                    place_text(*here, access) + (inside ? ", its input" : ""));
+}
+
+}  // namespace
+
+Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site* earlier,
+                          double limit_s) {
+  switch (answer.ending) {
+    case Ending::hung:
+      return outcome_of(Verdict::hung, fmt::format("no result after {} s", limit_s));
+    case Ending::memory:
+      return outcome_of(Verdict::too_much_memory, answer.how);
+    default:
+      break;
+  }
+  const Reply& r = answer.reply;
+  const bool access = r.fault && r.code > 0 && (r.signal == SIGSEGV || r.signal == SIGBUS);
+  return access ? outcome_of_access(answer, current, earlier)
+                : outcome_of(Verdict::crashed, answer.how);
+}
+
+}  // namespace mote::isolate

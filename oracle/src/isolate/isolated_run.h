@@ -1,0 +1,63 @@
+// The calls of one case in a worker.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "../call_frame.h"
+#include "../prepared_state.h"
+#include "../subject_run.h"
+#include "isolation_state.h"
+#include "site.h"
+
+namespace mote::isolate {
+
+class IsolatedRun {
+ public:
+  IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
+              const mote_backend& backend, const Limits& limits);
+
+  ~IsolatedRun();
+  IsolatedRun(const IsolatedRun&) = delete;
+  IsolatedRun& operator=(const IsolatedRun&) = delete;
+
+  /// The kernel, from what this process knows of the backend; nullptr: why(), an outcome.
+  const mote_kernel* choose();
+  const Outcome& why() const { return why_; }
+  std::size_t workspace() const { return workspace_; }
+
+  /// Places the workspace, and the same site once more.
+  void place();
+  /// Calls at the first site, or at the second, whose pages are others.
+  RunResult run(const std::vector<Dense>& inputs, Poison pattern, int site);
+  /// The next call is the first of a new worker.
+  void restart() { isolation_.end_worker(place_.library); }
+  /// So long the threads that a call began are waited for, from now on.
+  void set_linger(double seconds) { linger_s_ = seconds; }
+  /// Every call so far ended with a thread more than it began with.
+  bool leaves_threads() const { return calls_ > 0 && grown_ == calls_; }
+  int threads() const { return threads_; }
+
+ private:
+  Answer ask(Question question, const mote_call& call, const Site* open);
+  CallResult call(const mote_call& call, int site);
+  Outcome ended(const Answer& answer, const Site& current, const Site* earlier);
+
+  const Case& case_;
+  const Prepared::State& state_;
+  const mote_backend& backend_;
+  Isolation::State& isolation_;
+  Isolation::State::Place place_;
+  Limits limits_;
+  std::vector<Site> sites_;
+  std::vector<Bench> benches_;
+  Outcome why_;
+  std::int32_t kernel_index_ = -1;
+  std::size_t workspace_ = 0;
+  double linger_s_ = 0;
+  int calls_ = 0;
+  int grown_ = 0;
+  int threads_ = 0;
+};
+
+}  // namespace mote::isolate

@@ -1,0 +1,16 @@
+// Other elements for the same tensors, which the op takes as well.
+#pragma once
+
+#include <vector>
+
+#include "../buffer.h"
+
+namespace mote::isolate {
+
+/// By the case's seed: all elements moved on by one, or the last element of each input alone
+/// another one; where a tensor repeats elements or has one, those of another seed. What a gradient
+/// is given of its op's outputs follows.
+std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& inputs,
+                                  std::int64_t radius);
+
+}  // namespace mote::isolate

@@ -1,0 +1,117 @@
+// Waiting with limits. Memory is looked at after each answer and while one is waited for.
+#include "worker.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "mote/oracle/memory.h"
+
+namespace mote::isolate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSliceMs = 20;  ///< between looks at the memory of a worker that is busy
+
+std::string signal_text(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+std::string ending_text(int status) {
+  if (WIFSIGNALED(status)) return signal_text(WTERMSIG(status));
+  return "ended the process (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
+}
+
+int milliseconds_until(Clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 0, kSliceMs));
+}
+
+}  // namespace
+
+Worker::~Worker() {
+  if (alive()) end();
+}
+
+Answer Worker::ask(const Question& question, const Limits& limits) {
+  if (send(child_.socket, &question, sizeof question, MSG_NOSIGNAL) != ssize_t{sizeof question}) {
+    Reply fault;  // between two questions, so that its report is in the socket
+    const bool reported =
+        recv(child_.socket, &fault, sizeof fault, MSG_DONTWAIT) == ssize_t{sizeof fault};
+    return gone(reported ? &fault : nullptr);
+  }
+  return receive(limits);
+}
+
+Answer Worker::receive(const Limits& limits) {
+  const auto until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(std::min(limits.seconds, 1e8)));
+  for (;;) {
+    pollfd waiting{child_.socket, POLLIN, 0};
+    const bool ready = poll(&waiting, 1, milliseconds_until(until)) > 0;
+    if (ready) {
+      Answer answer;
+      const ssize_t got = recv(child_.socket, &answer.reply, sizeof answer.reply, 0);
+      if (got != ssize_t{sizeof answer.reply}) return gone(nullptr);
+      if (answer.reply.fault) return gone(&answer.reply);
+      answer.reply.message.back() = '\0';
+      if (own_memory() <= limits.memory) return answer;
+    }
+    if (const std::int64_t memory = own_memory(); memory > limits.memory)
+      return ended_by_us(Ending::memory, "has taken " + format_bytes(memory) + " of memory");
+    if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
+  }
+}
+
+Answer Worker::gone(const Reply* fault) {
+  Answer answer;
+  answer.ending = Ending::crashed;
+  if (fault != nullptr) {
+    answer.reply = *fault;
+  } else {  // a report may precede the end of the socket
+    recv(child_.socket, &answer.reply, sizeof answer.reply, MSG_DONTWAIT);
+  }
+  const std::string text = ending_text(end());
+  answer.how = answer.reply.fault ? signal_text(answer.reply.signal) : text;
+  return answer;
+}
+
+Answer Worker::ended_by_us(Ending ending, std::string how) {
+  end();
+  Answer answer;
+  answer.ending = ending;
+  answer.how = std::move(how);
+  return answer;
+}
+
+/// One that is ending keeps the signal that ends it.
+int Worker::end() {
+  kill(child_.process, SIGKILL);
+  const int status = zygote_.wait(child_.process);
+  close(child_.socket);
+  child_.process = -1;
+  return status;
+}
+
+/// Resident pages that are no file's and not shared.
+std::int64_t Worker::own_memory() const {
+  const std::string path = "/proc/" + std::to_string(child_.process) + "/statm";
+  std::FILE* file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return 0;
+  long long size = 0, resident = 0, shared = 0;
+  const int read = std::fscanf(file, "%lld %lld %lld", &size, &resident, &shared);
+  std::fclose(file);
+  return read == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace mote::isolate

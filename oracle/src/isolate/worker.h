@@ -1,0 +1,54 @@
+// This process's end of a worker: questions, answers, and how it ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "protocol.h"
+#include "zygote.h"
+
+namespace mote::isolate {
+
+/// How a question ended.
+enum class Ending : std::uint8_t {
+  answered,
+  crashed,  ///< the worker ended
+  hung,     ///< it did not answer in time, and was ended
+  memory    ///< it took more memory than it may, and was ended
+};
+
+struct Answer {
+  Ending ending = Ending::answered;
+  Reply reply;      ///< of a crash: the fault, where one was reported
+  std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; of memory: how much
+};
+
+struct Limits {
+  double seconds = 30;
+  std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
+};
+
+class Worker {
+ public:
+  Worker(const Zygote& zygote, const std::string& library)
+      : zygote_(zygote), child_(zygote.spawn(library)) {}
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// After any ending but answered the worker is gone.
+  Answer ask(const Question& question, const Limits& limits);
+  bool alive() const { return child_.process > 0; }
+
+ private:
+  Answer receive(const Limits& limits);
+  Answer gone(const Reply* fault);
+  Answer ended_by_us(Ending ending, std::string how);
+  int end();
+  std::int64_t own_memory() const;
+
+  const Zygote& zygote_;
+  Zygote::Child child_;
+};
+
+}  // namespace mote::isolate

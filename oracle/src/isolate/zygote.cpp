@@ -1,0 +1,151 @@
+// Questions over a socket; a worker's own socket comes back beside the answer.
+#include "zygote.h"
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "mote/base/error.h"
+#include "protocol.h"
+#include "serve.h"
+
+namespace mote::isolate {
+namespace {
+
+struct Pair {
+  int mine = -1;
+  int theirs = -1;
+};
+
+bool make_pair(Pair& pair) {
+  int ends[2];  // NOLINT(modernize-avoid-c-arrays): socketpair's
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  pair = {ends[0], ends[1]};
+  return true;
+}
+
+/// A message with a file descriptor beside it, where that is not negative.
+struct Envelope {
+  iovec data{};
+  msghdr header{};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};  // NOLINT(modernize-avoid-c-arrays)
+
+  Envelope(ZygoteReply& reply, bool with_file) {
+    data = {&reply, sizeof reply};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    if (!with_file) return;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+};
+
+void send_reply(int socket, ZygoteReply reply, int file) {
+  Envelope envelope(reply, file >= 0);
+  if (file >= 0) {
+    cmsghdr* head = CMSG_FIRSTHDR(&envelope.header);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof file);
+    std::memcpy(CMSG_DATA(head), &file, sizeof file);
+  }
+  sendmsg(socket, &envelope.header, MSG_NOSIGNAL);
+}
+
+ZygoteReply receive_reply(int socket, int& file) {
+  ZygoteReply reply;
+  Envelope envelope(reply, true);
+  ssize_t got = 0;
+  while ((got = recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  if (got != ssize_t{sizeof reply}) throw Error("isolation: the process that forks workers ended");
+  if (const cmsghdr* head = CMSG_FIRSTHDR(&envelope.header); head != nullptr)
+    std::memcpy(&file, CMSG_DATA(head), sizeof file);
+  return reply;
+}
+
+void spawn_worker(int socket, const char* library, const Arena& arena) {
+  Pair pair;
+  if (!make_pair(pair)) return send_reply(socket, {-errno, 0}, -1);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(socket);
+    close(pair.mine);
+    serve(pair.theirs, library, arena);
+  }
+  close(pair.theirs);
+  send_reply(socket, {child < 0 ? -errno : child, 0}, child < 0 ? -1 : pair.mine);
+  close(pair.mine);
+}
+
+/// With the parent it ends, and with it its children.
+[[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  signal(SIGINT, SIG_IGN);  // the parent decides
+  ZygoteQuestion q;
+  while (recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
+    if (q.ended == 0) {
+      spawn_worker(socket, q.library.data(), arena);
+      continue;
+    }
+    ZygoteReply reply{q.ended, 0};
+    while (waitpid(q.ended, &reply.status, 0) < 0 && errno == EINTR) {
+    }
+    send_reply(socket, reply, -1);
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+Zygote::Zygote(const Arena& arena) {
+  Pair pair;
+  if (!make_pair(pair)) throw Error(std::string("isolation: no socket: ") + std::strerror(errno));
+  std::fflush(stdout);
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ == 0) {
+    close(pair.mine);
+    fork_on_demand(pair.theirs, parent, arena);
+  }
+  const int failed = errno;
+  close(pair.theirs);
+  socket_ = pair.mine;
+  if (process_ > 0) return;
+  close(socket_);
+  throw Error(std::string("isolation: no process can be forked: ") + std::strerror(failed));
+}
+
+Zygote::~Zygote() {
+  close(socket_);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Zygote::Child Zygote::spawn(const std::string& library) const {
+  ZygoteQuestion q;
+  if (library.size() >= q.library.size()) throw Error("plug-in " + library + ": path too long");
+  std::memcpy(q.library.data(), library.c_str(), library.size() + 1);
+  send(socket_, &q, sizeof q, MSG_NOSIGNAL);
+  Child child;
+  child.process = receive_reply(socket_, child.socket).process;
+  if (child.process > 0) return child;
+  throw Error(std::string("isolation: no worker can be forked: ") + std::strerror(-child.process));
+}
+
+int Zygote::wait(pid_t process) const {
+  ZygoteQuestion q;
+  q.ended = process;
+  send(socket_, &q, sizeof q, MSG_NOSIGNAL);
+  int no_file = -1;
+  return receive_reply(socket_, no_file).status;
+}
+
+}  // namespace mote::isolate

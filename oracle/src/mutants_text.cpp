@@ -1,0 +1,116 @@
+// The kill table as text and as lines of JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mote/oracle/mutants.h"
+#include "mote/oracle/report.h"
+#include "mote/oracle/shrink.h"
+#include "table.h"
+
+namespace mote {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t count(const std::vector<MutantResult>& results, MutantState state) {
+  return std::ranges::count(results, state, &MutantResult::state);
+}
+
+std::vector<std::string> cells(const MutantResult& r) {
+  if (!r.failure) {
+    const bool ran = r.note.empty();
+    return {r.mutant.name,
+            std::string(name(r.state)),
+            ran ? fmt::format("{}", r.cases) : "",
+            ran ? fmt::format("{:.2f}", r.seconds) : "",
+            "",
+            "",
+            "",
+            r.note.empty() ? r.mutant.text : r.note + ": " + r.mutant.text};
+  }
+  return {r.mutant.name,
+          std::string(name(r.state)),
+          fmt::format("{}", r.cases),
+          fmt::format("{:.2f}", r.seconds),
+          fmt::format("{}", input_elements(r.failure->smallest)),
+          std::string(name(r.failure->outcome.verdict)),
+          r.failure->diagnosis.kind.empty() ? "-" : r.failure->diagnosis.kind,
+          r.mutant.text};
+}
+
+std::string kills_line(const std::vector<MutantResult>& results) {
+  std::vector<double> seconds;
+  std::int64_t bugs = 0;
+  std::int64_t not_looked_for = 0;
+  for (const MutantResult& r : results) {
+    if (r.mutant.twin) continue;
+    ++bugs;
+    if (r.state == MutantState::killed) seconds.push_back(r.seconds);
+    if (!r.note.empty()) ++not_looked_for;
+  }
+  if (bugs == 0) return "";
+  std::string text = fmt::format("{} of {} bugs killed", seconds.size(), bugs);
+  if (not_looked_for > 0) text += fmt::format(", {} not looked for", not_looked_for);
+  if (!seconds.empty()) {
+    std::ranges::sort(seconds);
+    text += fmt::format("; seconds to kill: median {:.2f}, most {:.2f}",
+                        seconds[seconds.size() / 2], seconds.back());
+  }
+  return text + "\n";
+}
+
+std::string twins_line(const std::vector<MutantResult>& results) {
+  std::int64_t cases = 0;
+  for (const MutantResult& r : results) cases += r.mutant.twin ? r.cases : 0;
+  const std::int64_t passed = count(results, MutantState::passed);
+  const std::int64_t alarms = count(results, MutantState::false_alarm);
+  if (passed + alarms == 0) return "";
+  return fmt::format("{} twins passed, {} accused, in {} cases\n", passed, alarms, cases);
+}
+
+std::string shrunk_line(const std::vector<MutantResult>& results) {
+  std::int64_t shrunk = 0;
+  std::string large;
+  for (const MutantResult& r : results) {
+    if (!r.failure) continue;
+    const std::int64_t elements = input_elements(r.failure->smallest);
+    if (elements <= kSmallCase) ++shrunk;
+    if (elements > kSmallCase)
+      large +=
+          fmt::format("  {}, {} elements: {}\n", r.mutant.name, elements, r.failure->not_smaller);
+  }
+  std::string text =
+      fmt::format("{} failures shrunk to {} input elements or fewer", shrunk, kSmallCase);
+  if (!large.empty()) text += "; larger:\n" + large.substr(0, large.size() - 1);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string mutants_text(const std::vector<MutantResult>& results) {
+  std::vector<Cells> lines = {
+      {"mutant", "", "cases", "seconds", "elements", "verdict", "diagnosis", "defect"}};
+  for (const MutantResult& r : results) lines.push_back(cells(r));
+  return aligned(lines, {true, true, false, false, false, true, true, true}) + kills_line(results) +
+         twins_line(results) + shrunk_line(results);
+}
+
+std::string mutants_json(const std::vector<MutantResult>& results) {
+  std::string text;
+  for (const MutantResult& r : results) {
+    Json line = {{"type", "mutant"},       {"name", r.mutant.name},   {"op", r.mutant.op},
+                 {"twin", r.mutant.twin},  {"needs", r.mutant.needs}, {"text", r.mutant.text},
+                 {"state", name(r.state)}, {"cases", r.cases},        {"seconds", r.seconds},
+                 {"note", r.note}};
+    if (r.failure) {
+      line["elements"] = input_elements(r.failure->smallest);
+      line["failure"] = Json::parse(failure_json(*r.failure));
+    }
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+}  // namespace mote

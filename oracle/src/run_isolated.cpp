@@ -1,0 +1,104 @@
+// The runs of a case in a worker: other contents first, then the case's at the same pointers, then
+// the case's again at other pointers, over other poison, with the first pages closed. So a kernel
+// that remembers pointers, contents or memory does not get by.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "isolate/isolated_run.h"
+#include "isolate/other_contents.h"
+#include "mote/base/error.h"
+#include "outcome.h"
+
+namespace mote {
+namespace {
+
+using isolate::IsolatedRun;
+
+constexpr std::int64_t kSubjectMemory = std::int64_t{1} << 30U;
+constexpr double kLastLook = 0.2;  ///< seconds
+
+/// Pools grow to as many threads as there are processors, maybe twice; who goes on leaks.
+int most_threads() { return 2 * static_cast<int>(std::thread::hardware_concurrency()) + 8; }
+
+bool same_outputs(const RunResult& a, const RunResult& b) {
+  for (std::size_t k = 0; k < a.outputs.size(); ++k)
+    for (std::int64_t at = 0; at < a.outputs[k].count(); ++at)
+      if (!a.outputs[k].same(at, b.outputs[k])) return false;
+  return true;
+}
+
+/// What the subject may have broken in its own process.
+bool spoils_worker(Verdict v) {
+  return v >= Verdict::out_of_bounds && v <= Verdict::late_access && v != Verdict::nondeterministic;
+}
+
+}  // namespace
+
+Outcome Prepared::run_isolated(const mote_backend& backend) {
+  const isolate::Limits limits{
+      .seconds = options_.limit_s.value_or(time_limit(multiply_adds_)),
+      .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed)};
+  IsolatedRun run(case_, options_, *state_, backend, limits);
+  const mote_kernel* kernel = run.choose();
+  if (kernel == nullptr) return run.why();
+  if (auto refused = refusal(*kernel->contract, run.workspace())) return *refused;
+  run.place();
+  Outcome outcome = run_in_worker(run, kernel->contract);
+  if (spoils_worker(outcome.verdict)) run.restart();
+  return outcome;
+}
+
+Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract) {
+  const std::vector<Dense>& inputs = state_->inputs;
+  const std::vector<Dense> others = isolate::other_contents(case_, inputs, judgement_.radius);
+  const RunResult other = run.run(others, Poison::first, 0);
+  if (auto nothing = without_result(other)) return *nothing;
+  const RunResult first = run.run(inputs, Poison::first, 0);
+  if (auto nothing = without_result(first)) return *nothing;
+  const RunResult second = run.run(inputs, Poison::second, 1);
+  if (second.ended) return *second.ended;
+  if (auto leak = leaked_threads(run)) return *leak;
+  Outcome outcome = judged(first, second, contract);
+  const bool differs =
+      outcome.verdict == Verdict::failed || outcome.verdict == Verdict::nondeterministic;
+  const bool remembers = differs && (same_outputs(first, other) || !same_outputs(first, second));
+  if (remembers && is_right_alone(run, contract) && !is_right_after(run, others, contract)) {
+    outcome.verdict = Verdict::stale;
+    outcome.reason =
+        "right in a fresh process, wrong after a call with other contents at the same pointers";
+  }
+  return outcome;
+}
+
+std::optional<Outcome> Prepared::leaked_threads(IsolatedRun& run) {
+  while (run.leaves_threads() && run.threads() <= most_threads()) {
+    const RunResult again = run.run(state_->inputs, Poison::first, 0);
+    if (again.ended) return again.ended;
+  }
+  if (!run.leaves_threads()) return std::nullopt;
+  run.set_linger(kLastLook);  // those that are about to write do so
+  if (const RunResult last = run.run(state_->inputs, Poison::first, 0); last.ended)
+    return last.ended;
+  return outcome_of(Verdict::left_threads,
+                    fmt::format("every call leaves a thread behind, {} now", run.threads()));
+}
+
+bool Prepared::is_right_alone(IsolatedRun& run, const mote_contract* contract) {
+  run.restart();
+  const RunResult alone = run.run(state_->inputs, Poison::first, 0);
+  return !without_result(alone) && !is_failure(judged(alone, alone, contract).verdict);
+}
+
+bool Prepared::is_right_after(IsolatedRun& run, const std::vector<Dense>& others,
+                              const mote_contract* contract) {
+  run.restart();
+  run.run(others, Poison::first, 0);
+  const RunResult after = run.run(state_->inputs, Poison::first, 0);
+  const RunResult elsewhere = run.run(state_->inputs, Poison::second, 1);
+  return !without_result(after) && !without_result(elsewhere) &&
+         !is_failure(judged(after, elsewhere, contract).verdict);
+}
+
+}  // namespace mote

@@ -1,0 +1,101 @@
+// `mote mutants`: the oracle against planted bugs and their correct twins.
+#include "mote/oracle/mutants.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "commands.h"
+#include "mote/base/error.h"
+#include "mote/oracle/isolation.h"
+#include "mote/oracle/quantity.h"
+
+namespace mote::tool {
+namespace {
+
+constexpr std::uint64_t kMostCases = 1'000'000'000;
+
+struct Options {
+  std::vector<std::string> names;
+  std::string folder;
+  std::string budget = "60s";
+  std::string count = "300";
+  std::string seed = "0";
+  std::string limit = "1s";
+  bool in_process = false;
+  bool large = false;
+  bool json = false;
+};
+
+std::string folder_of(const Options& options) {
+  if (!options.folder.empty()) return options.folder;
+  return std::filesystem::path(executable_folder()) / ".." / "lib" / "mutants";
+}
+
+bool is_wanted(const Mutant& m, const std::vector<std::string>& names) {
+  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+           return m.name == name || m.op == name;
+         });
+}
+
+std::vector<Mutant> wanted(const std::string& folder, const std::vector<std::string>& names) {
+  std::vector<Mutant> mutants = read_mutants(folder + "/mutants.list");
+  for (const std::string& name : names) {
+    const bool known = std::ranges::any_of(
+        mutants, [&](const Mutant& m) { return m.name == name || m.op == name; });
+    if (!known)
+      throw Error(fmt::format("unknown mutant or op '{}' (`mote mutants` lists all)", name));
+  }
+  std::erase_if(mutants, [&](const Mutant& m) { return !is_wanted(m, names); });
+  return mutants;
+}
+
+int mutants(const Options& options) {
+  MutantOptions measured;
+  measured.folder = folder_of(options);
+  measured.budget_s = parse_seconds(options.budget);
+  measured.count = static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCases));
+  measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  measured.run.guard_crashes = options.in_process;
+  if (!options.in_process) {
+    measured.run.isolation = std::make_shared<Isolation>();
+    measured.offered.insert("isolated");
+  }
+  if (options.large) measured.offered.insert("large");
+  if (!options.limit.empty()) measured.run.limit_s = parse_seconds(options.limit);
+  measured.run.json = options.json;
+  const bool progress = !options.json && isatty(STDERR_FILENO) != 0;
+  std::vector<MutantResult> results;
+  for (const Mutant& m : wanted(measured.folder, options.names)) {
+    if (progress) fmt::print(stderr, "\r{:60}\r{}", "", m.name);
+    results.push_back(measure(m, measured));
+  }
+  if (progress) fmt::print(stderr, "\r{:60}\r", "");
+  print(options.json ? mutants_json(results) : mutants_text(results));
+  return std::ranges::all_of(results, as_expected) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_mutants(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("mutants", "measure the oracle: planted bugs and their correct twins");
+  command->add_option("NAME", options->names, "mutants or ops; default: all");
+  command->add_option("--folder", options->folder, "where the plug-ins and mutants.list are")
+      ->type_name("DIR");
+  command->add_option("--budget", options->budget, "most time for one bug; default 60s")
+      ->type_name("TIME");
+  command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
+  command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
+  command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
+  add_subject_options(*command, options->limit, options->in_process);
+  command->add_flag("--json", options->json, "lines of JSON");
+  command->callback([options, &action] { action = [options] { return mutants(*options); }; });
+}
+
+}  // namespace mote::tool

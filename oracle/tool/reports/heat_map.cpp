@@ -1,0 +1,208 @@
+#include "heat_map.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "markup.h"
+
+namespace mote::tool {
+namespace {
+
+constexpr std::int64_t kMostSquares = 48;  // a side
+constexpr int kSquare = 12;                // pixels
+constexpr std::size_t kErrorsShown = 12;
+constexpr int kShades = 5;
+
+double as_double(const Number& n) {
+  return n.is_real() ? n.real() : static_cast<double>(n.integer());
+}
+
+std::string number_text(const Number& n) {
+  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
+}
+
+std::string place_text(const Difference& d) {
+  return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
+}
+
+/// The most by which the bound lets a result leave the expected one, to the side where it was got.
+double allowance(const Difference& d) {
+  if (!d.allowed) return 0;
+  const double expected = as_double(d.expected);
+  const bool above = as_double(d.got) > expected;
+  return std::abs(as_double(above ? d.allowed->second : d.allowed->first) - expected);
+}
+
+double error_of(const Difference& d) { return std::abs(as_double(d.got) - as_double(d.expected)); }
+
+/// 1 for a result just outside of its bound, one more for each factor of a hundred.
+int shade(double severity) {
+  if (!std::isfinite(severity)) return kShades;
+  const double steps = std::log10(std::max(severity, 1.0)) / 2;
+  return 1 + std::min(kShades - 1, static_cast<int>(steps));
+}
+
+/// A tensor as a matrix, and how many of its elements make a square of the picture.
+struct Grid {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t tall = 1;
+  std::int64_t wide = 1;
+};
+
+Grid grid_of(const std::vector<std::int64_t>& shape) {
+  Grid g;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    (k + 1 == shape.size() ? g.columns : g.rows) *= shape[k];
+  }
+  g.tall = (g.rows + kMostSquares - 1) / kMostSquares;
+  g.wide = (g.columns + kMostSquares - 1) / kMostSquares;
+  return g;
+}
+
+std::pair<std::int64_t, std::int64_t> square_of(const Difference& d, const Grid& g,
+                                                const std::vector<std::int64_t>& shape) {
+  std::int64_t row = 0;
+  for (std::size_t k = 0; k + 1 < shape.size(); ++k) row = row * shape[k] + d.index[k];
+  const std::int64_t column = shape.empty() ? 0 : d.index.back();
+  return {row / g.tall, column / g.wide};
+}
+
+std::string description(const Difference& d, Verdict verdict) {
+  if (verdict == Verdict::unwritten) return place_text(d) + ": never written";
+  std::string text = fmt::format("{}: expected {}, got {}", place_text(d), number_text(d.expected),
+                                 number_text(d.got));
+  if (d.allowed) {
+    text += fmt::format(", allowed {} to {}", number_text(d.allowed->first),
+                        number_text(d.allowed->second));
+  }
+  return text;
+}
+
+void add_square(pugi::xml_node svg, std::int64_t row, std::int64_t column, const std::string& style,
+                const std::string& title) {
+  pugi::xml_node square = svg.append_child("rect");
+  set(square, "x", fmt::format("{}", column * kSquare));
+  set(square, "y", fmt::format("{}", row * kSquare));
+  set(square, "width", fmt::format("{}", kSquare - 1));
+  set(square, "height", fmt::format("{}", kSquare - 1));
+  set(square, "class", style);
+  if (!title.empty()) add(square, "title", title);
+}
+
+void add_heat_map(pugi::xml_node parent, const CaseTensor& t,
+                  const std::vector<const Difference*>& wrong, Verdict verdict, bool complete) {
+  const Grid g = grid_of(t.shape);
+  const std::int64_t rows = (g.rows + g.tall - 1) / g.tall;
+  const std::int64_t columns = (g.columns + g.wide - 1) / g.wide;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Difference*>> squares;
+  for (const Difference* d : wrong) squares[square_of(*d, g, t.shape)].push_back(d);
+
+  pugi::xml_node figure = add(parent, "figure");
+  pugi::xml_node svg = figure.append_child("svg");
+  set(svg, "width", fmt::format("{}", columns * kSquare));
+  set(svg, "height", fmt::format("{}", rows * kSquare));
+  set(svg, "role", "img");
+  set(svg, "aria-label", fmt::format("wrong elements of {}", t.name));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const auto found = squares.find({r, c});
+      if (found == squares.end()) {
+        add_square(svg, r, c, "right", "");
+        continue;
+      }
+      double worst = 0;
+      std::string title;
+      for (const Difference* d : found->second) {
+        worst = std::max(worst, severity(*d));
+        title += (title.empty() ? "" : "\n") + description(*d, verdict);
+      }
+      add_square(svg, r, c,
+                 verdict == Verdict::unwritten ? "unwritten" : fmt::format("wrong{}", shade(worst)),
+                 title);
+    }
+  }
+  std::string caption =
+      fmt::format("{}[{}]: {} wrong", t.name, fmt::join(t.shape, ","), wrong.size());
+  if (g.tall * g.wide > 1)
+    caption += fmt::format("; a square is {} by {} elements", g.tall, g.wide);
+  if (!complete) caption += "; not all of the wrong elements are drawn";
+  add(figure, "figcaption", caption);
+}
+
+/// From the least to the greatest of all numbers that are shown, in decades.
+struct Scale {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+  void include(double v) {
+    if (!(v > 0) || !std::isfinite(v)) return;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  /// 0 for nothing, then from 8 to 100.
+  double percent(double v) const {
+    if (!(v > 0)) return 0;
+    if (!std::isfinite(v) || !(high > low)) return 100;
+    return 8 + 92 * (std::log(v) - std::log(low)) / (std::log(high) - std::log(low));
+  }
+};
+
+void add_bar(pugi::xml_node cell, const char* style, double percent, const std::string& text) {
+  pugi::xml_node bar = add(cell, "span", "", fmt::format("bar {}", style));
+  set(bar, "style", fmt::format("width:{:.0f}%", percent * 0.6));  // the rest is for the number
+  add(cell, "span", text, "number");
+}
+
+}  // namespace
+
+double severity(const Difference& d) {
+  const double error = error_of(d);
+  const double allowed = allowance(d);
+  if (!std::isfinite(error) || !(allowed > 0)) return std::numeric_limits<double>::infinity();
+  return error / allowed;
+}
+
+void add_heat_maps(pugi::xml_node parent, const Case& c, const Outcome& outcome) {
+  const bool complete = outcome.differing <= static_cast<std::int64_t>(outcome.differences.size());
+  for (const CaseTensor& t : c.outputs) {
+    std::vector<const Difference*> wrong;
+    for (const Difference& d : outcome.differences) {
+      if (d.tensor == t.name) wrong.push_back(&d);
+    }
+    if (!wrong.empty()) add_heat_map(parent, t, wrong, outcome.verdict, complete);
+  }
+}
+
+void add_errors(pugi::xml_node parent, const Outcome& outcome) {
+  if (outcome.differences.empty() || outcome.verdict == Verdict::unwritten) return;
+  const std::size_t shown = std::min(kErrorsShown, outcome.differences.size());
+  Scale scale;
+  for (std::size_t k = 0; k < shown; ++k) {
+    scale.include(error_of(outcome.differences[k]));
+    scale.include(allowance(outcome.differences[k]));
+  }
+  pugi::xml_node table = add(parent, "table", "", "errors");
+  pugi::xml_node head = add(add(table, "thead"), "tr");
+  for (const char* title : {"element", "expected", "got", "error", "the bound allows"})
+    add(head, "th", title);
+  pugi::xml_node body = add(table, "tbody");
+  for (std::size_t k = 0; k < shown; ++k) {
+    const Difference& d = outcome.differences[k];
+    pugi::xml_node row = add(body, "tr");
+    add(row, "td", place_text(d));
+    add(row, "td", number_text(d.expected), "value");
+    add(row, "td", number_text(d.got), "value");
+    const double error = error_of(d);
+    add_bar(add(row, "td"), "error", scale.percent(error), fmt::format("{:.3g}", error));
+    const double allowed = allowance(d);
+    add_bar(add(row, "td"), "allowed", scale.percent(allowed),
+            allowed > 0 ? fmt::format("{:.3g}", allowed) : "nothing");
+  }
+}
+
+}  // namespace mote::tool

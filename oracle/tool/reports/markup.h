@@ -1,0 +1,19 @@
+// Trees of tags: pugixml escapes what it is given, but keeps control characters, which neither XML
+// nor HTML allows.
+#pragma once
+
+#include <pugixml.hpp>
+#include <string>
+
+namespace mote::tool {
+
+/// The text with "?" for what XML has no character for.
+std::string printable(std::string text);
+
+void set(pugi::xml_node node, const char* attribute, const std::string& value);
+void add_text(pugi::xml_node node, const std::string& text);
+/// A child that holds a text; `style` is its class, where there is one.
+pugi::xml_node add(pugi::xml_node parent, const char* tag, const std::string& text = "",
+                   const std::string& style = "");
+
+}  // namespace mote::tool

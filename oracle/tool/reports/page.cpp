@@ -1,0 +1,232 @@
+// The page is one tree of tags, without a script: cells are links, sections fold by themselves.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "heat_map.h"
+#include "markup.h"
+#include "mote/oracle/report.h"
+#include "page_style.h"
+#include "reports.h"
+
+namespace mote::tool {
+namespace {
+
+/// Rows of one op on one backend, by dtype.
+using Cell = std::vector<const Row*>;
+
+struct Matrix {
+  std::vector<std::string> ops;
+  std::vector<std::string> backends;
+  std::map<std::pair<std::string, std::string>, Cell> cells;
+};
+
+void add_once(std::vector<std::string>& all, const std::string& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
+
+Matrix matrix_of(const CampaignResult& result) {
+  Matrix m;
+  for (const Row& row : result.rows) {
+    add_once(m.ops, row.op);
+    add_once(m.backends, row.backend);
+    m.cells[{row.op, row.backend}].push_back(&row);
+  }
+  return m;
+}
+
+struct Sum {
+  std::int64_t judged = 0;
+  std::int64_t failed = 0;
+  std::int64_t weak = 0;
+};
+
+Sum sum(const Cell& cell) {
+  Sum s;
+  for (const Row* row : cell) {
+    s.judged += row->judged;
+    s.failed += row->failures();
+    s.weak += row->count(Verdict::weak);
+  }
+  return s;
+}
+
+/// Letters, digits and dashes: what an op or a file of the user's is called as the name of a place.
+std::string anchor(const std::string& op, const std::string& backend) {
+  std::string text = op + "-" + backend;
+  for (char& c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain) c = '-';
+  }
+  return text;
+}
+
+void add_link(pugi::xml_node parent, const std::string& to, const std::string& text) {
+  pugi::xml_node link = add(parent, "a", text);
+  set(link, "href", "#" + to);
+}
+
+void add_matrix(pugi::xml_node body, const Matrix& m) {
+  pugi::xml_node table = add(add(body, "div", "", "wide"), "table", "", "matrix");
+  pugi::xml_node head = add(add(table, "thead"), "tr");
+  add(head, "th", "op");
+  for (const std::string& backend : m.backends) add(head, "th", backend);
+  pugi::xml_node lines = add(table, "tbody");
+  for (const std::string& op : m.ops) {
+    pugi::xml_node line = add(lines, "tr");
+    set(add(line, "th", op), "scope", "row");
+    for (const std::string& backend : m.backends) {
+      const auto found = m.cells.find({op, backend});
+      if (found == m.cells.end()) {
+        add(line, "td", "no kernel", "none");
+        continue;
+      }
+      const Sum s = sum(found->second);
+      const bool failed = s.failed > 0;
+      pugi::xml_node cell =
+          add(line, "td", "", failed ? "failed" : (s.judged > 0 ? "passed" : "none"));
+      add_link(cell, anchor(op, backend),
+               failed         ? fmt::format("✗ {} of {} failed", s.failed, s.judged)
+               : s.judged > 0 ? fmt::format("✓ {} passed", s.judged)
+                              : "not judged");
+    }
+  }
+}
+
+void add_counts(pugi::xml_node section, const Cell& cell) {
+  pugi::xml_node table = add(add(section, "div", "", "wide"), "table", "", "counts");
+  pugi::xml_node head = add(add(table, "thead"), "tr");
+  add(head, "th", "dtype");
+  std::vector<Verdict> shown;
+  for (std::size_t v = 0; v < kVerdicts; ++v) {
+    const auto verdict = static_cast<Verdict>(v);
+    if (std::ranges::any_of(cell, [&](const Row* r) { return r->count(verdict) > 0; }))
+      shown.push_back(verdict);
+  }
+  for (const Verdict v : shown) add(head, "th", std::string(name(v)));
+  for (const char* title : {"indeterminate elements", "greatest error / bound, by fill"})
+    add(head, "th", title);
+  pugi::xml_node body = add(table, "tbody");
+  for (const Row* row : cell) {
+    pugi::xml_node line = add(body, "tr");
+    set(add(line, "th", std::string(name(row->dtype))), "scope", "row");
+    for (const Verdict v : shown) add(line, "td", fmt::format("{}", row->count(v)), "value");
+    add(line, "td", fmt::format("{}", row->indeterminate), "value");
+    std::string errors;
+    for (const auto& [fill, error] : row->errors) {
+      if (error > 0)
+        errors += fmt::format("{}{} {:.2f}", errors.empty() ? "" : ", ", name(fill), error);
+    }
+    if (errors.empty() && row->judged > 0) errors = "exact";
+    add(line, "td", errors);
+  }
+  for (const Row* row : cell) {
+    if (row->reason.empty()) continue;
+    add(section, "p", fmt::format("{}: {}", name(row->dtype), row->reason), "reason");
+  }
+}
+
+void add_diagnosis(pugi::xml_node article, const Failure& f) {
+  std::istringstream lines(diagnosis_text(f.diagnosis));
+  for (std::string line; std::getline(lines, line);) add(article, "p", line, "diagnosis");
+}
+
+void add_failure(pugi::xml_node section, const Failure& f) {
+  pugi::xml_node article = add(section, "article");
+  add(article, "h3", std::string(name(f.outcome.verdict)));
+  if (!f.outcome.reason.empty()) add(article, "p", f.outcome.reason);
+  add_diagnosis(article, f);
+  add(article, "p",
+      fmt::format(
+          "Seen {} time{}, first after {:.2f} s; {} of {} elements of the smallest case are "
+          "wrong.",
+          f.occurrences, f.occurrences == 1 ? "" : "s", f.found_after_s, f.outcome.differing,
+          f.outcome.elements));
+  add_heat_maps(article, f.smallest, f.outcome);
+  add_errors(article, f.outcome);
+  add(article, "h4", "smallest case");
+  add(article, "pre", to_string(f.smallest));
+  add(article, "h4", "replay");
+  add(article, "pre", replay_command(f.smallest));
+  pugi::xml_node more = add(article, "details");
+  add(more, "summary", "as it was found");
+  add(more, "pre", to_string(f.first));
+  add_heat_maps(more, f.first, f.first_outcome);
+}
+
+void add_section(pugi::xml_node body, const std::string& op, const std::string& backend,
+                 const Cell& cell, const CampaignResult& result) {
+  pugi::xml_node section = add(body, "section");
+  set(section, "id", anchor(op, backend));
+  const bool failed = sum(cell).failed > 0;
+  pugi::xml_node details = add(section, "details");
+  if (failed) set(details, "open", "open");
+  add(add(details, "summary"), "h2", fmt::format("{} on {}", op, backend),
+      failed ? "failed" : "passed");
+  add_counts(details, cell);
+  for (const Failure& f : result.failures) {
+    if (f.smallest.target->text() == op && f.smallest.backend == backend) add_failure(details, f);
+  }
+}
+
+void add_head(pugi::xml_node html, const std::string& title) {
+  pugi::xml_node head = html.append_child("head");
+  set(head.append_child("meta"), "charset", "utf-8");
+  pugi::xml_node view = head.append_child("meta");
+  set(view, "name", "viewport");
+  set(view, "content", "width=device-width");
+  add(head, "title", title);
+  add(head, "style", kPageStyle);
+}
+
+std::string outcome_text(int exit) {
+  if (exit == 0) return "passed";
+  return exit == 1 ? "failed" : "not judged";
+}
+
+void add_legend(pugi::xml_node body) {
+  add(body, "p",
+      "In the maps a square is an element: pale where it is right; the stronger its colour, the "
+      "further it is outside of its bound (a step is a factor of 100, the strongest also where the "
+      "bits had to agree or the value is not finite); framed where it was never written.",
+      "legend");
+}
+
+}  // namespace
+
+std::string html_page(const Heading& heading, const CampaignResult& result) {
+  pugi::xml_document document;
+  document.append_child(pugi::node_doctype).set_value("html");
+  pugi::xml_node html = document.append_child("html");
+  set(html, "lang", "en");
+  const std::string title = fmt::format("mote check: {}", outcome_text(heading.exit));
+  add_head(html, title);
+  pugi::xml_node body = html.append_child("body");
+  add(body, "h1", title, heading.exit == 0 ? "passed" : "failed");
+  std::int64_t judged = 0;
+  for (const Row& row : result.rows) judged += row.judged;
+  add(body, "p",
+      fmt::format("{} cases judged in {:.1f} s; backends {}; seed {}; mote {}", judged,
+                  result.seconds, fmt::join(heading.backends, ", "), heading.seed,
+                  heading.version));
+  const Matrix m = matrix_of(result);
+  add_matrix(body, m);
+  if (!result.failures.empty()) add_legend(body);
+  for (const std::string& op : m.ops) {
+    for (const std::string& backend : m.backends) {
+      const auto found = m.cells.find({op, backend});
+      if (found != m.cells.end()) add_section(body, op, backend, found->second, result);
+    }
+  }
+  std::ostringstream text;
+  document.save(text, "",
+                pugi::format_raw | pugi::format_no_declaration | pugi::format_no_empty_element_tags,
+                pugi::encoding_utf8);
+  return text.str() + "\n";
+}
+
+}  // namespace mote::tool

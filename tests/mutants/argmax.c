@@ -1,0 +1,43 @@
+/* argmax over axis 1 of x[R, N, C]: the first, or with `last` the last; the first NaN. */
+#include "mutant.h"
+
+enum {
+  correct,
+  last_tie,    /* the last of equal elements wins, whatever `last` says */
+  starts_at_0, /* the search starts at 0, so that a row of negatives gives its first */
+  nan_dropped  /* NaN never wins */
+};
+
+static int64_t position(const mutant_tensor* x, int64_t r, int64_t c, int last) {
+  double greatest = DEFECT == starts_at_0 ? 0 : -INFINITY;
+  int64_t found = 0;
+  for (int64_t k = 0; k < x->shape[2]; ++k) {
+    const int64_t n = last ? x->shape[2] - 1 - k : k;
+    const double value = mutant_load(x, mutant_offset(x, 0, r, n, c));
+    const int ties = DEFECT == last_tie && !last && value == greatest;
+    const int first = k == 0 && DEFECT != starts_at_0 && !(DEFECT == nan_dropped && isnan(value));
+    if (isnan(value) && DEFECT != nan_dropped) return n;
+    if (!first && !(value > greatest) && !ties) continue;
+    greatest = value;
+    found = n;
+  }
+  return found;
+}
+
+static mote_status run(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_call t;
+  const mote_status status = mutant_open_call(call, &t);
+  if (status != MOTE_OK) return status;
+  const mutant_tensor* x = &t.in[0];
+  const mutant_tensor* y = &t.out[0];
+  const int last = mutant_integer(call, "last", 0) != 0;
+  for (int64_t r = 0; r < x->shape[1]; ++r)
+    for (int64_t c = 0; c < x->shape[3]; ++c)
+      ((int64_t*)y->data)[mutant_offset(y, 0, 0, r, c)] = position(x, r, c, last);
+  return MOTE_OK;
+}
+
+mote_status mote_plugin_init(mote_plugin* plugin) {
+  return mutant_plugin(plugin, MUTANT, "argmax", mutant_can_run_reals, run);
+}

@@ -1,0 +1,49 @@
+/* sum over axis 1 of x[R, N, C]. */
+#include "mutant.h"
+
+enum {
+  correct,
+  last_block,   /* the last N % 16 elements are skipped where N > 16 */
+  stagnates,    /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
+  empty_leaves, /* nothing is written where N = 0 */
+  int16_sums    /* integers are summed in 16 bits that saturate */
+};
+
+static mote_status run(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_call t;
+  const mote_status status = mutant_open_call(call, &t);
+  if (status != MOTE_OK) return status;
+  const mutant_tensor* x = &t.in[0];
+  const mutant_tensor* y = &t.out[0];
+  int64_t extent = x->shape[2];
+  if (DEFECT == last_block && extent > 16) extent -= extent % 16;
+  if (DEFECT == empty_leaves && extent == 0) return MOTE_OK;
+  for (int64_t r = 0; r < x->shape[1]; ++r)
+    for (int64_t c = 0; c < x->shape[3]; ++c) {
+      double sum = 0;
+      for (int64_t n = 0; n < extent; ++n) {
+        sum += mutant_load(x, mutant_offset(x, 0, r, n, c));
+        if (DEFECT == stagnates) sum = mutant_round(sum, 8);
+        if (DEFECT == int16_sums) sum = fmin(fmax(sum, -32768), 32767);
+      }
+      mutant_store(y, mutant_offset(y, 0, 0, r, c), sum);
+    }
+  return MOTE_OK;
+}
+
+static mote_status can_run(const mote_call* call) {
+  mutant_call t;
+  if (DEFECT != int16_sums && DEFECT != stagnates) return mutant_can_run_reals(call);
+  const mote_status status = mutant_open_call(call, &t);
+  if (status == MOTE_OK && DEFECT == stagnates && t.in[0].type.code != kDLBfloat)
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only bf16 on the CPU");
+  if (DEFECT == stagnates) return status;
+  if (status == MOTE_OK && (t.in[0].type.code != kDLInt || t.in[0].type.bits != 32))
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only i32 on the CPU");
+  return status;
+}
+
+mote_status mote_plugin_init(mote_plugin* plugin) {
+  return mutant_plugin(plugin, MUTANT, "sum", can_run, run);
+}

@@ -1,0 +1,180 @@
+// Subjects in workers: a verdict for each rule that a kernel may break, and none for those that
+// break none.
+#include "mote/oracle/isolation.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "fake_backend.h"
+#include "mote/base/error.h"
+#include "mote/oracle/backends.h"
+#include "mote/oracle/run.h"
+
+namespace mote {
+namespace {
+
+std::string library(const char* name) {
+  return std::string(MOTE_TEST_PLUGINS) + "/" + name + ".so";
+}
+
+/// The library's backends, in workers.
+struct Isolated {
+  std::shared_ptr<Isolation> isolation = std::make_shared<Isolation>();
+  Plugin plugin = isolation->describe(library("breaks_rules"));
+
+  const mote_backend& backend(std::string_view name) const {
+    return **std::ranges::find(plugin.backends, name,
+                               [](const mote_backend* b) { return std::string_view(b->name); });
+  }
+  Outcome run(std::string_view name, const std::string& text, CaseRunOptions options = {}) const {
+    options.isolation = isolation;
+    return Prepared(parse_case(text), options).run(backend(name));
+  }
+};
+
+constexpr const char* kCase = "neg x=f32[2,3,4,5] fill=integer:1";
+constexpr const char* kOddCase =
+    "neg x=f32[2,3,4,5]:pad3:off2 y=f32[2,3,4,5]:pad1:off5 fill=uniform:";
+
+TEST(Isolation, ARightKernelPasses) {
+  const Isolated in;
+  for (const char* name : {"keeps_rules", "keeps_a_pool", "threads_that_end"}) {
+    for (int seed = 0; seed < 20; ++seed) {
+      const Outcome o = in.run(name, kOddCase + std::to_string(seed));
+      EXPECT_EQ(o.verdict, Verdict::passed) << name << ": " << o.reason;
+    }
+  }
+  EXPECT_EQ(in.run("keeps_rules", "neg x=f32[2,3,0,5]").verdict, Verdict::vacuous);
+  EXPECT_EQ(in.run("keeps_rules", "neg x=f64[2,3,4,5]").verdict, Verdict::unsupported);
+}
+
+struct Rule {
+  const char* backend;
+  Verdict verdict;
+  const char* reason;
+};
+
+class BreaksRules : public testing::TestWithParam<Rule> {};
+
+TEST_P(BreaksRules, AndTheNextCaseIsJudged) {
+  const Isolated in;
+  const Rule rule = GetParam();
+  CaseRunOptions options{.limit_s = 0.3, .subject_memory = std::int64_t{100} << 20U};
+  for (int seed = 0; seed < 8; ++seed) {
+    const Outcome o = in.run(rule.backend, kOddCase + std::to_string(seed), options);
+    EXPECT_EQ(o.verdict, rule.verdict) << name(o.verdict) << ": " << o.reason;
+    EXPECT_NE(o.reason.find(rule.reason), std::string::npos) << o.reason;
+    EXPECT_EQ(in.run("keeps_rules", kCase).verdict, Verdict::passed);
+    if (rule.verdict == Verdict::hung) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Isolation, BreaksRules,
+    testing::Values(Rule{"crashes", Verdict::crashed, "SIGSEGV: writes address 0x0"},
+                    Rule{"aborts", Verdict::crashed, "SIGABRT"},
+                    Rule{"exits", Verdict::crashed, "ended the process (exit code 9)"},
+                    Rule{"hangs", Verdict::hung, "no result after 0.3 s"},
+                    Rule{"reads_after_x", Verdict::out_of_bounds, "byte after the end of x"},
+                    Rule{"reads_before_x", Verdict::out_of_bounds, "before the beginning of x"},
+                    Rule{"writes_after_y", Verdict::out_of_bounds, "y"},
+                    Rule{"writes_before_y", Verdict::out_of_bounds, "y"},
+                    Rule{"writes_after_workspace", Verdict::out_of_bounds, "workspace"},
+                    Rule{"skips_last", Verdict::unwritten, "never written"},
+                    Rule{"writes_gaps", Verdict::wrote_gap, "writes into a gap of y: 5 elements"},
+                    Rule{"changes_x", Verdict::changed_input, "writes x, its input"},
+                    Rule{"writes_x_back", Verdict::changed_input, "writes x, its input"},
+                    Rule{"rounds_upward", Verdict::changed_mode, "rounding"},
+                    Rule{"flushes_denormals", Verdict::changed_mode, "denormals"},
+                    Rule{"leaves_a_thread", Verdict::left_threads, "leaves a thread behind"},
+                    Rule{"writes_later", Verdict::late_access, "writes y"},
+                    Rule{"takes_memory", Verdict::too_much_memory, "MiB of memory"},
+                    Rule{"differs", Verdict::nondeterministic, "two runs"},
+                    Rule{"caches_by_pointer", Verdict::stale, "right in a fresh process"},
+                    Rule{"answers_from_old_memory", Verdict::stale, "reads y of an earlier call"}),
+    [](const auto& param) { return std::string(param.param.backend); });
+
+/// Seen where the other contents have the same beginning.
+TEST(Isolation, WhatIsKeptByContentIsSeen) {
+  const Isolated in;
+  int seen = 0;
+  for (int seed = 0; seed < 16; ++seed) {
+    const Outcome o = in.run("caches_by_content", kOddCase + std::to_string(seed));
+    seen += o.verdict == Verdict::stale;
+  }
+  EXPECT_GE(seen, 4);
+}
+
+/// The case that runs meanwhile is not to blame.
+TEST(Isolation, AWriteThatComesLaterStillIsOfItsOwnCase) {
+  const Isolated in;
+  const std::string late = "neg x=f32[2,3,4,6] fill=integer:1";
+  in.run("writes_much_later", late, {.linger_s = 0.001});
+  Outcome o;
+  for (int k = 0; k < 200 && o.earlier_case.empty(); ++k) {
+    o = in.run("keeps_rules", kCase);
+    ::usleep(1000);
+  }
+  EXPECT_EQ(o.verdict, Verdict::late_access);
+  EXPECT_EQ(o.earlier_case, late);
+  EXPECT_EQ(in.run("keeps_rules", kCase).verdict, Verdict::passed);
+  EXPECT_EQ(in.run("writes_much_later", late, {.linger_s = 0.2}).verdict, Verdict::late_access);
+}
+
+/// The distance in bytes of an access that is a page away, whatever the placement.
+TEST(Isolation, AnAccessSaysHowFarItIs) {
+  const Isolated in;
+  EXPECT_EQ(in.run("reads_after_x", kCase).reason, "reads the 4093. byte after the end of x");
+  EXPECT_EQ(in.run("reads_before_x", kCase).reason, "reads 4096 bytes before the beginning of x");
+}
+
+TEST(Isolation, ManyCasesGoThroughOneWorker) {
+  const Isolated in;
+  CaseRunOptions options;
+  options.isolation = in.isolation;
+  Prepared prepared(parse_case(kCase), options);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int k = 0; k < 200; ++k)
+    EXPECT_EQ(prepared.run(in.backend("keeps_rules")).verdict, Verdict::passed);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(taken.count(), 20);
+}
+
+/// A backend that is no library's: what was there when the isolation began.
+TEST(Isolation, AFunctionOfThisProcessRunsInAWorkerToo) {
+  const test::FakeBackend fake("neg", [](const mote_call* call) {
+    for (int k = 0; k < 5; ++k)
+      test::floats(call->outputs[0])[k] = -test::floats(call->inputs[0])[k];
+    return MOTE_OK;
+  });
+  const auto isolation = std::make_shared<Isolation>();
+  const Case c = parse_case("neg x=f32[1,1,1,5] fill=integer:1");
+  EXPECT_EQ(Prepared(c, {.isolation = isolation}).run(fake.get()).verdict, Verdict::passed);
+  const Case long_one = parse_case("neg x=f32[1,1,1,6] fill=integer:1");
+  EXPECT_EQ(Prepared(long_one, {.isolation = isolation}).run(fake.get()).verdict,
+            Verdict::unwritten);
+}
+
+TEST(Isolation, ALibraryIsDescribedWithoutBeingLoaded) {
+  const Isolated in;
+  const mote_backend& b = in.backend("keeps_rules");
+  EXPECT_STREQ(b.version, "1");
+  ASSERT_EQ(b.kernel_count, 1);
+  EXPECT_STREQ(b.kernels[0].op, "neg");
+  EXPECT_EQ(b.kernels[0].contract->deterministic, 1);
+  EXPECT_EQ(Prepared(parse_case(kCase)).run(b).reason, "its library is loaded in a worker only");
+  try {
+    in.isolation->describe(library("aborts_in_init"));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "plug-in " + library("aborts_in_init") + ": crashed while loading (SIGABRT)");
+  }
+  EXPECT_THROW(in.isolation->describe("/nonexistent.so"), Error);
+}
+
+}  // namespace
+}  // namespace mote
