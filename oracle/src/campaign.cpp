@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <tuple>
+#include <set>
+#include <utility>
 
+#include "corpus.h"
 #include "crash.h"
+#include "journal.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
-#include "mote/oracle/shrink.h"
+#include "tally.h"
 
 namespace mote {
 namespace {
@@ -37,7 +40,12 @@ struct Stream {
   bool accepted = false;
   double seconds = 0;
   std::int64_t most_declined = kDeclinesThatEndAStream;
+  JournalStream done = {};  ///< what an earlier run of the campaign did
   bool ended() const { return !accepted && declined >= most_declined; }
+  void count(bool was_accepted) {
+    accepted = accepted || was_accepted;
+    declined += was_accepted ? 0 : 1;
+  }
 };
 
 class Campaign {
@@ -47,11 +55,14 @@ class Campaign {
 
   CampaignResult run() {
     find_targets();
+    resume();
     run_cases();
     if (options_.budget_s || options_.count) run_random();
     set_crash_report("");
-    for (auto& [key, row] : rows_) result_.rows.push_back(std::move(row));
+    result_.rows = tally_.rows();
+    result_.failures = tally_.failures();
     note_without_kernel();
+    if (journal_) journal_->end(result_.without_kernel);
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
@@ -98,11 +109,18 @@ class Campaign {
   void run_cases() {
     for (const Case& c : options_.cases) {
       const bool dtype_wanted = !options_.dtype || *options_.dtype == c.instance.dtype;
-      if (!wanted(*c.target) || !dtype_wanted) continue;
+      const std::string text = to_string(c);
+      if (!wanted(*c.target) || !dtype_wanted || !is_ours(hash_of(text))) continue;
       if (stopped()) return;
+      if (listed_done_.contains(text)) continue;
       run_case(c);
       note_declined(c);
+      finish({.listed = text});
     }
+  }
+
+  bool is_ours(std::uint64_t number) const {
+    return number % options_.shard.count == options_.shard.index;
   }
 
   /// A case that was asked for by name is counted where there is nothing that could run it too.
@@ -130,8 +148,11 @@ class Campaign {
       std::vector<Stream>& streams = ops.emplace_back();
       for (const DType dtype : target->dtypes()) {
         if (options_.dtype && *options_.dtype != dtype) continue;
-        streams.push_back({target, dtype});
-        if (!options_.count) streams.back().most_declined = kDeclinesThatEndABudget;
+        Stream& stream = streams.emplace_back(Stream{target, dtype});
+        if (!options_.count) stream.most_declined = kDeclinesThatEndABudget;
+        if (const auto done = done_.find({target->text(), dtype}); done != done_.end())
+          stream.done = std::move(done->second);
+        stream.seconds = stream.done.seconds;
       }
     }
     if (options_.count) {
@@ -146,7 +167,12 @@ class Campaign {
     for (std::int64_t k = 0; k < count && !stopped(); ++k) {
       const std::vector<Stream*> live = live_streams(streams);
       if (live.empty()) return;
-      advance(**std::ranges::min_element(live, {}, &Stream::position));
+      Stream& next = **std::ranges::min_element(live, {}, &Stream::position);
+      if (is_ours(static_cast<std::uint64_t>(k))) {
+        advance(next);
+      } else {
+        ++next.position;
+      }
     }
   }
 
@@ -154,6 +180,7 @@ class Campaign {
     while (!stopped() && seconds_since(start_) < until) {
       Stream* stream = least_served(ops);
       if (stream == nullptr) return;
+      while (!is_ours(stream->position)) ++stream->position;
       advance(*stream);
     }
   }
@@ -181,17 +208,27 @@ class Campaign {
     return next;
   }
 
+  /// The stream's next case, unless an earlier run of the campaign did it.
   void advance(Stream& stream) {
+    const std::uint64_t position = stream.position++;
+    if (const auto was = stream.done.accepted.find(position); was != stream.done.accepted.end())
+      return stream.count(was->second);
     const auto begin = std::chrono::steady_clock::now();
-    const Case c = generate(stream.target, stream.dtype, options_.seed, stream.position++);
+    const Case c = generate(stream.target, stream.dtype, options_.seed, position);
     const bool accepted = run_case(c);
-    stream.accepted = stream.accepted || accepted;
-    stream.declined += accepted ? 0 : 1;
-    stream.seconds += seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
+    stream.count(accepted);
+    const double seconds = seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
+    stream.seconds += seconds;
+    finish({.op = stream.target->text(),
+            .dtype = stream.dtype,
+            .position = position,
+            .accepted = accepted,
+            .seconds = seconds});
   }
 
   /// On every backend; true when one took it.
   bool run_case(const Case& c) {
+    if (journal_) journal_->begin(to_string(c));
     std::optional<Prepared> prepared;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
@@ -210,8 +247,44 @@ class Campaign {
       record(c, e.name(), outcome, prepared->multiply_adds());
       if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
     }
-    if (options_.progress) options_.progress(seconds_since(start_), judged_, failed_);
+    if (options_.progress)
+      options_.progress(seconds_since(start_), tally_.judged(), tally_.failed());
     return accepted;
+  }
+
+  void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
+    results_.push_back({c.target->text(), c.instance.dtype, backend, c.fill.kind, outcome, work});
+    tally_.record(results_.back());
+    keep_report();
+  }
+
+  void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
+    if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
+    const double found = seconds_since(start_);
+    Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
+    failure.first_outcome = outcome;
+    failure.found_after_s = found;
+    if (journal_) journal_->failure(failure);
+    if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);
+    tally_.add(std::move(failure));
+    reported_after_s_ = 0;
+  }
+
+  void finish(const CaseDone& done) {
+    if (journal_) journal_->done(done, results_, seconds_since(start_));
+    results_.clear();
+  }
+
+  /// What an earlier run of this campaign did is counted, and is not done again.
+  void resume() {
+    if (options_.journal.empty()) return;
+    journal_.emplace(options_.journal, campaign_text(options_), options_.seed);
+    JournalContent content = journal_->content();
+    count(content, tally_);
+    done_ = std::move(content.streams);
+    listed_done_ = std::move(content.listed);
+    start_ -= std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(content.seconds));
   }
 
   /// Again, where a case before it had left something behind that ended its worker.
@@ -226,160 +299,38 @@ class Campaign {
     return prepared.run(*e.backend, e.plugin);
   }
 
-  void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
-    Row& row = rows_[{c.target->text(), c.instance.dtype, backend}];
-    row.op = c.target->text();
-    row.dtype = c.instance.dtype;
-    row.backend = backend;
-    ++ran_;
-    ++row.counts[static_cast<std::size_t>(outcome.verdict)];
-    row.indeterminate += outcome.indeterminate;
-    double& error = row.errors[c.fill.kind];
-    error = std::max(error, outcome.error);
-    if (outcome.judged()) {
-      ++judged_;
-      ++row.judged;
-      if (work >= kLargeCase) ++row.judged_large;
-    } else if (row.reason.empty() ||
-               (outcome.verdict == Verdict::skipped && row.count(Verdict::skipped) == 1)) {
-      row.reason = outcome.reason;
-    }
-    if (is_failure(outcome.verdict)) ++failed_;
-    keep_report();
-  }
-
   /// What a crash prints: exact for the first cases, then a little behind.
   void keep_report() {
     if (!options_.run.guard_crashes) return;
     const double now = seconds_since(start_);
-    if (ran_ > kReportsOfEach && now - reported_after_s_ < kReportEvery) return;
+    if (tally_.ran() > kReportsOfEach && now - reported_after_s_ < kReportEvery) return;
     reported_after_s_ = now;
     CampaignResult so_far;
-    for (const auto& [key, row] : rows_) so_far.rows.push_back(row);
-    so_far.failures = result_.failures;
-    set_crash_report(options_.run.json ? progress_json(so_far, ran_) : progress_text(so_far, ran_));
-  }
-
-  void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
-    for (Failure& f : result_.failures) {
-      const bool same = f.smallest.target == c.target && f.smallest.backend == e.name() &&
-                        f.outcome.verdict == outcome.verdict;
-      if (!same) continue;
-      ++f.occurrences;
-      return;
-    }
-    const double found = seconds_since(start_);
-    result_.failures.push_back(shrink_failure(c, e, outcome.verdict, options_.run));
-    result_.failures.back().first_outcome = outcome;
-    result_.failures.back().found_after_s = found;
-    reported_after_s_ = 0;
+    so_far.rows = tally_.rows();
+    so_far.failures = tally_.failures();
+    set_crash_report(options_.run.json ? progress_json(so_far, tally_.ran())
+                                       : progress_text(so_far, tally_.ran()));
   }
 
   bool stopped() const {
     return options_.max_failures &&
-           result_.failures.size() >= static_cast<std::size_t>(*options_.max_failures);
+           tally_.failures().size() >= static_cast<std::size_t>(*options_.max_failures);
   }
 
   const CampaignOptions& options_;
   std::chrono::steady_clock::time_point start_;
   std::vector<std::shared_ptr<const Target>> targets_;
-  std::map<std::tuple<std::string, DType, std::string>, Row> rows_;
+  Tally tally_;
+  std::optional<Journal> journal_;
+  std::map<std::pair<std::string, DType>, JournalStream> done_;  ///< by op and dtype
+  std::set<std::string> listed_done_;
+  std::vector<CaseResult> results_;  ///< of the case that runs
   CampaignResult result_;
-  std::int64_t ran_ = 0;
-  std::int64_t judged_ = 0;
-  std::int64_t failed_ = 0;
   double reported_after_s_ = 0;
 };
 
-/// Each try of a case that hangs takes its time limit.
-constexpr int kTriesOfHangs = 40;
-constexpr double kLimitOfHangs = 1;
-/// So long a write that comes late is waited for while its case becomes smaller.
-constexpr double kLingerForLate = 0.2;
-
-ShrinkLimits limits_for(Verdict verdict) {
-  ShrinkLimits limits;
-  if (verdict == Verdict::hung) limits.tries = kTriesOfHangs;
-  return limits;
-}
-
-CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
-  if (verdict == Verdict::hung)
-    options.limit_s = std::min(options.limit_s.value_or(kLimitOfHangs), kLimitOfHangs);
-  if (verdict == Verdict::late_access)
-    options.linger_s = std::max(options.linger_s, kLingerForLate);
-  return options;
-}
-
 }  // namespace
 
-std::int64_t Row::failures() const {
-  std::int64_t sum = 0;
-  for (std::size_t v = 0; v < kVerdicts; ++v) {
-    if (is_failure(static_cast<Verdict>(v))) sum += counts[v];
-  }
-  return sum;
-}
-
-double Row::error() const {
-  double greatest = 0;
-  for (const auto& [fill, error] : errors) greatest = std::max(greatest, error);
-  return greatest;
-}
-
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
-
-Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
-                       const CaseRunOptions& options) {
-  const auto outcome_of = [&](const Case& candidate, const CaseRunOptions& with) {
-    return Prepared(candidate, with).run(*backend.backend, backend.plugin);
-  };
-  const CaseRunOptions trying = options_for_tries(options, verdict);
-  const auto fails = [&](const Case& candidate) {
-    try {
-      return outcome_of(candidate, trying).verdict == verdict;
-    } catch (const Error&) {  // does not fit into memory: no smaller case
-      return false;
-    }
-  };
-  Failure failure;
-  failure.first = c;
-  failure.first.backend = backend.name();
-  failure.first.plugin = backend.plugin;
-  const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
-  failure.smallest = shrunk.smallest;
-  failure.tries = shrunk.tries;
-  failure.not_smaller = shrunk.reason;
-  failure.outcome = outcome_of(failure.smallest, trying);
-  if (failure.outcome.verdict != verdict) {
-    failure.outcome.verdict = verdict;
-    failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (verdict != Verdict::hung) {
-    failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
-      return outcome_of(candidate, trying);
-    });
-  }
-  return failure;
-}
-
-int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
-              bool each_must_judge) {
-  if (backends.empty()) return 77;
-  std::map<std::string, std::int64_t> judged;
-  std::int64_t total = 0;
-  const auto any = [&](const auto& is) { return std::ranges::any_of(result.rows, is); };
-  const auto lost = [](const Row& r) {
-    return r.count(Verdict::crashed) + r.count(Verdict::hung) > 0;
-  };
-  if (any(lost)) return 3;
-  if (any([](const Row& r) { return r.failures() > 0; })) return 1;
-  for (const Row& row : result.rows) {
-    judged[row.backend] += row.judged;
-    total += row.judged;
-  }
-  const bool all =
-      std::ranges::all_of(backends, [&](const BackendEntry& e) { return judged[e.name()] > 0; });
-  return total == 0 || (each_must_judge && !all) ? 4 : 0;
-}
 
 }  // namespace mote

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "check_workers.h"
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
@@ -29,6 +30,7 @@ constexpr int kNoBackend = 77;
 constexpr double kDefaultBudget = 20;
 constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
 constexpr std::uint64_t kMostFailures = 1'000'000;
+constexpr std::uint64_t kMostWorkers = 256;
 
 struct Options {
   std::vector<std::string> ops;
@@ -42,6 +44,11 @@ struct Options {
   std::string seed;
   std::string max_failures;
   std::string limit;
+  std::string subject_memory;
+  std::string shard;
+  std::string workers;
+  std::string corpus;
+  std::string journal;
   bool in_process = false;
   bool json = false;
   ReportOptions reports;
@@ -63,7 +70,8 @@ std::vector<Case> all_cases(const Options& options, const Backends& backends) {
   const auto accept = [&](const Case& c) {
     if (!c.backend.empty()) require_backend_name(backends, c.backend);
   };
-  std::vector<Case> all;
+  std::vector<Case> all =
+      options.corpus.empty() ? std::vector<Case>() : read_corpus(options.corpus);
   for (const std::string& group : split_paths(options.cases)) {
     for (Case& c : read_cases(case_file(group), accept)) all.push_back(std::move(c));
   }
@@ -93,7 +101,12 @@ class Progress {
   double last_ = 0;
 };
 
+/// A journal's campaign goes on with its seed.
 std::uint64_t seed_of(const Options& options) {
+  if (options.seed.empty() && !options.journal.empty()) {
+    for (const char* of_worker : {"", ".0"})
+      if (const auto begun = journal_seed(options.journal + of_worker)) return *begun;
+  }
   if (options.seed.empty()) return std::random_device{}();
   return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
 }
@@ -112,6 +125,9 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
   const bool bounded = campaign.budget_s || campaign.count || !options.cases.empty();
   if (!bounded) campaign.budget_s = kDefaultBudget;
   campaign.seed = seed_of(options);
+  campaign.shard = options.shard.empty() ? shard_of_environment() : parse_shard(options.shard);
+  campaign.journal = options.journal;
+  campaign.corpus = options.corpus;
   if (!options.max_failures.empty()) {
     campaign.max_failures =
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
@@ -119,6 +135,8 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
   campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
   if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty())
+    campaign.run.subject_memory = parse_bytes(options.subject_memory);
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
   return campaign;
 }
@@ -179,34 +197,63 @@ void print_result(const CampaignResult& result, int code, bool json) {
   print((result.failures.empty() ? "" : "\n") + verdict_line(result, code));
 }
 
-int check(const Options& options) {
-  for (const std::string& op : options.ops) find_target(op);  // mistakes before anything is loaded
-  const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
-  const Backends backends = find_backends(split_paths(options.plugins), isolation.get());
-  for (const std::string& problem : backends.problems) {
+/// What is checked, and what it takes.
+struct Plan {
+  std::shared_ptr<Isolation> isolation;
+  Backends backends;
+  Selection selection;
+  CampaignOptions campaign;
+};
+
+Plan plan_of(const Options& options) {
+  Plan plan;
+  if (!options.in_process) plan.isolation = std::make_shared<Isolation>();
+  plan.backends = find_backends(split_paths(options.plugins), plan.isolation.get());
+  plan.selection = select_backends(plan.backends, options.backends);
+  plan.campaign = campaign_options(options, plan.backends, plan.selection);
+  plan.campaign.run.isolation = plan.isolation;
+  return plan;
+}
+
+int workers_of(const Options& options) {
+  if (options.workers.empty()) return 1;
+  const std::uint64_t workers = parse_whole("workers", options.workers, 1, kMostWorkers);
+  if (workers > 1 && options.in_process)
+    throw Error("workers: a crash in process would end one of them; leave out --in-process");
+  return static_cast<int>(workers);
+}
+
+CampaignResult run_shown(const CampaignOptions& campaign, bool json) {
+  Progress progress(!json);
+  CampaignOptions watched = campaign;
+  watched.progress = std::ref(progress);
+  return run_campaign(watched);
+}
+
+int check(const Options& given) {
+  for (const std::string& op : given.ops) find_target(op);  // mistakes before anything is loaded
+  Options options = given;
+  options.seed = std::to_string(seed_of(given));  // that of every worker
+  const int workers = workers_of(options);
+  Plan plan = plan_of(options);
+  for (const std::string& problem : plan.backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }
-  const Selection selection = select_backends(backends, options.backends);
-  for (const std::string& name : selection.absent) {
-    fmt::print(stderr, "mote: {}\n", absence(backends, name));
+  for (const std::string& name : plan.selection.absent) {
+    fmt::print(stderr, "mote: {}\n", absence(plan.backends, name));
   }
-  CampaignOptions campaign = campaign_options(options, backends, selection);
-  campaign.run.isolation = isolation;
-  if (selection.chosen.empty()) {
+  if (plan.selection.chosen.empty()) {
     fmt::print(stderr, "mote: there is no backend to check\n");
     return kNoBackend;
   }
-  Heading heading = heading_of(campaign);
+  Heading heading = heading_of(plan.campaign);
   open_reports(options.reports);
   print_header(heading, options.json);
-  CampaignResult result;
-  {
-    Progress progress(!options.json);
-    CampaignOptions watched = campaign;
-    watched.progress = std::ref(progress);
-    result = run_campaign(watched);
-  }
-  const int code = exit_code(result, selection.chosen, !options.backends.empty());
+  const CampaignResult result = workers == 1 ? run_shown(plan.campaign, options.json)
+                                             : run_in_workers(plan.campaign, workers, [&options] {
+                                                 return plan_of(options).campaign;
+                                               });
+  const int code = exit_code(result, plan.selection.chosen, !options.backends.empty());
   print_result(result, code, options.json);
   heading.exit = code;
   write_reports(options.reports, heading, result);
@@ -255,7 +302,22 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--max-failures", options->max_failures,
                    "stop after that many different failures")
       ->type_name("N");
-  add_subject_options(*command, options->limit, options->in_process);
+  command
+      ->add_option("--shard", options->shard,
+                   "the part I, from 0, of N parts of the cases; default: $GTEST_SHARD_INDEX of "
+                   "$GTEST_TOTAL_SHARDS")
+      ->type_name("I/N");
+  command->add_option("--workers", options->workers, "processes that share the cases; default: 1")
+      ->type_name("N");
+  command
+      ->add_option("--corpus", options->corpus,
+                   "a folder: its cases run first, new failures are added to it")
+      ->type_name("DIR");
+  command
+      ->add_option("--journal", options->journal,
+                   "a file that keeps what was done; a campaign that was killed goes on from there")
+      ->type_name("FILE");
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });

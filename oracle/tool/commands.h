@@ -27,8 +27,9 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
                       const std::string& about);
 /// --grad: the gradient instead; written again for the gradient's gradient.
 void add_grad(CLI::App& command, int& order);
-/// --timeout and --in-process, of the commands that run subjects.
-void add_subject_options(CLI::App& command, std::string& limit, bool& in_process);
+/// --timeout, --subject-memory and --in-process, of the commands that run subjects.
+void add_subject_options(CLI::App& command, std::string& limit, std::string& memory,
+                         bool& in_process);
 /// Splits at commas what is not the path of something that exists.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 

@@ -18,6 +18,8 @@
 #include <sstream>
 
 #include "commands.h"
+#include "finding.h"
+#include "mote/base/command.h"
 #include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/c_compiler.h"
@@ -27,17 +29,6 @@ namespace mote::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// One line. `state`: "ok"; "missing", what could be here and is not; "failed", what is here and
-/// does not work. `costs` and `remedy` are empty where it is ok.
-struct Finding {
-  std::string name;
-  std::string state = {};
-  std::string found = {};
-  std::string costs = {};
-  std::string remedy = {};
-  nlohmann::ordered_json details = nlohmann::ordered_json::object();
-};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -53,17 +44,17 @@ Finding look_at_c_compiler() {
   std::vector<std::string> words = c_compiler();
   const std::string command = fmt::format("{}", fmt::join(words, " "));
   words.emplace_back("--version");
-  const std::optional<std::string> version = run_command(words);
+  const CommandResult version = run_command(words);
   Finding f{.name = "c_compiler", .details = {{"command", command}}};
-  if (version && c_compiler_works()) {
+  if (version.ok && c_compiler_works()) {
     f.state = "ok";
-    f.found = fmt::format("{}: {}", command, first_line(*version));
-    f.details["version"] = first_line(*version);
+    f.found = fmt::format("{}: {}", command, first_line(version.output));
+    f.details["version"] = first_line(version.output);
     return f;
   }
-  f.state = version ? "failed" : "missing";
-  f.found = version ? command + " runs, but compiles no library that can be loaded"
-                    : command + " cannot be run";
+  f.state = version.ok ? "failed" : "missing";
+  f.found = version.ok ? command + " runs, but compiles no library that can be loaded"
+                       : command + " cannot be run";
   f.costs = "program files are judged by the interpreter, which is slow";
   f.remedy = "apt-get install gcc libc6-dev, or set CC";
   return f;
@@ -293,8 +284,8 @@ std::string json_line(const Finding& f) {
 int doctor(bool json) {
   std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
   look_at_plugins(all);
-  for (const auto look : {look_at_openmp, look_at_memory, look_at_cpus, look_at_cpu_features,
-                          look_at_case_groups, look_at_terminal}) {
+  for (const auto look : {look_at_openmp, look_at_nvrtc, look_at_gpu, look_at_memory, look_at_cpus,
+                          look_at_cpu_features, look_at_case_groups, look_at_terminal}) {
     all.push_back(look());
   }
   for (const Finding& f : all) print(json ? json_line(f) : text_line(f));

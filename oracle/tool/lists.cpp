@@ -17,11 +17,16 @@ void add_grad(CLI::App& command, int& order) {
   command.add_flag("--grad", order, "its gradient; --grad --grad: the gradient's");
 }
 
-void add_subject_options(CLI::App& command, std::string& limit, bool& in_process) {
+void add_subject_options(CLI::App& command, std::string& limit, std::string& memory,
+                         bool& in_process) {
   command
       .add_option("--timeout", limit,
                   "most time for a call; default: 10 s and 1 s for 10 million multiply-adds")
       ->type_name("TIME");
+  command
+      .add_option("--subject-memory", memory,
+                  "most memory for a subject; default: 1 GiB and 8 times what the case takes")
+      ->type_name("BYTES");
   command.add_flag("--in-process", in_process,
                    "run the subject in this process, for a debugger: a crash ends it");
 }

@@ -29,6 +29,7 @@ struct Options {
   std::string memory;
   std::string standalone;
   std::string limit;
+  std::string subject_memory;
   bool in_process = false;
   bool json = false;
 };
@@ -96,6 +97,7 @@ CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> is
   run.json = options.json;
   if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
   if (!options.limit.empty()) run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty()) run.subject_memory = parse_bytes(options.subject_memory);
   return run;
 }
 
@@ -157,7 +159,7 @@ void add_replay(CLI::App& app, Action& action) {
       ->add_option("--standalone", options->standalone,
                    "also write a C file that compiles alone and shows the bug")
       ->type_name("FILE.c");
-  add_subject_options(*command, options->limit, options->in_process);
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return replay(*options); }; });
 }

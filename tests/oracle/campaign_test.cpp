@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "mote/base/error.h"
@@ -242,6 +244,92 @@ TEST(Campaign, StopsAfterTheFailuresThatWereAskedFor) {
   EXPECT_EQ(result.failures[0].occurrences, 1);
 }
 
+/// What is counted, without times: op, dtype, verdicts, and how often each failure was seen.
+std::string counted(const CampaignResult& result) {
+  std::string text = table_text(result);
+  for (const Failure& f : result.failures)
+    text += to_string(f.smallest) + " " + std::to_string(f.occurrences) + "\n";
+  return text;
+}
+
+std::int64_t all_cases(const CampaignResult& result) {
+  std::int64_t all = 0;
+  for (const Row& row : result.rows)
+    for (const std::int64_t n : row.counts) all += n;
+  return all;
+}
+
+TEST(Campaign, ShardsAreTheWholeInParts) {
+  const Backends backends = find_backends({mutant("gemm_correct")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.dtype = DType::f32;
+  options.count = 30;
+  options.seed = 5;
+  for (int k = 1; k < 8; ++k)
+    options.cases.push_back(
+        parse_case("gemm a=f32[3,4] b=f32[4,5] fill=index:" + std::to_string(k)));
+  const std::int64_t whole = all_cases(run_campaign(options));
+  std::int64_t parts = 0;
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    options.shard = {k, 3};
+    const std::int64_t part = all_cases(run_campaign(options));
+    EXPECT_LT(part, whole);
+    parts += part;
+  }
+  EXPECT_EQ(parts, whole);
+}
+
+TEST(Campaign, ShardsAreWrittenFromZero) {
+  EXPECT_EQ(parse_shard("2/5").index, 2U);
+  EXPECT_EQ(parse_shard("2/5").count, 5U);
+  for (const char* bad : {"5/5", "2", "-1/5", "1/0", "a/b"})
+    EXPECT_THROW(parse_shard(bad), Error) << bad;
+}
+
+/// As if it had been killed after each number of lines, and in the middle of one.
+TEST(Campaign, AJournalGoesOnWhereItWasKilled) {
+  const test::TemporaryFolder folder;
+  const Backends backends = find_backends({mutant("gemm_k_tail_late")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.count = 25;
+  options.seed = 5;
+  options.cases = {parse_case("gemm a=f32[3,9] b=f32[9,5]")};
+  options.journal = folder.path() / "whole";
+  const std::string whole = counted(run_campaign(options));
+  std::ifstream stream(options.journal);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  ASSERT_GT(text.size(), 1000U);
+  for (const std::size_t bytes : {text.size() / 7, text.size() / 2, text.size() - 1}) {
+    const std::string name = "part" + std::to_string(bytes);
+    options.journal = folder.write(name, text.substr(0, bytes));
+    EXPECT_EQ(counted(run_campaign(options)), whole) << bytes;
+    EXPECT_EQ(counted(merge_journals({options.journal})), whole) << bytes;
+  }
+  EXPECT_EQ(journal_seed(options.journal), 5U);
+  options.seed = 6;
+  EXPECT_THROW(run_campaign(options), Error);
+}
+
+TEST(Campaign, ACorpusHasAFileForEachFailure) {
+  const test::TemporaryFolder folder;
+  const Backends backends = find_backends({mutant("gemm_k_tail_late")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.count = 25;
+  options.seed = 5;
+  options.corpus = folder.path() / "corpus";
+  ASSERT_EQ(run_campaign(options).failures.size(), 1U);
+  std::vector<Case> corpus = read_corpus(options.corpus);
+  ASSERT_EQ(corpus.size(), 1U);
+  EXPECT_EQ(corpus[0].backend, "");
+  options.cases = corpus;
+  options.count = 0;
+  EXPECT_EQ(run_campaign(options).failures.size(), 1U);
+  EXPECT_EQ(read_corpus(options.corpus).size(), 1U);
+}
+
 TEST(Backends, UnknownNamesAndLibraries) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   try {
@@ -306,6 +394,9 @@ TEST(ExitCode, FollowsItsOrder) {
   row.counts[std::size_t(Verdict::out_of_bounds)] = 1;
   result.rows = {row};
   EXPECT_EQ(exit_code(result, both, true), 1);
+  row.counts[std::size_t(Verdict::hung)] = 1;
+  result.rows = {row};
+  EXPECT_EQ(exit_code(result, both, true), 3);
 }
 
 }  // namespace

@@ -221,6 +221,42 @@ TEST(Cli, ACampaignGoesOnAfterEachBrokenRule) {
   EXPECT_NE(again.code, 0) << again.out;
 }
 
+/// The table, without the times below it.
+std::string table(const std::string& out) {
+  const std::size_t begin = out.find("\nop ");
+  EXPECT_NE(begin, std::string::npos) << out;
+  return begin == std::string::npos ? "" : out.substr(begin, out.find("\npassed") - begin);
+}
+
+TEST(Cli, WorkersShareTheCases) {
+  const std::string arguments = "check gemm --dtype f32 --count 60 --seed 4 ";
+  const Result one = mote_run(arguments + plugin("gemm_k_tail_late"));
+  const Result three = mote_run(arguments + "--workers 3 " + plugin("gemm_k_tail_late"));
+  EXPECT_EQ(three.code, 1) << three.out;
+  const auto rows = [](const std::string& out) { return out.substr(0, out.find("\n\n")); };
+  EXPECT_EQ(rows(table(one.out)), rows(table(three.out)));
+  const Result part =
+      mote_run(arguments + plugin("gemm_correct"), "GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=1");
+  EXPECT_EQ(part.code, 0) << part.out;
+  EXPECT_EQ(table(part.out),
+            table(mote_run(arguments + "--shard 1/4 " + plugin("gemm_correct")).out));
+  EXPECT_NE(table(part.out), table(mote_run(arguments + plugin("gemm_correct")).out));
+  expect_one_line("check gemm --shard 4/4", "shard '4': expected a whole number from 0 to 3");
+}
+
+TEST(Cli, AKilledCampaignGoesOn) {
+  const test::TemporaryFolder folder;
+  const std::string journal = folder.path() / "journal";
+  const std::string arguments = "check gemm --dtype f32 --count 400 " + plugin("gemm_correct");
+  const std::string kept = arguments + " --journal " + journal;
+  mote_run(kept, "timeout -s KILL 0.3");
+  const Result r = mote_run(kept);
+  EXPECT_EQ(r.code, 0) << r.out;
+  const std::string seed = r.out.substr(r.out.find("seed"), r.out.find(',') - r.out.find("seed"));
+  const Result whole = mote_run(arguments + " --" + seed);
+  EXPECT_EQ(table(whole.out), table(r.out));
+}
+
 TEST(Cli, ACrashLosesNothingThatWasCounted) {
   const test::TemporaryFolder folder;
   const std::string path = folder.write("crash.cases",

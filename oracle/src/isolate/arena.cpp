@@ -19,7 +19,8 @@ constexpr std::ptrdiff_t kKept = std::ptrdiff_t{256} << 20U;
 [[noreturn]] void fail(int file) {
   const std::string reason = std::strerror(errno);
   if (file >= 0) close(file);
-  throw Error("isolation: memory to share with a worker: " + reason);
+  throw Error("isolation: memory to share with a worker: " + reason +
+              " (--in-process does without)");
 }
 
 }  // namespace

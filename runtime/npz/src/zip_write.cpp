@@ -3,7 +3,9 @@
 #include <zlib.h>
 
 #include <limits>
+#include <memory>
 
+#include "mote/runtime/status.h"
 #include "zip.h"
 
 namespace mote::zip {
@@ -14,7 +16,8 @@ constexpr std::uint32_t kDate = 0x00210000;  // 1 January 1980, 0:00
 class Writer {
  public:
   void number(std::uint64_t value, int count) {
-    for (int k = 0; k < count; ++k, value >>= 8) out.push_back(static_cast<std::byte>(value & 0xFF));
+    for (int k = 0; k < count; ++k, value >>= 8)
+      out.push_back(static_cast<std::byte>(value & 0xFF));
   }
   void text(const std::string& text) {
     for (const char c : text) out.push_back(static_cast<std::byte>(c));
@@ -30,7 +33,9 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
-    fail("zlib has no memory");
+    throw StatusError(MOTE_OUT_OF_MEMORY, "npz: zlib has no memory");
+  const auto end = [](z_stream* s) { deflateEnd(s); };
+  const std::unique_ptr<z_stream, decltype(end)> ended(&stream, end);
   std::vector<std::byte> out(deflateBound(&stream, bytes.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -38,7 +43,6 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   stream.avail_out = static_cast<uInt>(out.size());
   const int status = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
-  deflateEnd(&stream);
   if (status != Z_STREAM_END) fail("zlib failed with status " + std::to_string(status));
   return out;
 }

@@ -16,6 +16,16 @@
 
 namespace MOTE_API mote {
 
+/// The part of a campaign's cases whose number is `index` modulo `count`.
+struct Shard {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;
+};
+/// "2/8", counted from 0. Throws Error.
+Shard parse_shard(const std::string& text);
+/// $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS; all where they are not set. Throws Error.
+Shard shard_of_environment();
+
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
   std::vector<BackendEntry> backends;
@@ -24,6 +34,11 @@ struct CampaignOptions {
   std::optional<double> budget_s;     ///< random cases until then
   std::optional<std::int64_t> count;  ///< random cases of each op
   std::uint64_t seed = 0;
+  Shard shard;
+  /// A file to which each case is written before it runs, and its results after that; where it is
+  /// there already, what it says was done is counted and not done again. Empty: none.
+  std::string journal;
+  std::string corpus;               ///< a folder to which new failures are added; empty: none
   std::optional<int> max_failures;  ///< stop after that many different failures
   CaseRunOptions run;
   /// Called now and then with what has been done.
@@ -68,8 +83,14 @@ struct CampaignResult {
   double seconds = 0;
 };
 
-/// Throws Error for ops that do not exist.
+/// Throws Error for ops that do not exist, and for a journal that is of another campaign.
 CampaignResult run_campaign(const CampaignOptions& options);
+/// The seed of the campaign that wrote the journal; nullopt where there is none.
+std::optional<std::uint64_t> journal_seed(const std::string& path);
+/// The campaigns that wrote the journals, as one. Throws Error where one cannot be read.
+CampaignResult merge_journals(const std::vector<std::string>& paths);
+/// The cases of a corpus, by the names of their files; none where there is no folder.
+std::vector<Case> read_corpus(const std::string& folder);
 
 /// One case on one backend; the case need not be generated. The failure is shrunk.
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,

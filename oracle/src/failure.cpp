@@ -1,0 +1,101 @@
+// Rows and failures of a campaign: their sums, the smallest case, the exit code.
+#include <algorithm>
+#include <map>
+
+#include "mote/base/error.h"
+#include "mote/oracle/campaign.h"
+#include "mote/oracle/shrink.h"
+
+namespace mote {
+namespace {
+
+/// Each try of a case that hangs takes its time limit.
+constexpr int kTriesOfHangs = 40;
+constexpr double kLimitOfHangs = 1;
+/// So long a write that comes late is waited for while its case becomes smaller.
+constexpr double kLingerForLate = 0.2;
+
+ShrinkLimits limits_for(Verdict verdict) {
+  ShrinkLimits limits;
+  if (verdict == Verdict::hung) limits.tries = kTriesOfHangs;
+  return limits;
+}
+
+CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
+  if (verdict == Verdict::hung)
+    options.limit_s = std::min(options.limit_s.value_or(kLimitOfHangs), kLimitOfHangs);
+  if (verdict == Verdict::late_access)
+    options.linger_s = std::max(options.linger_s, kLingerForLate);
+  return options;
+}
+
+}  // namespace
+
+std::int64_t Row::failures() const {
+  std::int64_t sum = 0;
+  for (std::size_t v = 0; v < kVerdicts; ++v) {
+    if (is_failure(static_cast<Verdict>(v))) sum += counts[v];
+  }
+  return sum;
+}
+
+double Row::error() const {
+  double greatest = 0;
+  for (const auto& [fill, error] : errors) greatest = std::max(greatest, error);
+  return greatest;
+}
+
+Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
+                       const CaseRunOptions& options) {
+  const auto outcome_of = [&](const Case& candidate, const CaseRunOptions& with) {
+    return Prepared(candidate, with).run(*backend.backend, backend.plugin);
+  };
+  const CaseRunOptions trying = options_for_tries(options, verdict);
+  const auto fails = [&](const Case& candidate) {
+    try {
+      return outcome_of(candidate, trying).verdict == verdict;
+    } catch (const Error&) {  // does not fit into memory: no smaller case
+      return false;
+    }
+  };
+  Failure failure;
+  failure.first = c;
+  failure.first.backend = backend.name();
+  failure.first.plugin = backend.plugin;
+  const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
+  failure.smallest = shrunk.smallest;
+  failure.tries = shrunk.tries;
+  failure.not_smaller = shrunk.reason;
+  failure.outcome = outcome_of(failure.smallest, trying);
+  if (failure.outcome.verdict != verdict) {
+    failure.outcome.verdict = verdict;
+    failure.outcome.reason = "not seen again when the smallest case was run once more";
+  } else if (verdict != Verdict::hung) {
+    failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
+      return outcome_of(candidate, trying);
+    });
+  }
+  return failure;
+}
+
+int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
+              bool each_must_judge) {
+  if (backends.empty()) return 77;
+  std::map<std::string, std::int64_t> judged;
+  std::int64_t total = 0;
+  const auto any = [&](const auto& is) { return std::ranges::any_of(result.rows, is); };
+  const auto lost = [](const Row& r) {
+    return r.count(Verdict::crashed) + r.count(Verdict::hung) > 0;
+  };
+  if (any(lost)) return 3;
+  if (any([](const Row& r) { return r.failures() > 0; })) return 1;
+  for (const Row& row : result.rows) {
+    judged[row.backend] += row.judged;
+    total += row.judged;
+  }
+  const bool all =
+      std::ranges::all_of(backends, [&](const BackendEntry& e) { return judged[e.name()] > 0; });
+  return total == 0 || (each_must_judge && !all) ? 4 : 0;
+}
+
+}  // namespace mote

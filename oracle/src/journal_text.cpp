@@ -1,0 +1,132 @@
+// Numbers are texts, since JSON has neither NaN nor 64-bit integers that every reader keeps.
+#include "journal_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "mote/base/error.h"
+#include "mote/oracle/resolve.h"
+
+namespace mote {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string to_text(const Number& n) {
+  return n.is_real() ? fmt::format("r{}", n.real()) : fmt::format("i{}", n.integer());
+}
+
+Number number(const Json& json) {
+  const auto text = json.get<std::string>();
+  const char* digits = text.c_str() + 1;
+  return text.starts_with('r') ? Number(std::strtod(digits, nullptr))
+                               : Number(std::int64_t{std::strtoll(digits, nullptr, 10)});
+}
+
+Json to_json(const Diagnosis& d) {
+  return {{"kind", d.kind},
+          {"text", d.text},
+          {"condition", d.condition},
+          {"condition_is_exact", d.condition_is_exact},
+          {"runs", d.runs},
+          {"held", d.held},
+          {"failed", d.failed},
+          {"random_runs", d.random_runs},
+          {"random_failed", d.random_failed}};
+}
+
+Diagnosis diagnosis(const Json& json) {
+  return {.kind = json.at("kind"),
+          .text = json.at("text"),
+          .condition = json.at("condition"),
+          .condition_is_exact = json.at("condition_is_exact"),
+          .runs = json.at("runs"),
+          .held = json.at("held"),
+          .failed = json.at("failed"),
+          .random_runs = json.at("random_runs"),
+          .random_failed = json.at("random_failed")};
+}
+
+Verdict verdict_of(const std::string& text) {
+  for (std::size_t v = 0; v < kVerdicts; ++v)
+    if (name(static_cast<Verdict>(v)) == text) return static_cast<Verdict>(v);
+  throw Error("unknown verdict '" + text + "'");
+}
+
+Json to_json(const Outcome& o) {
+  Json json = {{"verdict", name(o.verdict)},       {"reason", o.reason},
+               {"elements", o.elements},           {"differing", o.differing},
+               {"indeterminate", o.indeterminate}, {"error", to_text(Number(o.error))}};
+  for (const Difference& d : o.differences) {
+    Json one = {{"tensor", d.tensor},
+                {"index", d.index},
+                {"expected", to_text(d.expected)},
+                {"got", to_text(d.got)}};
+    if (d.allowed) one["allowed"] = {to_text(d.allowed->first), to_text(d.allowed->second)};
+    json["differences"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Outcome outcome(const Json& json) {
+  Outcome o;
+  o.verdict = verdict_of(json.at("verdict"));
+  o.reason = json.at("reason");
+  o.elements = json.at("elements");
+  o.differing = json.at("differing");
+  o.indeterminate = json.at("indeterminate");
+  o.error = number(json.at("error")).real();
+  for (const Json& d : json.value("differences", Json::array())) {
+    Difference difference{d.at("tensor"), d.at("index"), number(d.at("expected")),
+                          number(d.at("got")), std::nullopt};
+    if (d.contains("allowed"))
+      difference.allowed.emplace(number(d["allowed"].at(0)), number(d["allowed"].at(1)));
+    o.differences.push_back(std::move(difference));
+  }
+  return o;
+}
+
+}  // namespace
+
+Json result_to_json(const CaseResult& r) {
+  Outcome counted = r.outcome;
+  counted.differences.clear();
+  return {{"op", r.op},           {"dtype", name(r.dtype)},          {"backend", r.backend},
+          {"fill", name(r.fill)}, {"work", to_text(Number(r.work))}, {"outcome", to_json(counted)}};
+}
+
+CaseResult result_from_json(const Json& json) {
+  return {json.at("op"),
+          require_dtype(json.at("dtype").get<std::string>()),
+          json.at("backend"),
+          parse_fill(json.at("fill").get<std::string>()).kind,
+          outcome(json.at("outcome")),
+          number(json.at("work")).real()};
+}
+
+Json failure_to_json(const Failure& f) {
+  return {{"first", to_string(f.first)},
+          {"smallest", to_string(f.smallest)},
+          {"first_outcome", to_json(f.first_outcome)},
+          {"outcome", to_json(f.outcome)},
+          {"diagnosis", to_json(f.diagnosis)},
+          {"not_smaller", f.not_smaller},
+          {"tries", f.tries},
+          {"found_after_s", f.found_after_s}};
+}
+
+Failure failure_from_json(const Json& json) {
+  Failure f;
+  f.first = parse_case(json.at("first").get<std::string>());
+  f.smallest = parse_case(json.at("smallest").get<std::string>());
+  f.first_outcome = outcome(json.at("first_outcome"));
+  f.outcome = outcome(json.at("outcome"));
+  f.diagnosis = diagnosis(json.at("diagnosis"));
+  f.not_smaller = json.at("not_smaller");
+  f.tries = json.at("tries");
+  f.found_after_s = json.at("found_after_s");
+  return f;
+}
+
+}  // namespace mote

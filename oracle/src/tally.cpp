@@ -1,0 +1,60 @@
+#include "tally.h"
+
+#include <algorithm>
+
+namespace mote {
+
+void Tally::record(const CaseResult& r) {
+  const Outcome& outcome = r.outcome;
+  Row& row = rows_[{r.op, r.dtype, r.backend}];
+  row.op = r.op;
+  row.dtype = r.dtype;
+  row.backend = r.backend;
+  ++ran_;
+  ++row.counts[static_cast<std::size_t>(outcome.verdict)];
+  row.indeterminate += outcome.indeterminate;
+  double& error = row.errors[r.fill];
+  error = std::max(error, outcome.error);
+  if (outcome.judged()) {
+    ++judged_;
+    ++row.judged;
+    if (r.work >= kLargeCase) ++row.judged_large;
+  } else if (row.reason.empty() ||
+             (outcome.verdict == Verdict::skipped && row.count(Verdict::skipped) == 1)) {
+    row.reason = outcome.reason;
+  }
+  if (is_failure(outcome.verdict)) ++failed_;
+}
+
+Failure* Tally::find(const std::string& op, const std::string& backend, Verdict verdict) {
+  const auto at = std::ranges::find_if(failures_, [&](const Failure& f) {
+    return f.smallest.target->text() == op && f.smallest.backend == backend &&
+           f.outcome.verdict == verdict;
+  });
+  return at == failures_.end() ? nullptr : &*at;
+}
+
+bool Tally::seen_again(const std::string& op, const std::string& backend, Verdict verdict) {
+  Failure* known = find(op, backend, verdict);
+  if (known != nullptr) ++known->occurrences;
+  return known != nullptr;
+}
+
+void Tally::add(Failure failure) {
+  Failure* known =
+      find(failure.smallest.target->text(), failure.smallest.backend, failure.outcome.verdict);
+  if (known == nullptr) {
+    failures_.push_back(std::move(failure));
+  } else {
+    known->occurrences += failure.occurrences;
+    known->found_after_s = std::min(known->found_after_s, failure.found_after_s);
+  }
+}
+
+std::vector<Row> Tally::rows() const {
+  std::vector<Row> rows;
+  for (const auto& [key, row] : rows_) rows.push_back(row);
+  return rows;
+}
+
+}  // namespace mote
