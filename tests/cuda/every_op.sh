@@ -1,7 +1,8 @@
 #!/bin/sh
 # every_op.sh MOTE PLUGIN CACHE BACKEND: the oracle over every op of the catalogue and every gradient, as CUDA
-# on the shim. MOTE_CUDA_CASES says how many cases (default 2; the nightly preset sets it).
+# on the shim. MOTE_CUDA_CASES says how many cases (default 2; the nightly preset sets it). In this process: a
+# worker of its own for a case would load the plug-in, and with it the catalogue, each time.
 set -eu
 export MOTE_CACHE="$3"
-exec "$1" check --plugin "$2" --backend "$4" --seed 1 \
+exec "$1" check --plugin "$2" --in-process --backend "$4" --seed 1 \
   --count "${MOTE_CUDA_CASES:-2}"
