@@ -6,6 +6,12 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# While the version is 0.x, each minor version has an ABI of its own.
+set(soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  string(APPEND soversion .${PROJECT_VERSION_MINOR})
+endif()
+
 # mote_component(name OUTPUT file OF targets... NEEDS components... PRIVATE libraries... FOLDERS
 # folders...): the objects of the targets, and the headers of the folders.
 function(mote_component name)
@@ -25,7 +31,7 @@ function(mote_component name)
     target_compile_features(${library} INTERFACE cxx_std_20)
     set_target_properties(${library} PROPERTIES
       OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
-      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+      VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()

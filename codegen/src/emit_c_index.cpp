@@ -93,7 +93,8 @@ bool contains(const Expr& e, const Expr& value) {
 
 }  // namespace
 
-Printer::Printer(const LoopProgram& p, const Names& names) : p_(p), names_(names) {
+Printer::Printer(const LoopProgram& p, const Names& names, Target target)
+    : p_(p), names_(names), target_(target) {
   for (const NamedSize& s : p.source->sizes) sizes_.push_back(s);
   size_limit_ = sizes_.size();
 }

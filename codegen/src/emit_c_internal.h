@@ -16,6 +16,9 @@
 
 namespace mote::emit {
 
+/// The language that a function's body is in: C, or a CUDA kernel.
+enum class Target : std::uint8_t { c, cuda };
+
 /// How tightly the text of a C expression binds.
 enum Precedence : std::uint8_t {
   kTernary,
@@ -113,7 +116,7 @@ class Names {
 /// collected in used_sizes.
 class Printer {
  public:
-  Printer(const LoopProgram& p, const Names& names);
+  Printer(const LoopProgram& p, const Names& names, Target target = Target::c);
 
   Text expr(const Expr& e, const Facts& facts) const;
   Text conditions(const Conditions& c, Facts& facts) const;  ///< adds them to the facts
@@ -165,9 +168,11 @@ class Printer {
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
   Text float_operation(const value::Op& op, std::vector<Text> args) const;
+  Text argument(MapOp op, const Text& x) const;
 
   const LoopProgram& p_;
   const Names& names_;
+  Target target_;
   std::vector<NamedSize> sizes_;  ///< derived ones worth a name
   std::size_t size_limit_;
   mutable std::set<std::string> used_sizes_;
@@ -185,7 +190,11 @@ std::string function_name(const LoopProgram& p, const EmitOptions& options);
 std::string signature(const LoopProgram& p, const Names& names, const std::string& function);
 /// `x, sx, …`: the arguments of a call with the same names.
 std::string argument_names(const LoopProgram& p, const Names& names);
+/// The equation, tensors and parameters, as they stand in a comment: lines that begin with " *".
+std::string signature_comment(const LoopProgram& p, const Printer& printer);
 std::string header_comment(const LoopProgram& p, const Printer& printer);
+std::string comment_lines(const std::string& text);  ///< words over lines that begin with " * "
+std::string comment_text(std::string text);          ///< that cannot end the comment it stands in
 /// The arguments of the typed function, in order: how the thunk calls it.
 struct Argument {
   enum class Kind : std::uint8_t { tensor, size, param };
@@ -202,7 +211,8 @@ struct Helper {
 bool is_helper(const std::string& function);  ///< a name that the preludes' text defines
 std::span<const Helper> fast_helpers();       ///< those of fast kernels alone
 std::span<const Helper> bound_helpers();      ///< next_up, next_down, lowest_bit
-/// The helpers among the preludes' that `text` calls, and those that they call.
-std::string helpers_for(const std::string& text);
+/// The helpers among the preludes' that `text` calls, and those that they call. For CUDA without
+/// those that are about threads and memory of the host.
+std::string helpers_for(const std::string& text, Target target = Target::c);
 
 }  // namespace mote::emit

@@ -212,6 +212,12 @@ bool calls(std::string_view text, std::string_view function) {
   return false;
 }
 
+/// About threads and memory of the host.
+bool is_for_host(const Helper& h) {
+  return h.name == "mote_alloc" || h.name == "mote_thread" || h.name == "mote_threads" ||
+         h.name.starts_with("reduction(");
+}
+
 }  // namespace
 
 bool is_helper(const std::string& function) {
@@ -220,10 +226,11 @@ bool is_helper(const std::string& function) {
          std::ranges::any_of(bound_helpers(), is_it);
 }
 
-std::string helpers_for(const std::string& text) {
+std::string helpers_for(const std::string& text, Target target) {
   std::vector<Helper> all(kHelpers.begin(), kHelpers.end());
   for (const Helper& helper : bound_helpers()) all.push_back(helper);
   for (const Helper& helper : fast_helpers()) all.push_back(helper);
+  if (target == Target::cuda) std::erase_if(all, is_for_host);
   std::vector<char> needed(all.size(), 0);
   for (std::size_t k = all.size(); k-- > 0;) {
     bool is_needed = calls(text, all[k].name);

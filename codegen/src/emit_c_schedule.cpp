@@ -31,15 +31,14 @@ std::string reduction(ReduceOp op, DType dtype) {
   }
 }
 
-/// The loops that one parallel pragma covers, outermost first.
-std::vector<const Loop*> chain_of(const Loop& first) {
+}  // namespace
+
+std::vector<const Loop*> parallel_chain(const Loop& first) {
   std::vector<const Loop*> chain = {&first};
   while (static_cast<int>(chain.size()) < first.parallel)
     chain.push_back(&std::get<Loop>(chain.back()->body.at(0).kind));
   return chain;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> stack_size(const TensorDecl& t) {
   std::int64_t count = 1;
@@ -71,7 +70,7 @@ std::string Writer::lanes(const Loop& l) const {
 }
 
 void Writer::parallel_loops(const Loop& first, const Facts& facts) {
-  const std::vector<const Loop*> chain = chain_of(first);
+  const std::vector<const Loop*> chain = parallel_chain(first);
   std::vector<std::string> heads;
   Facts inside = facts;
   for (const Loop* l : chain) {
@@ -112,7 +111,7 @@ void Writer::open_scope(Symbol variable, const Facts& facts) {
       continue;
     }
     const std::string type = local_type(t.dtype, p_.native);
-    if (const auto count = stack_size(t)) {
+    if (const auto count = stack_size(t); count && target_ == Target::c) {
       line(fmt::format("{} {}[{}];", type, names_.tensor(t.name), *count));
       continue;
     }

@@ -116,6 +116,10 @@ std::string Writer::start(ReduceOp op, DType dtype) const {
 void Writer::loop(const Loop& l, const Facts& facts) {
   for (const Accumulator& a : l.accumulators)
     if (!opened_.contains(a.name)) open_accumulator(a);
+  if (l.parallel > 0 && target_ == Target::cuda) {
+    grid_loops(l, facts);
+    return;
+  }
   std::set<Symbol> changing = {l.variable};
   limits_ahead(l.body, changing, facts);
   if (l.parallel > 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -201,8 +202,18 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
   }
   if (op.op == MapOp::where)
     return choice(first, value(op.args[1], facts), value(op.args[2], facts));
-  if (op.args.size() == 1) return unary(op.op, first);
-  return binary(op.op, first, value(op.args[1], facts));
+  if (op.args.size() == 1) return unary(op.op, argument(op.op, first));
+  return binary(op.op, argument(op.op, first), argument(op.op, value(op.args[1], facts)));
+}
+
+/// C++ has <math.h>'s functions for float too, and would choose those for an element of f32.
+Text Printer::argument(MapOp op, const Text& x) const {
+  static constexpr std::array kNotCalls = {MapOp::neg,   MapOp::sign,  MapOp::recip,
+                                           MapOp::isnan, MapOp::isinf, MapOp::logical_not};
+  const bool is_call =
+      op == MapOp::pow || (arity(op) == 1 && std::ranges::find(kNotCalls, op) == kNotCalls.end());
+  if (target_ != Target::cuda || x.type != CType::f32 || !is_call) return x;
+  return {"(double)" + operand(x, kUnary), kUnary, CType::f64};
 }
 
 /// In float where an element, a float, comes in; else in double.

@@ -91,16 +91,21 @@ std::string size_definitions(Printer& printer, const Facts& facts) {
   return out;
 }
 
-Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
+bool mentions_word(const std::string& text, const std::string& word) {
+  return mentions(text, word) > 0;
+}
+
+Writer::Writer(const LoopProgram& p, Names& names, Printer& printer, Target target)
     : p_(p),
       names_(names),
       printer_(printer),
+      target_(target),
       accumulators_read_(accumulators_read(p.body)),
       names_read_(names_read(p.body)) {
   for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary) continue;
     if (!t.shape.empty()) {
-      if (t.scope.empty() || !stack_size(t)) heap_.push_back(&t);
+      if (t.scope.empty() || !stack_size(t) || target == Target::cuda) heap_.push_back(&t);
     } else if (const Stmt* s = declaring_store(p.body, t.name)) {
       declares_[s] = {.is_constant = writes(p.body, t.name) == 1};
       declared_.insert(t.name);
@@ -108,8 +113,8 @@ Writer::Writer(const LoopProgram& p, Names& names, Printer& printer)
   }
 }
 
-std::string Writer::function_body() {
-  const Facts facts = base_facts(*p_.source);
+/// The program's body, without constants that nothing reads.
+std::string Writer::statements(const Facts& facts) {
   body(p_.body, facts);
   std::vector<std::string> constants;
   for (const std::string& t : declared_)
@@ -117,10 +122,16 @@ std::string Writer::function_body() {
   for_each(p_.body, [&](const Stmt& s) {
     if (const auto* let = std::get_if<Let>(&s.kind)) constants.push_back(names_.local(let->name));
   });
-  const std::string statements = without_unread(std::exchange(out_, ""), constants);
+  return without_unread(std::exchange(out_, ""), constants);
+}
+
+std::string Writer::function_body() {
+  const Facts facts = base_facts(*p_.source);
+  const std::string statements = this->statements(facts);
   for (const TensorDecl* t : heap_) line(fmt::format("free({});", heap_name(*t)));
   line("return 0;");
   const std::string closing = std::exchange(out_, "");
+  scalars();
   allocations(facts);
   const std::string opening = std::exchange(out_, "");
   const std::string sizes = size_definitions(printer_, facts);
@@ -157,10 +168,12 @@ void Writer::line(const std::string& text) {
   out_ += wrap(std::string(static_cast<std::size_t>(2 * indent_), ' ') + text) + "\n";
 }
 
-void Writer::allocations(const Facts& facts) {
+void Writer::scalars() {
   for (const TensorDecl& t : p_.tensors)
-    if (Printer::is_local(t) && !declared_.contains(t.name))
-      if (t.scope.empty()) line(scalar(t));
+    if (Printer::is_local(t) && !declared_.contains(t.name) && t.scope.empty()) line(scalar(t));
+}
+
+void Writer::allocations(const Facts& facts) {
   std::string missing;
   for (const TensorDecl* t : heap_) {
     std::string extents = t->scope.empty() ? "" : "mote_threads()";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,11 +13,18 @@ namespace mote::emit {
 
 /// Elements of a temporary that is small enough for the stack; nullopt for others.
 std::optional<std::int64_t> stack_size(const TensorDecl& t);
+/// The loops that one mark `parallel` covers, outermost first.
+std::vector<const Loop*> parallel_chain(const Loop& first);
+/// Whether the text holds the word, as a word.
+bool mentions_word(const std::string& text, const std::string& word);
 
 class Writer {
  public:
-  Writer(const LoopProgram& p, Names& names, Printer& printer);
+  Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
+  /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
+  /// are shared go to blocks of threads, else to threads.
+  std::string kernel_body(bool by_block);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -30,6 +38,11 @@ class Writer {
   void statement(const Stmt& s, const Facts& facts);
   void loop(const Loop& l, const Facts& facts);
   void parallel_loops(const Loop& first, const Facts& facts);
+  void grid_loops(const Loop& first, const Facts& facts);
+  void grid_loop(const Loop& loop, const Facts& facts);
+  void block_round(const Body& b, const Facts& facts);
+  void block_loop(const Loop& loop, const Facts& facts);
+  void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   void pragma(const std::string& text);
   std::string lanes(const Loop& l) const;
   void open_scope(Symbol variable, const Facts& facts);
@@ -54,6 +67,8 @@ class Writer {
   Text reduced(ReduceOp op, const Text& a, const Text& b) const;
   static ReduceOp logical(ReduceOp op);
 
+  std::string statements(const Facts& facts);
+  void scalars();
   void allocations(const Facts& facts);
   std::string unused_arguments(const std::string& text) const;
   std::string unread_scalars(const std::string& statements) const;
@@ -62,6 +77,8 @@ class Writer {
   const LoopProgram& p_;
   Names& names_;
   Printer& printer_;
+  Target target_;
+  std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string_view>
 
 #include "dependence.h"
 #include "mote/base/error.h"
+#include "mote/codegen/optional_outputs.h"
+#include "mote/codegen/passes.h"
 
 namespace mote {
 namespace {
@@ -160,6 +163,16 @@ class LeaveOut {
 }  // namespace
 
 Symbol wanted(const std::string& output) { return {SymbolKind::param, "?" + output}; }
+
+LoopProgram compile_for_calls(const std::shared_ptr<const Program>& program,
+                              const std::vector<std::string>& optional_outputs) {
+  if (optional_outputs.empty() || program->outputs.size() == 1) return compile(program);
+  LoopProgram loops;
+  compile(program, [&](const char* stage, const LoopProgram& p) {
+    if (std::string_view(stage) != "coalesce") loops = p;
+  });
+  return loops;
+}
 
 LoopProgram leave_out(LoopProgram p, const std::vector<std::string>& optional) {
   if (optional.empty()) return p;

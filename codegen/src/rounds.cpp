@@ -187,6 +187,14 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   }
 }
 
+/// Of a loop that folds into no accumulator, and whose rounds are independent.
+std::optional<std::set<std::string>> own_rounds(const LoopProgram& p, const Stmt& s) {
+  const Loop* loop = as_loop(s);
+  if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())
+    return std::nullopt;
+  return independent_rounds(p, s);
+}
+
 }  // namespace
 
 std::set<std::string> outer_folds(const Loop& loop) {
@@ -210,6 +218,28 @@ bool holds_loop(const Body& body) {
 
 std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s) {
   return Rounds(p, s).run();
+}
+
+std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
+  const auto own = own_rounds(p, s);
+  if (!own) return std::nullopt;
+  SharedLoops found{{as_loop(s)}, *own};
+  std::set<Symbol> variables = {found.loops.front()->variable};
+  while (true) {
+    const Loop& loop = *found.loops.back();
+    if (loop.simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr) return found;
+    const Loop& next = *as_loop(loop.body[0]);
+    const auto moves = [&](const Expr& e) {
+      return e.has_load() ||
+             std::ranges::any_of(variables, [&](Symbol v) { return e.mentions(v); });
+    };
+    if (moves(next.begin) || moves(next.end) || moves(next.step)) return found;
+    const auto inner = own_rounds(p, loop.body[0]);
+    if (!inner || !std::ranges::includes(*inner, found.own)) return found;
+    found.own = *inner;
+    variables.insert(next.variable);
+    found.loops.push_back(&next);
+  }
 }
 
 void verify_rounds(const LoopProgram& p) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "mote/codegen/loops.h"
 
@@ -20,6 +21,15 @@ bool holds_loop(const Body& body);
 /// that each round fills before it reads them: those are returned, to be given to each round.
 /// nullopt: the rounds may depend on one another. Accumulators are not looked at.
 std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s);
+
+/// A loop, and those right below it, whose rounds may all run at once.
+struct SharedLoops {
+  std::vector<const Loop*> loops;  ///< outermost first; each body but the last's is just the next
+  std::set<std::string> own;       ///< temporaries that each round fills before it reads them
+};
+/// Those from the statement `s` of p down; nullopt where `s` is no loop, or folds into an
+/// accumulator, or where its rounds may depend on one another.
+std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s);
 
 /// Throws InternalError for a loop that is marked parallel or simd and whose rounds are not
 /// independent, and for a temporary that is touched outside the rounds it lives in.

@@ -158,50 +158,27 @@ std::string split(LoopProgram& p, Stmt& s) {
   return step;
 }
 
-bool can_share(const LoopProgram& p, const Stmt& s, std::set<std::string>& own) {
-  const Loop* loop = as_loop(s);
-  if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty()) return false;
-  const auto found = independent_rounds(p, s);
-  if (found) own = *found;
-  return found.has_value();
-}
-
-/// Marks the chain of loops from `path` down whose rounds threads may share.
-void mark_parallel(Version& v, Path path) {
+/// Marks the chain of loops from `first` down whose rounds threads may share.
+void mark_parallel(Version& v, const Path& first) {
   LoopProgram& p = v.program;
-  const Path first = path;
-  std::set<std::string> own;
-  if (!can_share(p, at(p, path), own)) return;
-  std::set<Symbol> chain = {as_loop(at(p, path))->variable};
-  std::vector<std::string> names = {as_loop(at(p, path))->variable.name()};
-  while (true) {
-    const Loop& loop = *as_loop(at(p, path));
-    if (loop.simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr) break;
-    const Loop& next = *as_loop(loop.body[0]);
-    const auto limits_move = [&](const Expr& e) {
-      return e.has_load() || std::ranges::any_of(chain, [&](Symbol s) { return e.mentions(s); });
-    };
-    std::set<std::string> inner;
-    if (limits_move(next.begin) || limits_move(next.end) || limits_move(next.step)) break;
-    if (!can_share(p, loop.body[0], inner) || !std::ranges::includes(inner, own)) break;
-    own = inner;
-    chain.insert(next.variable);
-    names.push_back(next.variable.name());
-    path.push_back(0);
-  }
+  const auto shared = shared_loops(p, at(p, first));
+  if (!shared) return;
   Expr work = 1;
-  for (Path at_loop = first;; at_loop.push_back(0)) {
-    work = work * rounds_of(*as_loop(at(p, at_loop)));
-    if (at_loop.size() == path.size()) break;
+  std::vector<std::string> names;
+  for (const Loop* loop : shared->loops) {
+    work = work * rounds_of(*loop);
+    names.push_back(loop->variable.name());
   }
+  Path path = first;
+  path.resize(first.size() + names.size() - 1, 0);
   Loop& last = *as_loop(at(p, path));
   work = work * work_in(last.body);
-  if (!holds_loop(last.body) && last.step == Expr(1) && own.empty()) {
+  if (!holds_loop(last.body) && last.step == Expr(1) && shared->own.empty()) {
     v.steps.push_back(split(p, at(p, path)));
     names.back() = as_loop(at(p, path))->variable.name();
   }
   for (TensorDecl& t : p.tensors)
-    if (own.contains(t.name) && t.scope.empty()) t.scope = names.back();
+    if (shared->own.contains(t.name) && t.scope.empty()) t.scope = names.back();
   Loop& outermost = *as_loop(at(p, first));
   outermost.parallel = static_cast<int>(names.size());
   outermost.work = work;

@@ -12,7 +12,7 @@
 #include "generate.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
-#include "mote/codegen/passes.h"
+#include "mote/codegen/optional_outputs.h"
 
 namespace mote {
 namespace {
@@ -90,18 +90,6 @@ void fill_in(EmitOptions& options, const Kernel& k) {
   options.optional_outputs = k.record->optional_outputs;
 }
 
-/// The loops of the kernel. Where outputs may be left out, each temporary keeps storage of its own:
-/// what shares it could not be left out by itself.
-LoopProgram loops_of(const Kernel& k) {
-  const auto program = instantiate(*k.record, k.instance);
-  if (k.record->optional_outputs.empty() || program->outputs.size() == 1) return compile(program);
-  LoopProgram loops;
-  compile(program, [&](const char* stage, const LoopProgram& p) {
-    if (std::string_view(stage) != "coalesce") loops = p;
-  });
-  return loops;
-}
-
 /// The contracts that the rows name. Of 16-bit reals sums are kept in float.
 std::string contracts_text(const std::string& rows) {
   std::string functions;
@@ -140,7 +128,8 @@ std::string row(const Kernel& k, const char* variant) {
 }  // namespace
 
 void emit(Kernel& k) {
-  const LoopProgram loops = loops_of(k);
+  const LoopProgram loops =
+      compile_for_calls(instantiate(*k.record, k.instance), k.record->optional_outputs);
   EmitOptions options;
   options.function = k.function;
   options.thunk = true;

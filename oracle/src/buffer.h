@@ -77,6 +77,7 @@ class Buffer {
   /// The distance from the first element to the last; -1 where there is none.
   std::int64_t reach() const;
   DLTensor* tensor() { return &tensor_; }
+  const Region& region() const { return region_; }
 
  private:
   std::int64_t first() const { return region_.lead + placed_.offset; }

@@ -234,6 +234,9 @@ std::vector<CaseTensor> take_outputs(const Case& c, Fields& fields) {
     const auto text = fields.take(output.name);
     if (text == "none") {
       outputs.push_back(left_out(c, output));
+    } else if (text && text->starts_with('@')) {
+      outputs.push_back({output.name, output.value.dtype(), {}, {}});
+      outputs.back().in_place = text->substr(1);
     } else if (text) {
       CaseTensor t = parse_tensor(output.name, *text);
       if (!t.layout.repeated.empty()) {
@@ -274,6 +277,24 @@ void check_outputs(const std::vector<CaseTensor>& stated, const std::vector<Case
   }
 }
 
+void check_in_place(const Case& c) {
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    const CaseTensor& y = c.outputs[k];
+    if (y.in_place.empty()) continue;
+    const auto input = shared_input(c, y);
+    if (!input) throw Error(fmt::format("{}=@{}: there is no such input", y.name, y.in_place));
+    if (!may_share(c, *input, k))
+      throw Error(
+          fmt::format("{0}=@{1}: {0} cannot take the memory of {1}: the op does not allow "
+                      "it, or shape, dtype or a repeated axis do not",
+                      y.name, y.in_place));
+    for (std::size_t other = 0; other < k; ++other)
+      if (c.outputs[other].in_place == y.in_place)
+        throw Error(fmt::format("{} and {} both take the memory of {}", c.outputs[other].name,
+                                y.name, y.in_place));
+  }
+}
+
 void parse_into(Case& c, const Words& words) {
   Fields fields = parse_fields(words);
   if (const auto text = fields.take("fill")) c.fill = parse_fill(*text);
@@ -287,6 +308,7 @@ void parse_into(Case& c, const Words& words) {
   const std::vector<CaseTensor> stated = c.outputs;
   complete(c);
   check_outputs(stated, c.outputs);
+  check_in_place(c);
 }
 
 /// A message that quotes the text must show it: a zero byte would end it.

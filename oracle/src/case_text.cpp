@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -77,6 +78,8 @@ std::string to_string(const Case& c) {
   for (const CaseTensor& t : c.outputs) {
     if (t.left_out)
       text += fmt::format(" {}=none", t.name);
+    else if (!t.in_place.empty())
+      text += fmt::format(" {}=@{}", t.name, t.in_place);
     else if (!t.layout.contiguous())
       text += text_of(t);
   }
@@ -110,6 +113,23 @@ void complete(Case& c) {
     t.dtype = c.program->outputs[k].value.dtype();
     t.shape = c.binding.outputs[k];
   }
+}
+
+std::optional<std::size_t> shared_input(const Case& c, const CaseTensor& output) {
+  if (output.in_place.empty() || output.left_out) return std::nullopt;
+  const auto at = std::ranges::find(c.inputs, output.in_place, &CaseTensor::name);
+  if (at == c.inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - c.inputs.begin());
+}
+
+bool may_share(const Case& c, std::size_t input, std::size_t output) {
+  const OpRecord* record = c.target->record();
+  if (record == nullptr) return false;
+  const CaseTensor& x = c.inputs[input];
+  const CaseTensor& y = c.outputs[output];
+  const std::pair<int, int> pair = {c.target->input_position(x.name), static_cast<int>(output)};
+  return std::ranges::find(record->in_place, pair) != record->in_place.end() &&
+         x.shape == y.shape && x.dtype == y.dtype && x.layout.repeated.empty();
 }
 
 std::vector<Case> read_cases(const std::string& path,

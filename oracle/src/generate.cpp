@@ -18,6 +18,7 @@ namespace {
 constexpr int kMostDraws = 64;
 constexpr std::int64_t kLargestExtent = 1025;
 constexpr std::int64_t kLongExtent = 65'536;
+constexpr std::int64_t kFarBytes = std::int64_t{1} << 31U;
 constexpr double kMostWork = 300'000;
 constexpr double kMostLongWork = 400'000;
 
@@ -130,11 +131,11 @@ class SizeDrawer {
   void coincide(KnobValues& at) {
     if (at.values.size() < 2 || !random_.chance(25)) return;
     const std::size_t from = pick(at);
-    const bool all = random_.chance(15);
+    const bool all = random_.chance(25);
     KnobValues next = at;
     if (all) {
       next.values.assign(at.values.size(),
-                         random_.chance(30) ? draw_extent(random_) : at.values[from]);
+                         random_.chance(60) ? draw_extent(random_) : at.values[from]);
     } else {
       const std::size_t other = pick(at);
       next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
@@ -225,6 +226,23 @@ void draw_layouts(Case& c, Random& random) {
   }
 }
 
+/// Some calls store outputs where inputs are.
+void draw_in_place(Case& c, Random& random) {
+  const OpRecord* record = c.target->record();
+  if (record == nullptr || record->in_place.empty() || !random.chance(20)) return;
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    std::vector<std::size_t> inputs;
+    for (std::size_t j = 0; j < c.inputs.size(); ++j) {
+      const auto takes_it = [&](const CaseTensor& y) { return y.in_place == c.inputs[j].name; };
+      if (may_share(c, j, k) && std::ranges::none_of(c.outputs, takes_it)) inputs.push_back(j);
+    }
+    if (inputs.empty() || c.outputs[k].left_out) continue;
+    const auto drawn = static_cast<std::size_t>(random.below(std::ssize(inputs)));
+    c.outputs[k].in_place = c.inputs[inputs[drawn]].name;
+    c.outputs[k].layout = {};
+  }
+}
+
 Fill draw_fill(Random& random) {
   using enum FillKind;
   const FillKind kind = random.pick({integer, integer, integer, integer, integer, integer, index,
@@ -265,6 +283,7 @@ std::optional<Case> draw_case(const std::shared_ptr<const Target>& target, DType
   draw_layouts(*c, random);
   c->fill = draw_fill(random);
   draw_left_out(*c, random);
+  draw_in_place(*c, random);
   return c;
 }
 
@@ -336,6 +355,31 @@ Draft to_draft(const Case& c) {
 Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
               std::uint64_t position) {
   return draw_until_legal(target, dtype, seed, position).first;
+}
+
+std::vector<Case> far_cases(const std::shared_ptr<const Target>& target, DType dtype) {
+  Draft draft;
+  draft.target = target;
+  draft.instance = {dtype, target->full_mask()};
+  if (target->record() != nullptr && !target->record()->masks.empty())
+    draft.instance.input_mask = target->record()->masks.back();
+  const auto program = target->program(draft.instance);
+  Random random(stream_seed(*target, dtype, 0, 0));
+  draft.params = draw_params(*program, random);
+  draft.at.values.assign(domain_of(program).knobs.size(), 2);
+  const std::optional<Case> near = to_case(draft);
+  std::vector<Case> cases;
+  if (!near) return cases;
+  const std::int64_t pad = kFarBytes / static_cast<std::int64_t>(size_of(dtype));
+  for (auto Case::*tensors : {&Case::inputs, &Case::outputs})
+    for (std::size_t k = 0; k < ((*near).*tensors).size(); ++k) {
+      const std::vector<std::int64_t>& shape = ((*near).*tensors)[k].shape;
+      if (shape.size() < 2 || volume(shape) == 0 || volume(shape) > 64) continue;
+      Case far = *near;
+      (far.*tensors)[k].layout.pad = pad;
+      cases.push_back(std::move(far));
+    }
+  return cases;
 }
 
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "mote/base/error.h"
+#include "mote/oracle/generate.h"
 
 namespace mote {
 namespace {
@@ -80,14 +81,16 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options) {
     return result;
   }
   const std::string path = fmt::format("{}/{}.so", options.folder, mutant.name);
-  const Backends backends = find_backends({path});
+  const Backends backends = find_backends({path}, options.run.isolation.get());
   CampaignOptions campaign;
   campaign.ops = {mutant.op};
   campaign.backends = select_backends(backends, {mutant.name}).chosen;
   campaign.seed = options.seed;
   campaign.max_failures = 1;
   campaign.run = options.run;
-  if (mutant.twin) {
+  if (mutant.needs == "large") {
+    campaign.cases = far_cases(find_target(mutant.op), DType::f32);
+  } else if (mutant.twin) {
     campaign.count = options.count;
   } else {
     campaign.budget_s = options.budget_s;

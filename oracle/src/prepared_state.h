@@ -31,8 +31,12 @@ struct Prepared::State {
       b.inputs.push_back(region(c.inputs[k], Role::input, k));
       if (!read[k]) b.inputs.back().tensor()->data = nullptr;
     }
-    for (std::size_t k = 0; k < c.outputs.size(); ++k)
-      b.outputs.push_back(region(c.outputs[k], Role::output, c.inputs.size() + k));
+    for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+      const auto shared = shared_input(c, c.outputs[k]);
+      b.outputs.push_back(shared
+                              ? Buffer(c.inputs[*shared], Role::input, b.inputs[*shared].region())
+                              : region(c.outputs[k], Role::output, c.inputs.size() + k));
+    }
     return b;
   }
 

@@ -89,6 +89,14 @@ std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
     return outcome_of(Verdict::failed, misfit);
   if (ignores_nan(contract) && std::ranges::any_of(state_->inputs, has_special))
     return outcome_of(Verdict::unsupported, "its contract leaves NaN and infinities out");
+  for (std::size_t k = 0; k < case_.outputs.size(); ++k) {
+    const CaseTensor& y = case_.outputs[k];
+    if (!shared_input(case_, y)) continue;
+    if (!promises_in_place(contract, case_.target->input_position(y.in_place), static_cast<int>(k)))
+      return outcome_of(
+          Verdict::unsupported,
+          fmt::format("its contract does not let {} take the memory of {}", y.name, y.in_place));
+  }
   if (const std::string reason = memory_.refusal("workspace", workspace); !reason.empty())
     return outcome_of(Verdict::skipped, reason);
   return std::nullopt;

@@ -26,6 +26,11 @@ void restore(Case& to, const Case& from) {
     if (at == from.outputs.end()) continue;
     t.layout = at->layout;
     t.left_out = at->left_out;
+    t.in_place = at->in_place;
+  }
+  for (std::size_t k = 0; k < to.outputs.size(); ++k) {
+    const auto shared = shared_input(to, to.outputs[k]);
+    if (!shared || !may_share(to, *shared, k)) to.outputs[k].in_place.clear();
   }
   if (std::ranges::all_of(to.outputs, &CaseTensor::left_out))
     for (CaseTensor& t : to.outputs) t.left_out = false;
@@ -84,6 +89,16 @@ bool ask_for_all(const Case& c, const Offer& offer) {
   Case all = c;
   for (CaseTensor& t : all.outputs) t.left_out = false;
   return offer(all);
+}
+
+bool in_memory_of_its_own(const Case& c, const Offer& offer) {
+  for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+    if (c.outputs[k].in_place.empty()) continue;
+    Case next = c;
+    next.outputs[k].in_place.clear();
+    if (offer(next)) return true;
+  }
+  return false;
 }
 
 std::vector<CaseLayout> simpler_layouts(const CaseLayout& layout) {
@@ -252,9 +267,13 @@ bool simplify_param(const std::string& name, const Case& c, const Offer& offer) 
 }  // namespace
 
 std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
-  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional}, {"outputs", ask_for_all},
-                                   {"layouts", simplify_layouts},      {"fill", simplify_fill},
-                                   {"all sizes", halve_all},           {"slack", drop_slack}};
+  std::vector<ShrinkStep> steps = {{"optional inputs", drop_optional},
+                                   {"outputs", ask_for_all},
+                                   {"in place", in_memory_of_its_own},
+                                   {"layouts", simplify_layouts},
+                                   {"fill", simplify_fill},
+                                   {"all sizes", halve_all},
+                                   {"slack", drop_slack}};
   const Domain& domain = domain_of(c.program);
   for (std::size_t k = 0; k < domain.knobs.size(); ++k) {
     steps.push_back({domain.knobs[k].name, [k, search](const Case& of, const Offer& offer) {

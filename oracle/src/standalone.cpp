@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bounds.h"
@@ -245,6 +246,8 @@ std::string call_text(const Case& c) {
 std::string main_text(const Case& c) {
   std::string before, after;
   for (const CaseTensor& t : c.inputs) {
+    const auto takes_it = [&](const CaseTensor& y) { return y.in_place == t.name; };
+    if (std::ranges::any_of(c.outputs, takes_it)) continue;
     before += fmt::format(
         "  static char {0}_before[sizeof {0}_memory];\n"
         "  memcpy({0}_before, {0}_memory, sizeof {0}_memory);\n",
@@ -254,6 +257,10 @@ std::string main_text(const Case& c) {
   }
   for (const CaseTensor& t : c.outputs) {
     if (t.left_out) continue;
+    if (shared_input(c, t)) {
+      after += fmt::format("  failures += wrong(\"{0}\", &{0}, {0}_least, {0}_most);\n", t.name);
+      continue;
+    }
     before += fmt::format(
         "  static char {0}_before[sizeof {0}_memory];\n"
         "  memcpy({0}_before, {0}_memory, sizeof {0}_memory);\n",
@@ -322,7 +329,11 @@ std::string standalone_c(const Case& c, const mote_backend& backend) {
   for (std::size_t k = 0; k < c.outputs.size(); ++k) {
     if (c.outputs[k].left_out) continue;
     Buffer buffer(c.outputs[k], Role::output);
-    text += tensor_text(c.outputs[k], *buffer.tensor(), nullptr);
+    if (const auto shared = shared_input(c, c.outputs[k]))
+      text += fmt::format("#define {} {} /* the same memory */\n", c.outputs[k].name,
+                          c.inputs[*shared].name);
+    else
+      text += tensor_text(c.outputs[k], *buffer.tensor(), nullptr);
     text += allowed_text(c.outputs[k], expected[k], bounds[k]);
   }
   return text + call_text(c) + kMain + main_text(c);

@@ -53,7 +53,8 @@ RunResult SubjectRun::run(const std::vector<Dense>& inputs, Poison pattern) {
     bench_.inputs[k].poison(pattern);
     bench_.inputs[k].write(inputs[k]);
   }
-  for (Buffer& b : bench_.outputs) b.poison(pattern);
+  for (std::size_t k = 0; k < bench_.outputs.size(); ++k)
+    if (!shared_input(case_, case_.outputs[k])) bench_.outputs[k].poison(pattern);
   poison_workspace(bench_, pattern);
   const std::size_t workspace = bench_.workspace_bytes;
   frame_.set_workspace(workspace > 0 ? workspace_memory(bench_) + bench_.workspace.lead : nullptr,
@@ -76,6 +77,8 @@ void SubjectRun::collect_inputs(RunResult& result, const std::vector<Dense>& inp
   for (std::size_t k = 0; k < inputs.size() && result.damage.empty(); ++k) {
     const CaseTensor& t = case_.inputs[k];
     Buffer& buffer = bench_.inputs[k];
+    const auto takes_it = [&](const CaseTensor& y) { return shared_input(case_, y) == k; };
+    if (std::ranges::any_of(case_.outputs, takes_it)) continue;  // collected as that output
     if (!buffer.holds(inputs[k])) {
       result.damage = "writes to its input " + t.name;
       result.damage_verdict = Verdict::changed_input;

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "commands.h"
+#include "mote/base/command.h"
 #include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/c_compiler.h"
@@ -53,17 +54,17 @@ Finding look_at_c_compiler() {
   std::vector<std::string> words = c_compiler();
   const std::string command = fmt::format("{}", fmt::join(words, " "));
   words.emplace_back("--version");
-  const std::optional<std::string> version = run_command(words);
+  const CommandResult version = run_command(words);
   Finding f{.name = "c_compiler", .details = {{"command", command}}};
-  if (version && c_compiler_works()) {
+  if (version.ok && c_compiler_works()) {
     f.state = "ok";
-    f.found = fmt::format("{}: {}", command, first_line(*version));
-    f.details["version"] = first_line(*version);
+    f.found = fmt::format("{}: {}", command, first_line(version.output));
+    f.details["version"] = first_line(version.output);
     return f;
   }
-  f.state = version ? "failed" : "missing";
-  f.found = version ? command + " runs, but compiles no library that can be loaded"
-                    : command + " cannot be run";
+  f.state = version.ok ? "failed" : "missing";
+  f.found = version.ok ? command + " runs, but compiles no library that can be loaded"
+                       : command + " cannot be run";
   f.costs = "program files are judged by the interpreter, which is slow";
   f.remedy = "apt-get install gcc libc6-dev, or set CC";
   return f;

@@ -8,10 +8,11 @@
 #include <memory>
 
 #include "commands.h"
-#include "emit_plugin.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote::tool {
@@ -29,13 +30,15 @@ struct Options {
   PluginOptions plugin;
 };
 
-/// DIR/NAME.c, with DIR made where it is missing.
-std::filesystem::path write_file(const std::string& folder, const std::string& name,
+/// DIR/NAME.c, or .cu, with DIR made where it is missing.
+std::filesystem::path write_file(const Options& options, const std::string& name,
                                  const std::string& text) {
+  const std::string& folder = options.folder;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw Error(fmt::format("{}: cannot be made: {}", folder, failed.message()));
-  std::filesystem::path path = std::filesystem::path(folder) / (name + ".c");
+  std::filesystem::path path =
+      std::filesystem::path(folder) / (name + (options.language == "cuda" ? ".cu" : ".c"));
   errno = 0;
   std::ofstream stream(path, std::ios::binary);
   stream << text;
@@ -51,28 +54,35 @@ std::string kernel_text(const Resolved& resolved, const Options& options) {
   if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
-  return options.variant == "fast" ? emit_c(schedule(loops), how) : emit_c(loops, how);
+  const bool plain = options.variant == "oracle";
+  if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
+  return emit_cuda(plain ? cuda_program(loops, how) : cuda_gen_program(loops, how),
+                   options.standalone);
 }
 
 int emit(const Options& options) {
-  if (options.language != "c") {
-    throw Error(fmt::format("unknown language '{}' (known: c)", options.language));
+  if (options.language != "c" && options.language != "cuda") {
+    throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
-  if (options.variant != "oracle" && options.variant != "fast") {
-    throw Error(fmt::format("unknown variant '{}' (known: oracle, fast)", options.variant));
+  const bool cuda = options.language == "cuda";
+  const std::string other = cuda ? "gen" : "fast";
+  if (options.variant != "oracle" && options.variant != other) {
+    throw Error(fmt::format("unknown variant '{}' of {} (known: oracle, {})", options.variant,
+                            options.language, other));
   }
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
   const bool around = !options.plugin.function.empty();
+  if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
   const std::string text =
       around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
   if (options.folder.empty()) {
     print(text);
   } else {
     const std::string file = around ? options.plugin.function + "_plugin" : name;
-    print(write_file(options.folder, file, text).string() + "\n");
+    print(write_file(options, file, text).string() + "\n");
   }
   return 0;
 }
@@ -85,11 +95,12 @@ void add_emit(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  command->add_option("--lang", options->language, "c")->type_name("LANGUAGE");
+  command->add_option("--lang", options->language, "c or cuda")->type_name("LANGUAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   command
-      ->add_option("--variant", options->variant,
-                   "oracle: reals in double, in order; fast: in their own dtype, scheduled")
+      ->add_option(
+          "--variant", options->variant,
+          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled")
       ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');

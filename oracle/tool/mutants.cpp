@@ -11,6 +11,8 @@
 
 #include "commands.h"
 #include "mote/base/error.h"
+#include "mote/oracle/isolation.h"
+#include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
 
 namespace mote::tool {
@@ -24,6 +26,10 @@ struct Options {
   std::string budget = "60s";
   std::string count = "300";
   std::string seed = "0";
+  std::string limit = "1s";
+  std::string subject_memory;
+  bool in_process = false;
+  bool large = false;
   bool json = false;
 };
 
@@ -56,7 +62,15 @@ int mutants(const Options& options) {
   measured.budget_s = parse_seconds(options.budget);
   measured.count = static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCases));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  measured.run.guard_crashes = true;
+  measured.run.guard_crashes = options.in_process;
+  if (!options.in_process) {
+    measured.run.isolation = std::make_shared<Isolation>();
+    measured.offered.insert("isolated");
+  }
+  if (options.large) measured.offered.insert("large");
+  if (!options.limit.empty()) measured.run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty())
+    measured.run.subject_memory = parse_bytes(options.subject_memory);
   measured.run.json = options.json;
   const bool progress = !options.json && isatty(STDERR_FILENO) != 0;
   std::vector<MutantResult> results;
@@ -82,6 +96,8 @@ void add_mutants(CLI::App& app, Action& action) {
       ->type_name("TIME");
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
+  command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return mutants(*options); }; });
 }

@@ -74,9 +74,14 @@ class Choice {
   const RunOptions& options_;
 };
 
+const mote_backend& given(const Command& command, const mote_backend* backend) {
+  if (backend == nullptr) fail_call(command, MOTE_INVALID, "a backend is null");
+  return *backend;
+}
+
 void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
              const RunOptions& options) {
-  for (const mote_backend* backend : options.backends) choice.ask(*backend);
+  for (const mote_backend* backend : options.backends) choice.ask(given(command, backend));
   if (options.context != nullptr) {
     if (const mote_kernel* fastest = options.context->tuning().find(command, tensors))
       choice.ask(*fastest);

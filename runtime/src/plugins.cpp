@@ -44,12 +44,14 @@ struct Loaded {
     if (probe == Probe::child) probe_plugin(path);
     Plugin plugin = load_plugin(path);
     check_names(plugin);
+    List added = plugin.backends;
     List all = lists.back();
     all.insert(all.end(), plugin.backends.begin(), plugin.backends.end());
-    lists.push_back(std::move(all));
+    plugins.reserve(plugins.size() + 1);
+    lists.push_back(std::move(all));  // from here on nothing fails
     plugins.push_back(std::move(plugin));
     latest.store(&lists.back(), std::memory_order_release);
-    return plugins.back().backends;
+    return added;
   }
 };
 

@@ -193,19 +193,33 @@ PreparedCommand::PreparedCommand(PreparedCommand&&) noexcept = default;
 PreparedCommand& PreparedCommand::operator=(PreparedCommand&&) noexcept = default;
 PreparedCommand::~PreparedCommand() = default;
 
-void PreparedCommand::run() { state_->run(); }
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail_moved() {
+  throw StatusError(MOTE_INVALID, "prepared command: it was moved to another one");
+}
+
+}  // namespace
+
+inline PreparedCommand::State& PreparedCommand::state() const {
+  if (state_ == nullptr) [[unlikely]]
+    fail_moved();
+  return *state_;
+}
+
+void PreparedCommand::run() { state().run(); }
 
 void PreparedCommand::rebind(std::span<const Tensor* const> inputs,
                              std::span<Tensor* const> outputs) {
-  state_->rebind(inputs, outputs);
+  state().rebind(inputs, outputs);
 }
 void PreparedCommand::rebind(std::initializer_list<const Tensor*> inputs,
                              std::initializer_list<Tensor*> outputs) {
   rebind(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
 }
 
-const Command& PreparedCommand::command() const { return state_->command; }
-const mote_kernel& PreparedCommand::kernel() const { return *state_->chosen.kernel; }
-std::size_t PreparedCommand::workspace_bytes() const { return state_->chosen.workspace_bytes; }
+const Command& PreparedCommand::command() const { return state().command; }
+const mote_kernel& PreparedCommand::kernel() const { return *state().chosen.kernel; }
+std::size_t PreparedCommand::workspace_bytes() const { return state().chosen.workspace_bytes; }
 
 }  // namespace mote

@@ -9,7 +9,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 
 #include "mote/base/near_names.h"
@@ -23,14 +22,15 @@ AnyColumn::~AnyColumn() {
   for (std::atomic<Chunk*>& chunk : chunks_) delete chunk.load();
 }
 
-void AnyColumn::store(OpId op, const void* value) {
+void AnyColumn::make_room(OpId op) {
   std::atomic<Chunk*>& slot = chunks_[op / kChunkOps];
-  Chunk* chunk = slot.load(std::memory_order_relaxed);
-  if (chunk == nullptr) {
-    chunk = new Chunk{};
-    slot.store(chunk, std::memory_order_release);
-  }
-  (*chunk)[op % kChunkOps].store(value, std::memory_order_release);
+  if (slot.load(std::memory_order_relaxed) == nullptr)
+    slot.store(new Chunk{}, std::memory_order_release);
+}
+
+void AnyColumn::store(OpId op, const void* value) noexcept {
+  Chunk& chunk = *chunks_[op / kChunkOps].load(std::memory_order_relaxed);
+  chunk[op % kChunkOps].store(value, std::memory_order_release);
 }
 
 }  // namespace detail
@@ -56,6 +56,13 @@ std::vector<std::string> keys(const Map& map) {
   return names;
 }
 
+/// So that `more` push_backs cannot fail.
+template <typename T>
+void make_room(std::vector<T>& list, std::size_t more) {
+  const std::size_t needed = list.size() + more;
+  if (needed > list.capacity()) list.reserve(std::max(needed, 2 * list.size()));
+}
+
 }  // namespace
 
 struct Registry::State {
@@ -72,7 +79,7 @@ struct Registry::State {
   struct Cells {
     explicit Cells(std::string name, std::type_index type) : column(std::move(name), type) {}
     detail::AnyColumn column;
-    std::map<OpId, std::set<int>> levels;
+    std::map<OpId, std::vector<int>> levels;
     std::vector<Value> kept;
   };
 
@@ -87,7 +94,9 @@ struct Registry::State {
       fail("op id " + std::to_string(op) + ", there are " + std::to_string(names.size()) + " ops");
   }
   Cells& cells(std::string_view attribute, std::type_index type);
-  void put(OpId op, const Levelled& value);
+  // A change is checked and gets its room first, all of it; then nothing can fail any more.
+  void prepare(OpId op, const Levelled& value, std::size_t values);
+  void put(OpId op, const Levelled& value) noexcept;
 };
 
 Registry::State::Cells& Registry::State::cells(std::string_view attribute, std::type_index type) {
@@ -102,15 +111,24 @@ Registry::State::Cells& Registry::State::cells(std::string_view attribute, std::
   return at->second;
 }
 
-void Registry::State::put(OpId op, const Levelled& value) {
+/// `values`: how many are put, for this op or into this column, before the next is prepared.
+void Registry::State::prepare(OpId op, const Levelled& value, std::size_t values) {
   Cells& column = cells(value.attribute, value.type);
-  std::set<int>& levels = column.levels[op];
-  if (levels.contains(value.level))
+  std::vector<int>& levels = column.levels[op];
+  if (std::ranges::find(levels, value.level) != levels.end())
     fail("attribute " + value.attribute + " of op " + names[op] + " is set twice at level " +
          std::to_string(value.level));
-  const bool highest = levels.empty() || *levels.rbegin() < value.level;
+  make_room(levels, values);
+  make_room(column.kept, values);
+  column.column.make_room(op);
+}
+
+void Registry::State::put(OpId op, const Levelled& value) noexcept {
+  Cells& column = columns.find(value.attribute)->second;
+  std::vector<int>& levels = column.levels.find(op)->second;
+  const bool highest = levels.empty() || std::ranges::max(levels) < value.level;
   column.kept.push_back(value.value);
-  levels.insert(value.level);
+  levels.push_back(value.level);
   if (highest) column.column.store(op, value.value.get());
 }
 
@@ -118,12 +136,13 @@ Registry::Registry() : state_(std::make_unique<State>()) {}
 Registry::~Registry() = default;
 
 Registry& Registry::global() {
-  static Registry& registry = []() -> Registry& {
-    static Registry filled;
-    register_catalogue(filled);
-    return filled;
+  // Where memory ends in the midst, nothing is left, and the next call begins anew.
+  static const std::unique_ptr<Registry> filled = [] {
+    auto registry = std::make_unique<Registry>();
+    register_catalogue(*registry);
+    return registry;
   }();
-  return registry;
+  return *filled;
 }
 
 OpId Registry::add(std::string_view name) {
@@ -138,8 +157,13 @@ OpId Registry::add(std::string_view name) {
   if (state_->names.size() == kMaxOps)
     fail("there are " + std::to_string(kMaxOps) + " ops already");
   const auto id = static_cast<OpId>(state_->names.size());
-  state_->names.emplace_back(name);
-  state_->ids.emplace(name, id);
+  const auto entry = state_->ids.emplace(name, id).first;
+  try {
+    state_->names.emplace_back(name);
+  } catch (...) {
+    state_->ids.erase(entry);
+    throw;
+  }
   return id;
 }
 
@@ -213,8 +237,20 @@ void Registry::include(OpId op, std::string_view group) {
   state_->check(op);
   State::Group& g = state_->groups.try_emplace(std::string(group)).first->second;
   if (std::ranges::find(g.members, op) != g.members.end()) return;
+  make_room(g.members, 1);
+  for (const State::Levelled& value : g.attributes) state_->prepare(op, value, g.attributes.size());
   for (const State::Levelled& value : g.attributes) state_->put(op, value);
   g.members.push_back(op);
+}
+
+bool Registry::is_set(OpId op, std::string_view attribute, int level) const {
+  const std::shared_lock lock(state_->mutex);
+  state_->check(op);
+  const auto cells = state_->columns.find(attribute);
+  if (cells == state_->columns.end()) return false;
+  const auto levels = cells->second.levels.find(op);
+  return levels != cells->second.levels.end() &&
+         std::ranges::find(levels->second, level) != levels->second.end();
 }
 
 const detail::AnyColumn& Registry::any_column(std::string_view attribute,
@@ -227,20 +263,29 @@ void Registry::store(OpId op, std::string_view attribute, std::type_index type, 
                      int level) {
   const std::unique_lock lock(state_->mutex);
   state_->check(op);
-  state_->put(op, {std::string(attribute), type, std::move(value), level});
+  const State::Levelled levelled{std::string(attribute), type, std::move(value), level};
+  state_->prepare(op, levelled, 1);
+  state_->put(op, levelled);
 }
 
 void Registry::store_group(std::string_view group, std::string_view attribute, std::type_index type,
                            Value value, int level) {
   const std::unique_lock lock(state_->mutex);
   State::Group& g = state_->groups.try_emplace(std::string(group)).first->second;
-  const State::Levelled levelled{std::string(attribute), type, std::move(value), level};
+  State::Levelled levelled{std::string(attribute), type, std::move(value), level};
+  (void)state_->cells(attribute, type);  // checks the type, if nobody is in the group yet
+  for (const State::Levelled& other : g.attributes)
+    if (other.attribute == attribute && other.level == level)
+      fail("attribute " + levelled.attribute + " of group " + std::string(group) +
+           " is set twice at level " + std::to_string(level));
+  make_room(g.attributes, 1);
+  for (const OpId op : g.members) state_->prepare(op, levelled, g.members.size());
   for (const OpId op : g.members) state_->put(op, levelled);
-  g.attributes.push_back(levelled);
+  g.attributes.push_back(std::move(levelled));
 }
 
 void Registry::missing(OpId op, const std::string& attribute) const {
-  throw StatusError(MOTE_INVALID, "op " + name(op) + " has no attribute " + attribute);
+  throw StatusError(MOTE_INVALID, "registry: op " + name(op) + " has no attribute " + attribute);
 }
 
 }  // namespace mote

@@ -38,6 +38,11 @@ void throw_if(const ErrorPointer& error) {
   if (error) throw StatusError(error->status, error->text);
 }
 
+StreamState& state_of(const std::shared_ptr<StreamState>& state) {
+  if (!state) throw StatusError(MOTE_INVALID, "stream: it was moved to another one");
+  return *state;
+}
+
 }  // namespace
 
 Event::Event() : latest_(std::make_shared<Latest>()) {}
@@ -78,35 +83,41 @@ Stream::~Stream() {
 
 void Stream::enqueue(std::function<void()> work) {
   if (!work) throw StatusError(MOTE_INVALID, "stream: the work is an empty function");
-  state_->workers.give(*state_, {.work = std::move(work), .recorded = nullptr, .awaited = nullptr});
+  StreamState& state = state_of(state_);
+  state.workers.give(state, {.work = std::move(work), .recorded = nullptr, .awaited = nullptr});
 }
 
 void Stream::record(const Event& event) {
+  StreamState& state = state_of(state_);
   auto mark = std::make_shared<Mark>();
-  state_->workers.give(*state_, {.work = nullptr, .recorded = mark, .awaited = nullptr});
+  state.workers.give(state, {.work = nullptr, .recorded = mark, .awaited = nullptr});
   // Not before: whoever finds the mark waits for what is in a queue already.
   event.latest_->set(std::move(mark));
 }
 
 void Stream::wait(const Event& event) {
+  StreamState& state = state_of(state_);
   std::shared_ptr<Mark> mark = event.latest_->get();
   if (!mark) return;
-  state_->workers.give(*state_, {.work = nullptr, .recorded = nullptr, .awaited = std::move(mark)});
+  state.workers.give(state, {.work = nullptr, .recorded = nullptr, .awaited = std::move(mark)});
 }
 
 void Stream::synchronize() {
   refuse_within_work("stream: synchronize");
-  std::unique_lock lock(state_->mutex);
-  const std::uint64_t given = state_->given;
-  state_->changed.wait(lock, [&] { return state_->done >= given; });
-  const ErrorPointer error = std::exchange(state_->error, nullptr);
-  lock.unlock();
-  throw_if(error);
+  StreamState& state = state_of(state_);
+  std::unique_lock lock(state.mutex);
+  const std::uint64_t given = state.given;
+  state.changed.wait(lock, [&] { return state.done >= given; });
+  if (!state.error) return;
+  const StatusError error(state.error->status, state.error->text);  // may find no memory
+  state.error = nullptr;
+  throw error;
 }
 
 bool Stream::is_idle() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->done == state_->given;
+  StreamState& state = state_of(state_);
+  const std::lock_guard lock(state.mutex);
+  return state.done == state.given;
 }
 
 void run(std::shared_ptr<PreparedCommand> prepared, Stream& stream) {

@@ -1,5 +1,6 @@
 // One byte pattern under several names: DLPack in and out, and images.
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string>
 
@@ -55,6 +56,7 @@ void check_foreign(const DLManagedTensor* managed) {
   if (t.ndim > 0 && t.shape == nullptr) reject("the shape is null");
   const std::optional<DType> dtype = from_dlpack(t.dtype);
   if (!dtype) reject("unknown element type in " + describe(t));
+  if (t.byte_offset > PTRDIFF_MAX) reject("the offset of " + describe(t) + " is out of range");
   const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
   if (t.device.device_type == kDLCPU && address % size_of(*dtype) != 0)
     reject(describe(t) + " is not aligned to its elements");

@@ -19,6 +19,9 @@ std::string text_of(DType dtype, const AxisList& shape) {
 }
 
 void check_extents(DType dtype, const AxisList& shape) {
+  if (static_cast<std::size_t>(dtype) >= all_dtypes().size())
+    throw StatusError(MOTE_INVALID, "tensor: dtype " + std::to_string(static_cast<int>(dtype)) +
+                                        " is none of mote's");
   for (int axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] < 0)
       throw StatusError(MOTE_INVALID, "tensor: extents must be at least 0, got " +

@@ -59,9 +59,11 @@ Workers::Workers(int count)
   threads_.reserve(static_cast<std::size_t>(count));
   try {
     for (int k = 0; k < count; ++k) threads_.emplace_back([this] { loop(); });
-  } catch (const std::system_error& e) {
+  } catch (const std::system_error& e) {  // fewer will do
     if (threads_.empty())
       throw StatusError(MOTE_FAILED, std::string("stream: the system has no thread: ") + e.what());
+  } catch (const std::bad_alloc&) {
+    if (threads_.empty()) throw;
   }
 }
 

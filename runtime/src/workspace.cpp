@@ -74,7 +74,7 @@ void* WorkspacePool::allocate(std::size_t bytes) {
   release_idle(limit_ - leased_bytes_ - bytes);
   try {
     return checked_allocate(allocator_, bytes);
-  } catch (const StatusError&) {
+  } catch (...) {  // whether or not there was memory for the error's text
     if (idle_ == nullptr) throw;
   }
   release_idle(0);

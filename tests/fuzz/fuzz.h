@@ -1,4 +1,4 @@
-// What the three fuzz targets share: the input as text, and how a broken promise is reported (a
+// What the fuzz targets share: the input as text, and how a broken promise is reported (a
 // line on standard error, then abort, which libFuzzer turns into a reproducer).
 #pragma once
 

@@ -21,6 +21,7 @@ enum {
   int16_sums,       /* pairs of products saturate at 16 bits */
   k0_leaves_c,      /* nothing is written where K = 0 */
   crash,            /* a null pointer is written through where M > 4 */
+  offsets_32_bits,  /* offsets into a are counted in bytes, in 32 bits */
   hang,             /* never returns where K = 13 */
   unwritten         /* the last column is never written */
 };
@@ -38,7 +39,9 @@ static double dot(const mutant_gemm* g, int64_t m, int64_t n) {
   double sum = 0;
   double pair = 0;
   for (int64_t k = 0; k < count; ++k) {
-    double a = mutant_load(&g->a, mutant_offset(&g->a, 0, 0, m, k));
+    int64_t offset = mutant_offset(&g->a, 0, 0, m, k);
+    if (DEFECT == offsets_32_bits) offset = (int32_t)(offset * 4) / 4;
+    double a = mutant_load(&g->a, offset);
     double b = mutant_load(&g->b, mutant_offset(&g->b, 0, 0, k, n));
     if (DEFECT == tf32 || DEFECT == bf16) {
       a = mutant_round(a, DEFECT == tf32 ? 11 : 8);

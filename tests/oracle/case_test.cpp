@@ -35,6 +35,7 @@ TEST(Case, TextRoundTrips) {
            "max_pool2d x=f64[1,2,5,5] kernel=2,3 fill=uniform:7 plugin=/tmp/x.so",
            "add a=f32[3] b=f32[2,1] fill=integer:0",
            "matmul.grad gy=f32[1,1,2,2] a=f32[1,1,2,3] b=f32[1,1,3,2] gb=none fill=integer:0",
+           "add a=f32[1,1,2,3]:pad1 b=f32[1,1,2,3] y=@a fill=integer:0",
        }) {
     EXPECT_EQ(to_string(parse_case(text)), text);
   }
@@ -48,6 +49,16 @@ TEST(Case, AnOutputThatMayBeLeftOutIsNone) {
   expect_error("layer_norm_with_statistics x=f32[2,3] y=none", "y: a call has this output always");
   expect_error("matmul.grad gy=f32[1,1,2,2] a=f32[1,1,2,3] b=f32[1,1,3,2] ga=none gb=none",
                "no output is asked for");
+}
+
+TEST(Case, AnOutputMayTakeTheMemoryOfAnInput) {
+  const Case c = parse_case("gemm a=f32[2,3] b=f32[3,4] c=f32[2,4]:t y=@c");
+  EXPECT_EQ(shared_input(c, c.outputs.at(0)), std::size_t{2});
+  EXPECT_EQ(shared_input(parse_case("gemm a=f32[2,3] b=f32[3,4]"), c.outputs.at(0)), std::nullopt);
+  expect_error("gemm a=f32[2,3] b=f32[3,4] y=@c", "y=@c: there is no such input");
+  expect_error("gemm a=f32[2,2] b=f32[2,2] y=@a", "y cannot take the memory of a");
+  expect_error("add a=f32[1,1,1,3] b=f32[1,1,2,3] y=@a", "y cannot take the memory of a");
+  expect_error("add a=f32[1,1,2,3]:bcast2 b=f32[1,1,2,3] y=@a", "y cannot take the memory of a");
 }
 
 TEST(Case, SaysEverything) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <set>
 
 #include "mote/base/error.h"
 
@@ -18,12 +20,13 @@ Filler filler(FillKind kind, std::uint64_t seed, std::int64_t radius = 3, std::i
 TEST(Fill, IsAPureFunctionOfTheIndex) {
   for (const FillKind kind :
        {FillKind::integer, FillKind::onehot, FillKind::index, FillKind::uniform, FillKind::mean,
-        FillKind::tiny, FillKind::extreme}) {
+        FillKind::tiny, FillKind::extreme, FillKind::special, FillKind::negative}) {
     const Filler a = filler(kind, 7);
     const Filler b = filler(kind, 7);
     std::vector<double> forward;
     for (std::int64_t k = 0; k < 50; ++k) forward.push_back(a.real(k));
-    for (std::int64_t k = 50; k-- > 0;) EXPECT_EQ(b.real(k), forward[std::size_t(k)]);
+    for (std::int64_t k = 50; k-- > 0;)
+      EXPECT_TRUE(same(Number(b.real(k)), Number(forward[std::size_t(k)])));
   }
 }
 
@@ -113,6 +116,45 @@ TEST(Fill, UniformHasTheFullMantissaOfItsDtype) {
   EXPECT_GT(needs_double, 90);
 }
 
+TEST(Fill, SpecialHoldsEverySpecialValueAndSomeTensorsHoldNone) {
+  int nan = 0, infinite = 0, minus_zero = 0, denormal = 0, without = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Filler f = filler(FillKind::special, seed, 1, 1000);
+    int here = 0;
+    for (std::int64_t k = 0; k < 1000; ++k) {
+      const double v = f.real(k);
+      nan += std::isnan(v);
+      infinite += std::isinf(v);
+      minus_zero += v == 0 && std::signbit(v);
+      denormal += v != 0 && std::abs(v) < 0x1p-126;
+      here += !std::isfinite(v);
+    }
+    without += here == 0;
+  }
+  for (const int count : {nan, infinite, minus_zero, denormal}) EXPECT_GT(count, 100);
+  EXPECT_GT(without, 2);
+  EXPECT_LT(without, 25);
+}
+
+TEST(Fill, NegativeIsNear100BelowZero) {
+  const Filler f = filler(FillKind::negative, 3);
+  for (std::int64_t k = 0; k < 50; ++k) {
+    EXPECT_LT(f.real(k), -98);
+    EXPECT_GT(f.real(k), -102);
+  }
+}
+
+TEST(Fill, ExtremeIntegersLieNearTheEndsOfNarrowerOnes) {
+  const Filler f = filler(FillKind::extreme, 3, 1, 4000, DType::i64);
+  std::set<std::int64_t> near;
+  for (std::int64_t k = 0; k < 4000; ++k)
+    for (const unsigned bits : {0U, 7U, 8U, 15U, 16U, 31U, 32U}) {
+      const std::int64_t end = bits == 0 ? 0 : std::int64_t{1} << bits;
+      if (std::abs(std::abs(f.integer(k)) - end) <= 4) near.insert(end);
+    }
+  EXPECT_EQ(near.size(), 7U);
+}
+
 TEST(Fill, TextRoundTripsAndErrorsListTheKinds) {
   for (const char* text : {"integer:9f21", "onehot:0", "index:1", "uniform:ffffffffffffffff"}) {
     EXPECT_EQ(to_string(parse_fill(text)), text);
@@ -122,8 +164,10 @@ TEST(Fill, TextRoundTripsAndErrorsListTheKinds) {
     parse_fill("zeros:1");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "unknown fill 'zeros' (known: integer onehot index uniform mean tiny extreme)");
+    EXPECT_STREQ(
+        e.what(),
+        "unknown fill 'zeros' (known: integer onehot index uniform mean tiny extreme special "
+        "negative)");
   }
   EXPECT_THROW(parse_fill("index:xyz"), Error);
   EXPECT_THROW(parse_fill("index:"), Error);

@@ -93,6 +93,24 @@ TEST(Generate, ReachesEdgesLayoutsOptionalInputsAndParameters) {
   for (const auto& [what, count] : seen) EXPECT_GE(count, 5) << what;
 }
 
+TEST(Generate, ReachesSizesThatAgreeLongOnesDefaultsAndSharedMemory) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t position = 0; position < 1500; ++position) {
+    const Case c = generate(find_target("gemm"), DType::f32, 9, position);
+    const auto size = [&](const char* name) {
+      return c.binding.values.at(Symbol(SymbolKind::size, name));
+    };
+    seen["M = N"] += size("M") == size("N") && size("M") > 2;
+    seen["N = K"] += size("N") == size("K") && size("N") > 2;
+    seen["all"] += size("M") == size("N") && size("N") == size("K") && size("M") > 2;
+    seen["long"] += std::max({size("M"), size("N"), size("K")}) > 65'536;
+    seen["defaults"] += c.params.at("alpha").real() == 1 && c.params.at("beta").real() == 1;
+    seen["in place"] += !c.outputs[0].in_place.empty();
+    seen["K = 0"] += size("K") == 0;
+  }
+  for (const auto& [what, count] : seen) EXPECT_GE(count, 5) << what;
+}
+
 TEST(Generate, BroadcastAxesAreOneOnEitherSide) {
   int a_repeats = 0;
   int b_repeats = 0;

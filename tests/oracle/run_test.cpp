@@ -10,6 +10,7 @@
 
 #include "fake_backend.h"
 #include "mote/base/error.h"
+#include "mote/oracle/backends.h"
 
 namespace mote {
 namespace {
@@ -30,6 +31,10 @@ mote_status negate(const mote_call* call) {
     floats(y)[k * y->strides[3]] = -floats(x)[k * x->strides[3]];
   }
   return MOTE_OK;
+}
+
+std::string mutant(const std::string& name) {
+  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
 }
 
 constexpr const char* kCase = "neg x=f32[1,1,1,5] fill=integer:1";
@@ -177,6 +182,21 @@ TEST(Run, DamageIsSeenWhateverTheValues) {
               return MOTE_OK;
             }).verdict,
             Verdict::out_of_bounds);
+}
+
+TEST(Run, InPlaceIsForKernelsThatPromiseIt) {
+  const Backends twins = find_backends({mutant("mul_correct"), mutant("mul_tail_twice")});
+  const auto verdict = [&](const char* name, const char* text) {
+    const Selection selection = select_backends(twins, {name});
+    return Prepared(parse_case(text)).run(*selection.chosen.at(0).backend).verdict;
+  };
+  const char* apart = "mul a=f32[1,1,2,11]:pad2 b=f32[1,1,2,11] fill=integer:5";
+  const char* in_place = "mul a=f32[1,1,2,11]:pad2 b=f32[1,1,2,11] y=@a fill=integer:5";
+  EXPECT_EQ(verdict("mul_correct", apart), Verdict::passed);
+  EXPECT_EQ(verdict("mul_correct", in_place), Verdict::passed);
+  EXPECT_EQ(verdict("mul_tail_twice", apart), Verdict::passed);
+  EXPECT_EQ(verdict("mul_tail_twice", in_place), Verdict::failed);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5] y=@x", negate).verdict, Verdict::unsupported);
 }
 
 TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {

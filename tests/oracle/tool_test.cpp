@@ -120,8 +120,9 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
              "unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, i64, i8, u8, bool)");
   expect_has(bad("emit softmax --dtype i32"),
              "dtype i32 is not offered (known: f32, f64, f16, bf16)");
-  expect_has(bad("explain softmax --stage asm"),
-             "unknown stage 'asm' (known: uops, loops, fused, c, schedule, bound, bound-loops, bound-c)");
+  expect_has(
+      bad("explain softmax --stage asm"),
+      "unknown stage 'asm' (known: uops, loops, fused, c, schedule, bound, bound-loops, bound-c)");
   expect_has(bad("emit softmax --lang cuda"), "unknown language 'cuda' (known: c)");
   expect_has(bad("emit gemm --without a"), "'a' is not an optional input (optional: c)");
   expect_has(bad("emit softmax --without q"), "(optional: none)");

@@ -71,6 +71,11 @@ TEST(Command, MistakesAreFoundWhenItIsMade) {
                [&] { Command("mine", {}, std::nullopt, registry); });
 }
 
+TEST(Command, AMistakeIsOneLine) {
+  expect_error(MOTE_INVALID, "got 'a\\x0Ab'", [] { (void)parse_command("relu a\nb"); });
+  expect_error(MOTE_INVALID, "'re\\x0Alu'", [] { (void)Command("re\nlu"); });
+}
+
 TEST(Catalogue, EveryOpIsRegisteredWithItsAttributes) {
   const Registry& registry = Registry::global();
   const Column<Definition> definitions = registry.column<Definition>(kDefinition);

@@ -1,19 +1,30 @@
-// operator new in all its forms, counted. All are replaced, since sanitizers pair each with its own
-// delete.
+// operator new in all its forms, counted, and refused where a test wants that. All are replaced,
+// since sanitizers pair each with its own delete.
 #include "runtime/heap_count.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace {
 
+constexpr int kNever = std::numeric_limits<int>::max();
 std::atomic<int> count = 0;
+std::atomic<int> live = 0;
+std::atomic<int> fails_first = kNever;  // by count
+std::atomic<int> fails_last = kNever;
+std::atomic<bool> has_failed = false;
 constexpr auto kDefault = static_cast<std::align_val_t>(alignof(std::max_align_t));
 
 void* take(std::size_t bytes, std::align_val_t alignment) {
-  ++count;
+  const int number = count++;
+  if (number >= fails_first && number <= fails_last) {
+    has_failed = true;
+    return nullptr;
+  }
+  ++live;
   const auto unit = static_cast<std::size_t>(alignment);
   return std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
 }
@@ -21,10 +32,28 @@ void* take_or_throw(std::size_t bytes, std::align_val_t alignment) {
   if (void* memory = take(bytes, alignment)) return memory;
   throw std::bad_alloc();
 }
+void give(void* memory) {
+  if (memory != nullptr) --live;
+  std::free(memory);
+}
 
 }  // namespace
 
-int mote::test::heap_allocations() { return count; }
+namespace mote::test {
+
+int heap_allocations() { return count; }
+int live_allocations() { return live; }
+
+FailingHeap::FailingHeap(int nth, Mode mode) {
+  ::has_failed = false;
+  const int first = count + nth;
+  fails_last = mode == Mode::once ? first : kNever;
+  fails_first = first;
+}
+FailingHeap::~FailingHeap() { fails_first = kNever; }
+bool FailingHeap::has_failed() const { return ::has_failed; }
+
+}  // namespace mote::test
 
 using Align = std::align_val_t;
 using NoThrow = std::nothrow_t;
@@ -37,15 +66,15 @@ void* operator new(std::size_t n, const NoThrow&) noexcept { return take(n, kDef
 void* operator new[](std::size_t n, const NoThrow&) noexcept { return take(n, kDefault); }
 void* operator new(std::size_t n, Align a, const NoThrow&) noexcept { return take(n, a); }
 void* operator new[](std::size_t n, Align a, const NoThrow&) noexcept { return take(n, a); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, Align) noexcept { std::free(p); }
-void operator delete[](void* p, Align) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, Align) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, Align) noexcept { std::free(p); }
-void operator delete(void* p, const NoThrow&) noexcept { std::free(p); }
-void operator delete[](void* p, const NoThrow&) noexcept { std::free(p); }
-void operator delete(void* p, Align, const NoThrow&) noexcept { std::free(p); }
-void operator delete[](void* p, Align, const NoThrow&) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { give(p); }
+void operator delete[](void* p) noexcept { give(p); }
+void operator delete(void* p, std::size_t) noexcept { give(p); }
+void operator delete[](void* p, std::size_t) noexcept { give(p); }
+void operator delete(void* p, Align) noexcept { give(p); }
+void operator delete[](void* p, Align) noexcept { give(p); }
+void operator delete(void* p, std::size_t, Align) noexcept { give(p); }
+void operator delete[](void* p, std::size_t, Align) noexcept { give(p); }
+void operator delete(void* p, const NoThrow&) noexcept { give(p); }
+void operator delete[](void* p, const NoThrow&) noexcept { give(p); }
+void operator delete(void* p, Align, const NoThrow&) noexcept { give(p); }
+void operator delete[](void* p, Align, const NoThrow&) noexcept { give(p); }

@@ -137,6 +137,13 @@ TEST(Npy, MalformedFilesSayWhatIsWrong) {
   EXPECT_EQ(counting.calls, 0);  // none was believed before it was checked
 }
 
+/// Found by fuzzing: a line break of the file was one in the message.
+TEST(Npy, WhatAFileSaysDoesNotBreakTheLine) {
+  expect_error(MOTE_INVALID, "expected a 64-bit integer, got \"`\\x0A\\x00", [] {
+    (void)parse_npy(file_of(std::string("{'descr': '<f4', 'shape': (2, `\n\0", 33), ""));
+  });
+}
+
 TEST(Npy, EveryCutIsNoticed) {
   const std::vector<std::byte> whole = to_npy(Tensor(DType::f32, {3, 2}));
   for (std::size_t size = 0; size < whole.size(); ++size)

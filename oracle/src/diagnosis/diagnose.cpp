@@ -52,7 +52,13 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
     case Verdict::unwritten:
       return Found{"surviving poison", "elements keep what the output held before the call"};
     case Verdict::out_of_bounds:
+    case Verdict::wrote_gap:
+    case Verdict::changed_input:
       return Found{"out of range", outcome.reason};
+    case Verdict::stale:
+      return Found{"stale value", outcome.reason};
+    case Verdict::late_access:
+      return Found{"race", outcome.reason};
     case Verdict::nondeterministic:
       return why_runs_differ(c, outcome, judge);
     default:
@@ -89,8 +95,8 @@ std::optional<Found> best(const std::vector<Observed>& cases) {
                            winner->text, most, cases.size(), cases.size() == 1 ? "" : "s")};
 }
 
-/// The smallest, and the next of those that fail in the same way: little is computed, and less is
-/// a coincidence there than in the smallest alone.
+/// The smallest, and small ones of those that fail in the same way: drawn ones first, as those made
+/// from the smallest share its accidents.
 std::vector<Observed> observed_cases(const Case& smallest, const Outcome& outcome,
                                      const std::vector<Sample>& samples) {
   std::vector<Observed> all;
@@ -102,9 +108,9 @@ std::vector<Observed> observed_cases(const Case& smallest, const Outcome& outcom
     if (s.outcome.verdict == outcome.verdict && s.of.program == smallest.program &&
         !s.outcome.differences.empty() && work(&s) <= kMostWork)
       alike.push_back(&s);
-  std::ranges::stable_sort(alike, {}, work);
-  const std::size_t step = std::max<std::size_t>(alike.size() / kCases, 1);
-  for (std::size_t k = step / 2; k < alike.size() && all.size() < kCases; k += step)
+  std::ranges::stable_sort(alike, {},
+                           [&](const Sample* s) { return std::pair(!s->drawn, work(s)); });
+  for (std::size_t k = 0; k < alike.size() && all.size() < kCases; ++k)
     if (auto o = observe(alike[k]->of, alike[k]->outcome)) all.push_back(*std::move(o));
   return all;
 }

@@ -19,6 +19,7 @@ constexpr std::uint64_t kSeed = 0xd1a9;
 constexpr std::size_t kMostPredicates = 3;
 /// Of those that pass: fewer may pass for their data's sake.
 constexpr std::ptrdiff_t kLeastExcluded = 3;
+constexpr int kMostEnded = 30;     ///< crashes, which take time; a hang takes that of ten
 constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
 
 class Sampler {
@@ -27,13 +28,14 @@ class Sampler {
 
   void add(const Case& c, bool drawn) {
     work_ += multiply_adds(*c.program, c.binding);
-    if (work_ > kMostWork) return;
+    if (work_ > kMostWork || ended_ > kMostEnded) return;
     Sample sample{c, {}, drawn};
     try {
       sample.outcome = judge_(c);
     } catch (const Error&) {  // does not fit into memory
       return;
     }
+    if (is_lost(sample.outcome.verdict)) ended_ += sample.outcome.verdict == Verdict::hung ? 10 : 1;
     if (sample.outcome.judged()) all.push_back(std::move(sample));
   }
 
@@ -42,6 +44,7 @@ class Sampler {
  private:
   const std::function<Outcome(const Case&)>& judge_;
   double work_ = 0;
+  int ended_ = 0;
 };
 
 void vary_sizes(Sampler& to, const Case& smallest) {
@@ -60,6 +63,9 @@ void vary_sizes(Sampler& to, const Case& smallest) {
         for (std::size_t t = 0; t < c->outputs.size(); ++t) {
           c->outputs[t].layout = smallest.outputs[t].layout;
           c->outputs[t].left_out = smallest.outputs[t].left_out;
+          const auto shared = shared_input(smallest, smallest.outputs[t]);
+          if (shared && may_share(*c, *shared, t))
+            c->outputs[t].in_place = smallest.outputs[t].in_place;
         }
         to.add(*c, false);
       } catch (const Error&) {  // not legal
@@ -85,6 +91,11 @@ void vary_params(Sampler& to, const Case& smallest) {
 }
 
 void vary_layouts(Sampler& to, const Case& smallest) {
+  for (std::size_t k = 0; k < smallest.outputs.size(); ++k) {
+    Case c = smallest;
+    c.outputs[k].in_place.clear();
+    if (!smallest.outputs[k].in_place.empty()) to.add(c, false);
+  }
   for (auto Case::*tensors : {&Case::inputs, &Case::outputs}) {
     for (std::size_t k = 0; k < (smallest.*tensors).size(); ++k) {
       const int rank = static_cast<int>((smallest.*tensors)[k].shape.size());

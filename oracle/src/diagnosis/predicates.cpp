@@ -104,6 +104,13 @@ void add_inputs(Predicates& all, const Case& c) {
     all.push_back({there ? fmt::format("there is {}", name) : fmt::format("there is no {}", name),
                    [name, there](const Case& of) { return (find(of, name) != nullptr) == there; }});
   }
+  for (const CaseTensor& t : c.outputs)
+    if (!t.in_place.empty())
+      all.push_back(
+          {fmt::format("{} takes the memory of an input", t.name), [name = t.name](const Case& of) {
+             const CaseTensor* tensor = find(of, name);
+             return tensor != nullptr && !tensor->in_place.empty();
+           }});
   for (const CaseTensor& t : c.inputs)
     for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
       if (t.shape[axis] == 1)

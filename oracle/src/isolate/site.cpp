@@ -53,8 +53,13 @@ std::size_t lead_of(std::size_t bytes, std::size_t alignment, std::uint64_t draw
 Site::Site(const Case& c, std::span<char> room, std::uint64_t draw)
     : room_(room), draw_(draw), end_(room.data()) {
   end_ += kLeastGuard;
-  for (const CaseTensor& t : c.inputs) add(t.name, false, bytes_of(t), size_of(t.dtype), 0);
-  for (const CaseTensor& t : c.outputs) add(t.name, true, bytes_of(t), size_of(t.dtype), 0);
+  for (const CaseTensor& t : c.inputs) {
+    const bool written = std::ranges::any_of(
+        c.outputs, [&](const CaseTensor& y) { return !y.left_out && y.in_place == t.name; });
+    add(t.name, written, bytes_of(t), size_of(t.dtype), 0);
+  }
+  for (const CaseTensor& t : c.outputs)
+    add(t.name, true, t.in_place.empty() ? bytes_of(t) : 0, size_of(t.dtype), 0);
 }
 
 void Site::add_workspace(std::size_t bytes) {

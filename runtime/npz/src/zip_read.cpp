@@ -126,7 +126,8 @@ std::vector<std::byte> inflate_entry(const Entry& entry) {
   if (entry.size > kMost || entry.packed.size() > kMost) fail(entry.name + " has more than 4 GiB");
   std::vector<std::byte> out(entry.size + 1);  // one more, to notice what is too long
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail("zlib has no memory");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    throw StatusError(MOTE_OUT_OF_MEMORY, "npz: zlib has no memory");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(entry.packed.data()));
   stream.avail_in = static_cast<uInt>(entry.packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "mote/runtime/status.h"
 #include "zip.h"
 
 namespace mote::zip {
@@ -14,7 +15,8 @@ constexpr std::uint32_t kDate = 0x00210000;  // 1 January 1980, 0:00
 class Writer {
  public:
   void number(std::uint64_t value, int count) {
-    for (int k = 0; k < count; ++k, value >>= 8) out.push_back(static_cast<std::byte>(value & 0xFF));
+    for (int k = 0; k < count; ++k, value >>= 8)
+      out.push_back(static_cast<std::byte>(value & 0xFF));
   }
   void text(const std::string& text) {
     for (const char c : text) out.push_back(static_cast<std::byte>(c));
@@ -30,7 +32,7 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
-    fail("zlib has no memory");
+    throw StatusError(MOTE_OUT_OF_MEMORY, "npz: zlib has no memory");
   std::vector<std::byte> out(deflateBound(&stream, bytes.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());

@@ -17,16 +17,26 @@ mote_status fail(mote_status status, const char* function, const char* what) noe
   return status;
 }
 
-Operands::Operands(const mote_tensor* const* given_inputs, std::size_t input_count,
-                   mote_tensor* const* given_outputs, std::size_t output_count) {
+void check_count(const mote_op_definition& op, std::size_t count, std::int32_t most,
+                 const char* what) {
+  if (count > static_cast<std::size_t>(most))
+    throw StatusError(MOTE_INVALID, std::string(op.name) + ": has " + std::to_string(most) + " " +
+                                        what + ", got " + std::to_string(count));
+}
+
+Operands::Operands(const mote_op_definition& op, const mote_tensor* const* given_inputs,
+                   std::size_t input_count, mote_tensor* const* given_outputs,
+                   std::size_t output_count) {
+  check_count(op, input_count, op.input_count, "inputs");
+  check_count(op, output_count, op.output_count, "outputs");
   if (input_count > 0) given(given_inputs, "inputs");
   if (output_count > 0) given(given_outputs, "outputs");
   inputs.reserve(input_count);
   outputs.reserve(output_count);
   for (const mote_tensor* const handle : std::span(given_inputs, input_count))
-    inputs.push_back(reinterpret_cast<const Tensor*>(handle));
+    inputs.push_back(handle != nullptr ? &tensor_of(handle) : nullptr);
   for (mote_tensor* const handle : std::span(given_outputs, output_count))
-    outputs.push_back(reinterpret_cast<Tensor*>(handle));
+    outputs.push_back(handle != nullptr ? &tensor_of(handle) : nullptr);
 }
 
 }  // namespace mote::c

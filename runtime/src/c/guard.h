@@ -42,21 +42,36 @@ T& given(T* pointer, const char* what) {
   return *pointer;
 }
 
+/// A program sees the struct and may change or copy it: the lists that it points to must be its
+/// own.
+template <typename Handle>
+Handle* checked(Handle* handle) {
+  if (handle->dl.shape != handle->shape || handle->dl.strides != handle->strides ||
+      handle->dl.ndim < 0 || handle->dl.ndim > MOTE_MAX_AXES)
+    throw StatusError(MOTE_INVALID, "the mote_tensor is none that mote made, or was changed");
+  return handle;
+}
+
 // A Tensor is its mote_tensor (asserted in tensor.h), so a handle is a pointer to a Tensor.
 inline Tensor& tensor_of(mote_tensor* handle) {
-  return *reinterpret_cast<Tensor*>(&given(handle, "tensor"));
+  return *reinterpret_cast<Tensor*>(checked(&given(handle, "tensor")));
 }
 inline const Tensor& tensor_of(const mote_tensor* handle) {
-  return *reinterpret_cast<const Tensor*>(&given(handle, "tensor"));
+  return *reinterpret_cast<const Tensor*>(checked(&given(handle, "tensor")));
 }
 inline mote_tensor* handle_of(const Tensor& tensor) {
   return reinterpret_cast<mote_tensor*>(new Tensor(tensor));
 }
 
-/// Tensors as the runtime takes them; those left out are null.
+/// StatusError "relu: has 1 inputs, got 7".
+void check_count(const mote_op_definition& op, std::size_t count, std::int32_t most,
+                 const char* what);
+
+/// Tensors of a call of the op, as the runtime takes them; those left out are null. No list is read
+/// beyond what the op has.
 struct Operands {
-  Operands(const mote_tensor* const* given_inputs, std::size_t input_count,
-           mote_tensor* const* given_outputs, std::size_t output_count);
+  Operands(const mote_op_definition& op, const mote_tensor* const* given_inputs,
+           std::size_t input_count, mote_tensor* const* given_outputs, std::size_t output_count);
   std::vector<const Tensor*> inputs;
   std::vector<Tensor*> outputs;
 };

@@ -1,4 +1,5 @@
 // mote/mote.h: ops and commands.
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -18,6 +19,13 @@ const char* kept(const std::string& name) {
   static std::set<std::string> names;
   const std::lock_guard lock(mutex);
   return names.insert(name).first->c_str();
+}
+
+/// No list is read beyond what the op has.
+void check_param_count(const char* op, std::size_t count) {
+  const Registry& registry = Registry::global();
+  const Definition& d = registry.column<Definition>(kDefinition).at(registry.get(op));
+  check_count(*d, count, d->param_count, "parameters");
 }
 
 mote_command* command_handle(Command command) {
@@ -44,9 +52,11 @@ mote_status mote_op_find(const char* name, const mote_op_definition** definition
 mote_status mote_op_names(const char** names, size_t room, size_t* count) {
   return guarded(__func__, [&] {
     const std::vector<std::string> all = Registry::global().names();
+    std::vector<const char*> texts;
+    for (std::size_t k = 0; k < all.size() && k < room && names != nullptr; ++k)
+      texts.push_back(kept(all[k]));
     given(count, "count") = all.size();
-    if (names == nullptr) return;
-    for (std::size_t k = 0; k < all.size() && k < room; ++k) names[k] = kept(all[k]);
+    std::ranges::copy(texts, names);
   });
 }
 
@@ -58,6 +68,7 @@ mote_status mote_command_create(const char* op, const mote_param* params, size_t
                                 const int32_t* axis, mote_command** command) {
   return guarded(__func__, [&] {
     if (count > 0) given(params, "params");
+    check_param_count(&given(op, "op"), count);
     std::vector<Setting> settings;
     for (const mote_param& p : std::span(params, count)) {
       const char* name = &given(p.name, "a parameter's name");
@@ -68,7 +79,7 @@ mote_status mote_command_create(const char* op, const mote_param* params, size_t
     }
     const std::optional<int> along = axis != nullptr ? std::optional<int>(*axis) : std::nullopt;
     auto& result = given(command, "command");
-    result = command_handle(Command(&given(op, "op"), settings, along));
+    result = command_handle(Command(op, settings, along));
   });
 }
 

@@ -1,5 +1,6 @@
 // mote/mote.h: backends, contexts, running, streams.
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "guard.h"
@@ -9,6 +10,9 @@
 
 namespace mote::c {
 namespace {
+
+/// A count beyond it is no count.
+constexpr std::size_t kMaxBackends = 65536;
 
 Probe probe_of(int probe) { return probe != 0 ? Probe::child : Probe::none; }
 
@@ -20,6 +24,10 @@ ContextOptions options_of(const mote_context_options* given_options) {
                                         std::to_string(sizeof(mote_context_options)) + ", got " +
                                         std::to_string(given_options->size));
   if (given_options->backend_count > 0) given(given_options->backends, "options.backends");
+  if (given_options->backend_count > kMaxBackends)
+    throw StatusError(MOTE_INVALID, "options.backend_count is at most " +
+                                        std::to_string(kMaxBackends) + ", got " +
+                                        std::to_string(given_options->backend_count));
   for (const mote_backend* backend :
        std::span(given_options->backends, given_options->backend_count))
     options.backends.push_back(&given(backend, "a backend"));
@@ -49,7 +57,7 @@ mote_status mote_load_found_backends(int probe) {
     std::string problems;
     for (const std::string& problem : load_found_backends(probe_of(probe)))
       problems += (problems.empty() ? "" : "\n") + problem;
-    if (!problems.empty()) throw StatusError(MOTE_FAILED, problems);
+    if (!problems.empty()) throw std::runtime_error(problems);  // a line each: no StatusError
   });
 }
 
@@ -74,8 +82,8 @@ mote_status mote_run(const mote_command* command, const mote_tensor* const* inpu
                      size_t input_count, mote_tensor* const* outputs, size_t output_count,
                      mote_context* context, mote_stream* stream) {
   return guarded(__func__, [&] {
-    const Operands tensors(inputs, input_count, outputs, output_count);
     const Command& what = given(command, "command").command;
+    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
     if (stream != nullptr)
       run(what, tensors.inputs, tensors.outputs, stream->stream, in(context));
     else
@@ -87,10 +95,11 @@ mote_status mote_prepare(const mote_command* command, const mote_tensor* const* 
                          size_t input_count, mote_tensor* const* outputs, size_t output_count,
                          mote_context* context, mote_prepared** prepared) {
   return guarded(__func__, [&] {
-    const Operands tensors(inputs, input_count, outputs, output_count);
+    const Command& what = given(command, "command").command;
+    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
     auto& result = given(prepared, "prepared");
-    result = new mote_prepared{std::make_shared<PreparedCommand>(
-        given(command, "command").command, tensors.inputs, tensors.outputs, in(context))};
+    result = new mote_prepared{
+        std::make_shared<PreparedCommand>(what, tensors.inputs, tensors.outputs, in(context))};
   });
 }
 
@@ -107,8 +116,9 @@ mote_status mote_prepared_rebind(mote_prepared* prepared, const mote_tensor* con
                                  size_t input_count, mote_tensor* const* outputs,
                                  size_t output_count) {
   return guarded(__func__, [&] {
-    const Operands tensors(inputs, input_count, outputs, output_count);
-    given(prepared, "prepared").prepared->rebind(tensors.inputs, tensors.outputs);
+    PreparedCommand& what = *given(prepared, "prepared").prepared;
+    const Operands tensors(what.command().definition(), inputs, input_count, outputs, output_count);
+    what.rebind(tensors.inputs, tensors.outputs);
   });
 }
 
@@ -118,9 +128,10 @@ mote_status mote_autotune(const mote_command* command, const mote_tensor* const*
                           size_t input_count, mote_tensor* const* outputs, size_t output_count,
                           mote_context* context, const char** kernel) {
   return guarded(__func__, [&] {
-    const Operands tensors(inputs, input_count, outputs, output_count);
-    const TuningEntry& entry = autotune(given(command, "command").command, tensors.inputs,
-                                        tensors.outputs, given(context, "context").context);
+    const Command& what = given(command, "command").command;
+    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
+    const TuningEntry& entry =
+        autotune(what, tensors.inputs, tensors.outputs, given(context, "context").context);
     if (kernel != nullptr) *kernel = entry.kernel.c_str();
   });
 }

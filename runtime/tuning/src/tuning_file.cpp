@@ -4,49 +4,52 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "json.h"
 #include "kernel_choice.h"
 #include "mote/generated/kernels.h"
 #include "mote/runtime/file.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tune.h"
+#include "number_text.h"
 #include "signature.h"
 
 namespace mote {
 namespace {
-
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "mote tuning";
 
 /// The processor's model, as far as the system tells, and how many there are.
 std::string machine_text() {
   std::string model = "unknown processor";
-  std::ifstream cpus("/proc/cpuinfo");
-  for (std::string line; std::getline(cpus, line);) {
-    const std::size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    model = line.substr(colon + 2);
-    break;
+  try {
+    const std::vector<std::byte> bytes = read_file("/proc/cpuinfo");
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::size_t at = text.find("model name");
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::size_t colon = text.find(": ", at);
+    if (colon < end) model = text.substr(colon + 2, end - colon - 2);
+  } catch (const StatusError& e) {
+    if (e.status() == MOTE_OUT_OF_MEMORY) throw;
   }
   return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
 }
 
 /// Versions by the backend's name; that of gen says which instructions it uses.
-Json libraries_of(const Context& context) {
-  Json libraries = Json::object();
-  libraries[gen_backend().name] = gen_backend().version;
+std::map<std::string, std::string> libraries_of(const Context& context) {
+  std::map<std::string, std::string> libraries = {{gen_backend().name, gen_backend().version}};
   for (const mote_backend* backend : context.backends())
     libraries[backend->name] = backend->version != nullptr ? backend->version : "";
   return libraries;
@@ -80,14 +83,24 @@ std::optional<std::vector<std::uint64_t>> parse_words(std::string_view text) {
   return words;
 }
 
-OrderedJson to_json(const TuningEntry& entry) {
-  OrderedJson times = OrderedJson::object();
-  for (const Timing& t : entry.timings) times[t.kernel] = t.nanoseconds;
-  return {{"command", to_string(entry.command)},
-          {"signature", hex_words(entry.signature)},
-          {"example", entry.example},
-          {"kernel", entry.kernel},
-          {"nanoseconds", times}};
+/// One name and value a line, between braces.
+std::string object_text(const std::vector<std::pair<std::string, std::string>>& members,
+                        const std::string& indent) {
+  std::string text;
+  for (const auto& [name, value] : members)
+    text += (text.empty() ? "{\n" : ",\n") + indent + "  " + json::quoted(name) + ": " + value;
+  return text.empty() ? "{}" : text + "\n" + indent + "}";
+}
+
+std::string entry_text(const TuningEntry& entry) {
+  std::vector<std::pair<std::string, std::string>> times;
+  for (const Timing& t : entry.timings) times.emplace_back(t.kernel, real_text(t.nanoseconds));
+  return object_text({{"command", json::quoted(to_string(entry.command))},
+                      {"signature", json::quoted(hex_words(entry.signature))},
+                      {"example", json::quoted(entry.example)},
+                      {"kernel", json::quoted(entry.kernel)},
+                      {"nanoseconds", object_text(times, "      ")}},
+                     "    ");
 }
 
 /// An entry as it stands in the file.
@@ -99,27 +112,28 @@ struct FileEntry {
   std::vector<Timing> timings;
 };
 
-const std::string* text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() ? at->get_ptr<const std::string*>() : nullptr;
+const std::string* text_in(const json::Value& object, const char* name) {
+  const json::Value* member = object.find(name);
+  return member != nullptr && member->kind == json::Value::Kind::text ? &member->text : nullptr;
 }
 
-std::optional<FileEntry> parse_entry(const Json& object) {
-  if (!object.is_object()) return std::nullopt;
+std::optional<FileEntry> parse_entry(const json::Value& object) {
   const std::string* command = text_in(object, "command");
   const std::string* signature = text_in(object, "signature");
   const std::string* example = text_in(object, "example");
   const std::string* kernel = text_in(object, "kernel");
-  const auto times = object.find("nanoseconds");
+  const json::Value* times = object.find("nanoseconds");
   const bool complete = command != nullptr && signature != nullptr && example != nullptr &&
-                        kernel != nullptr && times != object.end() && times->is_object();
+                        kernel != nullptr && times != nullptr &&
+                        times->kind == json::Value::Kind::object;
   if (!complete) return std::nullopt;
   auto words = parse_words(*signature);
   if (!words) return std::nullopt;
   FileEntry entry = {*command, std::move(*words), *example, *kernel, {}};
-  for (const auto& [name, time] : times->items()) {
-    if (!time.is_number() || !(time.get<double>() >= 0)) return std::nullopt;
-    entry.timings.push_back({name, time.get<double>()});
+  for (std::size_t k = 0; k < times->names.size(); ++k) {
+    const json::Value& time = times->elements[k];
+    if (time.kind != json::Value::Kind::number || !(time.number >= 0)) return std::nullopt;
+    entry.timings.push_back({times->names[k], time.number});
   }
   return entry;
 }
@@ -127,7 +141,8 @@ std::optional<FileEntry> parse_entry(const Json& object) {
 std::optional<Command> find_command(const std::string& text) {
   try {
     return parse_command(text);
-  } catch (const StatusError&) {
+  } catch (const StatusError& e) {
+    if (e.status() == MOTE_OUT_OF_MEMORY) throw;
     return std::nullopt;
   }
 }
@@ -149,20 +164,53 @@ std::optional<TuningEntry> resolve(FileEntry entry, const Context& context) {
                      .timings = std::move(entry.timings)};
 }
 
+bool has_libraries(const json::Value& file, const Context& context) {
+  const json::Value* found = file.find("libraries");
+  if (found == nullptr || found->kind != json::Value::Kind::object) return false;
+  const std::map<std::string, std::string> expected = libraries_of(context);
+  return found->names.size() == expected.size() &&
+         std::ranges::all_of(expected, [&](const auto& library) {
+           const json::Value* version = found->find(library.first);
+           return version != nullptr && version->is(library.second);
+         });
+}
+
 /// Why the file is not for this process.
-std::optional<Reason> foreign(const Json& file, const Context& context) {
-  const auto is = [&](const char* name, const Json& value) {
-    const auto at = file.find(name);
-    return at != file.end() && *at == value;
-  };
-  if (!file.is_object() || !is("format", kFormat)) return Reason{"it is no tuning file"};
-  if (!is("version", kTuningVersion))
+std::optional<Reason> foreign(const json::Value& file, const Context& context) {
+  const json::Value* format = file.find("format");
+  const json::Value* version = file.find("version");
+  const json::Value* machine = file.find("machine");
+  if (format == nullptr || !format->is(kFormat)) return Reason{"it is no tuning file"};
+  if (version == nullptr || version->kind != json::Value::Kind::number ||
+      version->number != kTuningVersion)
     return Reason{"it is not of version " + std::to_string(kTuningVersion)};
-  if (!is("machine", machine_text())) return Reason{"it was measured on another machine"};
-  if (!is("libraries", libraries_of(context)))
-    return Reason{"it was measured with other libraries"};
+  if (machine == nullptr || !machine->is(machine_text()))
+    return Reason{"it was measured on another machine"};
+  if (!has_libraries(file, context)) return Reason{"it was measured with other libraries"};
   return std::nullopt;
 }
+
+/// A file that goes again unless it got its name.
+class NewFile {
+ public:
+  NewFile(const std::string& path, std::string_view text)
+      : path_(path), fresh_(path + ".new-" + std::to_string(getpid())) {
+    write_file(fresh_, std::as_bytes(std::span(text)));
+  }
+  ~NewFile() {
+    if (!is_named_) std::remove(fresh_.c_str());
+  }
+  void take_its_name() {
+    if (std::rename(fresh_.c_str(), path_.c_str()) != 0)
+      throw StatusError(MOTE_FAILED, "cannot write " + path_ + ": " + std::strerror(errno));
+    is_named_ = true;
+  }
+
+ private:
+  std::string path_;
+  std::string fresh_;
+  bool is_named_ = false;
+};
 
 }  // namespace
 
@@ -171,28 +219,34 @@ void warn_on_stderr(const std::string& line) {
 }
 
 std::string tuning_text(Context& context) {
-  OrderedJson entries = OrderedJson::array();
   std::vector<const TuningEntry*> sorted = context.tuning().entries();
   std::ranges::sort(sorted, {}, [](const TuningEntry* e) {
     return std::pair(to_string(e->command), e->signature);
   });
-  for (const TuningEntry* entry : sorted) entries.push_back(to_json(*entry));
-  const OrderedJson file = {{"format", kFormat},
-                            {"version", kTuningVersion},
-                            {"machine", machine_text()},
-                            {"libraries", OrderedJson(libraries_of(context))},
-                            {"entries", entries}};
-  return file.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  std::string entries;
+  for (const TuningEntry* entry : sorted)
+    entries += (entries.empty() ? "[\n    " : ",\n    ") + entry_text(*entry);
+  std::vector<std::pair<std::string, std::string>> libraries;
+  for (const auto& [name, version] : libraries_of(context))
+    libraries.emplace_back(name, json::quoted(version));
+  return object_text({{"format", json::quoted(kFormat)},
+                      {"version", std::to_string(kTuningVersion)},
+                      {"machine", json::quoted(machine_text())},
+                      {"libraries", object_text(libraries, "  ")},
+                      {"entries", entries.empty() ? "[]" : entries + "\n  ]"}},
+                     "") +
+         "\n";
 }
 
 std::optional<Reason> read_tuning(Context& context, std::string_view text) {
-  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (file.is_discarded()) return Reason{"it is no JSON"};
-  if (std::optional<Reason> reason = foreign(file, context)) return reason;
-  const auto entries = file.find("entries");
-  if (entries == file.end() || !entries->is_array()) return Reason{"it holds no entries"};
+  const std::optional<json::Value> file = json::parse(text);
+  if (!file) return Reason{"it is no JSON"};
+  if (std::optional<Reason> reason = foreign(*file, context)) return reason;
+  const json::Value* entries = file->find("entries");
+  if (entries == nullptr || entries->kind != json::Value::Kind::list)
+    return Reason{"it holds no entries"};
   std::vector<FileEntry> parsed;
-  for (const Json& object : *entries) {
+  for (const json::Value& object : entries->elements) {
     std::optional<FileEntry> entry = parse_entry(object);
     if (!entry) return Reason{"entry " + std::to_string(parsed.size()) + " is damaged"};
     parsed.push_back(std::move(*entry));
@@ -211,6 +265,7 @@ std::optional<Reason> load_tuning(Context& context, const std::string& path, War
     const std::vector<std::byte> bytes = read_file(path);
     reason = read_tuning(context, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   } catch (const StatusError& e) {
+    if (e.status() == MOTE_OUT_OF_MEMORY) throw;
     reason = Reason{e.what()};
   }
   if (reason && warn != nullptr) warn("tuning file " + path + " is ignored: " + reason->text);
@@ -218,15 +273,7 @@ std::optional<Reason> load_tuning(Context& context, const std::string& path, War
 }
 
 void save_tuning(Context& context, const std::string& path) {
-  const std::string text = tuning_text(context);
-  const std::string fresh = path + ".new-" + std::to_string(getpid());
-  write_file(fresh, std::as_bytes(std::span(text)));
-  std::error_code failed;
-  std::filesystem::rename(fresh, path, failed);
-  if (!failed) return;
-  std::error_code left_behind;
-  std::filesystem::remove(fresh, left_behind);
-  throw StatusError(MOTE_FAILED, "cannot write " + path + ": " + failed.message());
+  NewFile(path, tuning_text(context)).take_its_name();
 }
 
 }  // namespace mote

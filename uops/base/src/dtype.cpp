@@ -2,6 +2,9 @@
 #include "mote/base/dtype.h"
 
 #include <array>
+#include <string>
+
+#include "mote/base/error.h"
 
 namespace mote {
 namespace {
@@ -25,7 +28,11 @@ constexpr std::array<DType, 9> kAll = {DType::f32,  DType::f64, DType::f16,
                                        DType::bf16, DType::i32, DType::i64,
                                        DType::i8,   DType::u8,  DType::boolean};
 
-const Entry& entry(DType dtype) { return kEntries.at(static_cast<std::size_t>(dtype)); }
+const Entry& entry(DType dtype) {
+  const auto place = static_cast<std::size_t>(dtype);
+  if (place < kEntries.size()) return kEntries[place];
+  throw Error("dtype: " + std::to_string(place) + " is none of mote's");
+}
 
 }  // namespace
 

@@ -1,19 +1,19 @@
 // Exceptions, unknown statuses and endless messages end here.
 #include "mote/base/kernel_call.h"
 
+#include <array>
 #include <cstdint>
-#include <cstring>
+#include <cstdio>
 #include <exception>
 #include <new>
-#include <string>
 
 namespace mote {
 namespace {
 
-void set_message(const mote_call& call, const char* text) {
+/// Takes no memory: there may be none.
+void set_message(const mote_call& call, const char* text, const char* more = "") {
   if (call.message == nullptr || call.message_bytes == 0) return;
-  std::strncpy(call.message, text, call.message_bytes - 1);
-  call.message[call.message_bytes - 1] = '\0';
+  std::snprintf(call.message, call.message_bytes, "%s%s", text, more);
 }
 
 void end_message(const mote_call& call) {
@@ -21,12 +21,20 @@ void end_message(const mote_call& call) {
     call.message[call.message_bytes - 1] = '\0';
 }
 
+/// Apart, so that a call that goes well has no room for digits on its stack.
+[[gnu::cold, gnu::noinline]] mote_status unknown(const mote_call& call, int number) {
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), "%d", number);
+  set_message(call, "the kernel returned the unknown status ", digits.data());
+  return MOTE_FAILED;
+}
+
 mote_status known(const mote_call& call, mote_status status) {
   end_message(call);
   const auto number = static_cast<int>(status);
-  if (number >= MOTE_OK && number <= MOTE_FAILED) return status;
-  set_message(call, ("the kernel returned the unknown status " + std::to_string(number)).c_str());
-  return MOTE_FAILED;
+  if (number >= MOTE_OK && number <= MOTE_FAILED) [[likely]]
+    return status;
+  return unknown(call, number);
 }
 
 template <typename Body>
@@ -37,7 +45,7 @@ mote_status guarded(const mote_call& call, const Body& body) {
     set_message(call, "the kernel ran out of memory");
     return MOTE_OUT_OF_MEMORY;
   } catch (const std::exception& error) {
-    set_message(call, (std::string("the kernel threw an exception: ") + error.what()).c_str());
+    set_message(call, "the kernel threw an exception: ", error.what());
   } catch (...) {
     set_message(call, "the kernel threw an exception of an unknown type");
   }

@@ -7,6 +7,9 @@
 namespace mote {
 namespace {
 
+/// A longer text is no slip in a name, and would take long to compare.
+constexpr std::size_t kLongest = 200;
+
 /// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
@@ -29,6 +32,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known) {
+  if (name.size() > kLongest) return {};
   std::vector<std::pair<std::size_t, std::string>> slips, parts;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);

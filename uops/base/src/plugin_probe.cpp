@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "mote/base/error.h"
@@ -19,7 +20,9 @@
 namespace mote {
 namespace {
 
-constexpr int kSurvived = 113;  // an exit code that a library that calls exit() hardly has
+// Exit codes that a library that calls exit() hardly has.
+constexpr int kSurvived = 113;
+constexpr int kNoMemory = 114;
 constexpr unsigned kSeconds = 30;
 
 /// An exception that the library throws ends the child too.
@@ -33,6 +36,8 @@ constexpr unsigned kSeconds = 30;
     [[maybe_unused]] const Plugin* kept = std::make_unique<Plugin>(load_plugin(path)).release();
   } catch (const Error&) {
     _exit(kSurvived);
+  } catch (const std::bad_alloc&) {
+    _exit(kNoMemory);
   }
   _exit(kSurvived);
 }
@@ -70,6 +75,7 @@ void probe_plugin(const std::string& path) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) throw std::bad_alloc();
   const std::string how = ending(status);
   if (!how.empty()) throw Error("plug-in " + path + ": " + how);
   survived.insert(path);

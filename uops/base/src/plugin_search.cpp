@@ -1,11 +1,14 @@
 // Places by the environment and by where the program and this library lie.
 #include "mote/base/plugin_search.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 
 namespace mote {
 namespace {
@@ -53,9 +56,12 @@ std::vector<PluginPlace> plugin_places() {
 std::vector<std::string> plugins_at(const std::string& place) {
   std::vector<std::string> paths;
   std::error_code failed;
-  if (fs::is_directory(place, failed)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(place, failed))
-      if (entry.path().extension() == ".so") paths.push_back(entry.path().lexically_normal());
+  // The C library's, since std::filesystem's iterator ends the program where memory ends.
+  const auto close = [](DIR* folder) { closedir(folder); };
+  if (const std::unique_ptr<DIR, decltype(close)> folder(opendir(place.c_str()), close); folder) {
+    while (const dirent* entry = readdir(folder.get()))
+      if (std::string_view(entry->d_name).ends_with(".so"))
+        paths.push_back((fs::path(place) / entry->d_name).lexically_normal());
     std::ranges::sort(paths);
   } else if (fs::exists(place, failed)) {
     paths.push_back(place);

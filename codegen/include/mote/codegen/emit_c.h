@@ -67,6 +67,8 @@ std::string emit_c_prelude();
 /// Those of next_up, next_down and lowest_bit, which no op of the catalogue uses: error bounds do.
 std::string emit_c_bound_prelude();
 std::string emit_c_includes();
+/// What the typed function takes: "const float*", "const int64_t*", "int64_t", "double".
+std::vector<std::string> c_argument_types(const LoopProgram& p);
 /// The prototype, as a declaration with a semicolon.
 std::string emit_c_prototype(const LoopProgram& p, const EmitOptions& options);
 

@@ -2,7 +2,6 @@
 // Where there is none that works, the interpreter judges them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,5 @@ std::vector<std::string> c_compiler();
 
 /// Whether it makes a library of a small program that can be loaded here.
 bool c_compiler_works();
-
-/// Runs a command without a shell, its input and messages /dev/null, and gives its standard output;
-/// nullopt when it cannot be started or does not exit with 0.
-std::optional<std::string> run_command(const std::vector<std::string>& words);
 
 }  // namespace mote

@@ -2,13 +2,15 @@
 //   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
 // their default are left out, as are optional inputs that are absent and outputs that are
-// row-major. An output that the call does not ask for is none: gw=none. A plug-in's path with
-// blanks is quoted: plugin="/a b/x.so", with \" and \\ in it.
+// row-major. An output that the call does not ask for is none: gw=none; one that takes the memory
+// of an input is y=@x. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and
+// \\ in it.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,8 @@ struct CaseTensor {
   std::vector<std::int64_t> shape;
   CaseLayout layout;
   bool left_out = false;  ///< an output that the call does not ask for
+  /// An output: the input whose memory it takes, in whose layout it lies then; empty: none.
+  std::string in_place = {};
 };
 
 struct Case {
@@ -49,6 +53,11 @@ std::string to_string(const Case& c);
 /// Fills in program, outputs' shapes and binding from target, instance, inputs and params; outputs
 /// keep their layouts where there are any. Throws Error as bind() does.
 void complete(Case& c);
+
+/// The input whose memory an output takes; nullopt: none.
+std::optional<std::size_t> shared_input(const Case& c, const CaseTensor& output);
+/// The op allows it, both have the same shape and dtype, and no axis repeats.
+bool may_share(const Case& c, std::size_t input, std::size_t output);
 
 /// A family of parameters that case text writes as one list: stride0, stride1 -> stride.
 struct ParamList {

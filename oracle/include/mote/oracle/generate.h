@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
@@ -33,6 +34,9 @@ Draft to_draft(const Case& c);
 /// time above 1,000. Throws Error when the program's constraints leave nothing to draw.
 Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
               std::uint64_t position);
+/// Small cases in each of which one tensor has its second row, or the like, more than 2^31 bytes
+/// after its first: each takes a little more memory than that.
+std::vector<Case> far_cases(const std::shared_ptr<const Target>& target, DType dtype);
 /// How many draws the case took: 1 where legality holds by construction.
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
                 std::uint64_t position);

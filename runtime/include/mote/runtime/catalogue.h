@@ -42,8 +42,10 @@ inline constexpr const char* kGradients = "gradients";
 
 /// Every op of the library, with its family as its group, and the gradients of ops, with kGradients
 /// as theirs. Attributes: "definition", "in_place", "generated", "gradient", and "infer" (infer.h).
-/// The library (its table, its code) stays as long as the registry. Throws StatusError where an op
-/// of that name is there already.
+/// The library (its table, its code) stays as long as the registry. Throws StatusError, before
+/// anything is registered, where an op of that name is there already and for a table that is none.
+/// Where memory ends in the midst, the ops so far are there, and the same call goes on with the
+/// rest. An attribute that the program has registered at the default level stays.
 void register_library(const mote_kernel_library& library, Registry& registry = Registry::global());
 /// The library that is part of mote.
 void register_catalogue(Registry& registry);

@@ -41,6 +41,7 @@ class PreparedCommand {
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

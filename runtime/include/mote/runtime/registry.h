@@ -47,8 +47,10 @@ class AnyColumn {
   const std::string& name() const { return name_; }
   std::type_index type() const { return type_; }
 
-  /// Not with another store at the same time.
-  void store(OpId op, const void* value);
+  // Not with another of these at the same time.
+  /// So that store() cannot fail.
+  void make_room(OpId op);
+  void store(OpId op, const void* value) noexcept;
 
  private:
   static constexpr std::size_t kChunkOps = 256;
@@ -109,7 +111,8 @@ class Registry {
   void include(OpId op, std::string_view group);
 
   /// Of several registrations that of the highest level holds; the same level twice is a
-  /// StatusError, as is another type than the attribute's first.
+  /// StatusError, as is another type than the attribute's first. On an error, and where memory
+  /// ends, nothing has been registered, of a group for none of its members.
   template <typename T>
   void set(OpId op, std::string_view attribute, T value, int level = kDefaultLevel) {
     store(op, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
@@ -119,6 +122,8 @@ class Registry {
                  int level = kDefaultLevel) {
     store_group(group, attribute, typeid(T), std::make_shared<const T>(std::move(value)), level);
   }
+  /// Whether the attribute was registered at that level, for the op or a group of it.
+  bool is_set(OpId op, std::string_view attribute, int level = kDefaultLevel) const;
   /// Empty where nothing has been registered yet; later registrations show up in it.
   template <typename T>
   Column<T> column(std::string_view attribute) const {

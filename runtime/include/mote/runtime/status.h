@@ -11,7 +11,8 @@ namespace MOTE_API mote {
 
 class StatusError : public Error {
  public:
-  StatusError(mote_status status, const std::string& what) : Error(what), status_(status) {}
+  /// One line: a control character in it, of a file or a caller, becomes "\x0A".
+  StatusError(mote_status status, const std::string& what);
   mote_status status() const { return status_; }
 
  private:

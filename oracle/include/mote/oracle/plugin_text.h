@@ -3,19 +3,21 @@
 
 #include <string>
 
+#include "mote/base/export.h"
 #include "mote/oracle/resolve.h"
 
-namespace mote::tool {
+namespace MOTE_API mote {
 
 struct PluginOptions {
   std::string function;                ///< its name in C, and the backend's
   std::string accumulator = "native";  ///< native, f32 or f64: what its sums are kept in
   bool row_major = false;              ///< it takes tensors without gaps only
+  bool pointer = false;                ///< the plug-in has a variable of that name, to be set
 };
 
 /// A file that makes a plug-in of a function with the signature that `mote emit OP` prints: checks
-/// of the call, the kernel, its contract. Throws Error for what is no name in C and for an unknown
-/// accumulator.
+/// of the call, the kernel, its contract. Needs mote/base/thunk.h. Throws Error for what is no name
+/// in C and for an unknown accumulator.
 std::string plugin_around(const Resolved& op, const PluginOptions& options);
 
-}  // namespace mote::tool
+}  // namespace mote

@@ -2,6 +2,7 @@
 // results alone. That it computes is tested from C (tests/install/c).
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -48,6 +49,11 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   const std::int64_t huge[] = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   const std::int64_t negative[] = {2, -3};
   const std::int32_t order[] = {0, 0};
+  const std::int64_t index[] = {0, 0};
+  const mote_backend* const no_backends[] = {nullptr};
+  const mote_op_definition* definition = nullptr;
+  mote_image* image = nullptr;
+  int is_over = 7;
   mote_tensor* out = nullptr;
   mote_command* command = nullptr;
   mote_context* other = nullptr;
@@ -61,7 +67,101 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   const mote_context_options many = {sizeof(small), nullptr, 1, 0, 0, 0};
   const mote_param nameless = {nullptr, 0, 1, 0};
 
+  const std::size_t far = SIZE_MAX;
+  const std::int32_t beyond_order[] = {0, INT32_MAX};
+  const std::int64_t far_index[] = {INT64_MAX, INT64_MIN};
+  const mote_context_options workers = {sizeof(small), nullptr, 0, 0, -1, 0};
+  const mote_context_options far_backends = {sizeof(small), no_backends, SIZE_MAX, 0, 0, 0};
+  const mote_context_options null_backend = {sizeof(small), no_backends, 1, 0, 0, 0};
+  const mote_param stride = {"stride0", 0, -5, 0};
+  const mote_param both[] = {{"alpha", 1, 0, 2.0}, {"alpha", 1, 0, 3.0}};
+  const std::int32_t far_axis = INT32_MAX;
+  const mote_kernel_library nothing = {};
+  mote_command* softmax = nullptr;
+  ASSERT_EQ(mote_command_create("softmax", nullptr, 0, &far_axis, &softmax), MOTE_OK);
+  mote_tensor* integers = nullptr;
+  mote_tensor* nowhere = nullptr;
+  ASSERT_EQ(mote_tensor_create({kDLInt, 32, 1}, 2, shape, &integers), MOTE_OK);
+  ASSERT_EQ(mote_tensor_over(nullptr, kF32, 2, shape, nullptr, &nowhere), MOTE_OK);
+  mote_tensor* const to_integers[] = {integers};
+  mote_tensor* const to_nowhere[] = {nowhere};
+  const mote_tensor* const from_nowhere[] = {nowhere};
+  mote_tensor* const to_null[] = {nullptr};
+  // What a program may do to a struct that it sees.
+  mote_tensor spoilt = *x;  // its lists are x's
+  const mote_tensor* const from_spoilt[] = {&spoilt};
+  mote_tensor many_axes = *x;
+  many_axes.dl.shape = many_axes.shape;
+  many_axes.dl.strides = many_axes.strides;
+  many_axes.dl.ndim = 99;
+  mote_prepared* ready = nullptr;
+  ASSERT_EQ(mote_prepare(relu, inputs, 1, outputs, 1, context, &ready), MOTE_OK);
+
   const std::vector<std::pair<const char*, std::function<mote_status()>>> calls = {
+      {"a copied struct", [&] { return mote_tensor_fill_real(&spoilt, 1); }},
+      {"a copied struct as input",
+       [&] { return mote_run(relu, from_spoilt, 1, outputs, 1, nullptr, nullptr); }},
+      {"a rank beyond all", [&] { return mote_tensor_select(&many_axes, 0, 0, &out); }},
+      {"over: dtype", [&] { return mote_tensor_over(&real, kNone, 0, nullptr, nullptr, &out); }},
+      {"over: far strides",
+       [&] { return mote_tensor_over(&real, kF32, 2, shape, far_index, &out); }},
+      {"slice: axis", [&] { return mote_tensor_slice(x, INT32_MIN, 0, 1, 1, &out); }},
+      {"slice: overflow",
+       [&] { return mote_tensor_slice(x, 0, INT64_MAX, INT64_MAX, INT64_MAX, &out); }},
+      {"select: index", [&] { return mote_tensor_select(x, 0, INT64_MIN, &out); }},
+      {"permute: rank", [&] { return mote_tensor_permute(x, 1, order, &out); }},
+      {"permute: beyond", [&] { return mote_tensor_permute(x, 2, beyond_order, &out); }},
+      {"broadcast: rank", [&] { return mote_tensor_broadcast_to(x, -4, shape, &out); }},
+      {"broadcast: overflow", [&] { return mote_tensor_broadcast_to(x, 2, huge, &out); }},
+      {"reshape: negative", [&] { return mote_tensor_reshape(x, 2, negative, &out); }},
+      {"reshape: overflow", [&] { return mote_tensor_reshape(x, 2, huge, &out); }},
+      {"image of 2 axes", [&] { return mote_tensor_as_image(x, &image); }},
+      {"fill: no data", [&] { return mote_tensor_fill_real(nowhere, 1); }},
+      {"fill integer: no data", [&] { return mote_tensor_fill_integer(nowhere, 1); }},
+      {"copy: no data", [&] { return mote_tensor_copy(nowhere, y); }},
+      {"copy: to no data", [&] { return mote_tensor_copy(x, nowhere); }},
+      {"far index", [&] { return mote_tensor_integer_at(x, far_index, &integer); }},
+      {"at no data", [&] { return mote_tensor_real_at(nowhere, index, &real); }},
+      {"set: no data", [&] { return mote_tensor_set_integer(nowhere, index, 1); }},
+      {"write_npy: no data", [&] { return mote_tensor_write_npy(nowhere, "x"); }},
+      {"write_npy: no path", [&] { return mote_tensor_write_npy(x, nullptr); }},
+      {"write_npy: nowhere", [&] { return mote_tensor_write_npy(x, "/nowhere/x"); }},
+      {"read_npy: no file", [&] { return mote_tensor_read_npy("/nowhere/x", &out); }},
+      {"unknown op", [&] { return mote_op_find("sotfmax", &definition); }},
+      {"an empty library", [&] { return mote_register_library(&nothing); }},
+      {"negative parameter",
+       [&] { return mote_command_create("conv2d", &stride, 1, nullptr, &command); }},
+      {"far parameters",
+       [&] { return mote_command_create("conv2d", &stride, far, nullptr, &command); }},
+      {"parameter twice", [&] { return mote_command_create("elu", both, 2, nullptr, &command); }},
+      {"workers", [&] { return mote_context_create(&workers, &other); }},
+      {"far backends", [&] { return mote_context_create(&far_backends, &other); }},
+      {"null backend", [&] { return mote_context_create(&null_backend, &other); }},
+      {"no path", [&] { return mote_load_backends("", 1); }},
+      {"no plug-in", [&] { return mote_load_backends("/nowhere/x.so", 0); }},
+      {"far inputs", [&] { return mote_run(relu, inputs, far, outputs, 1, nullptr, nullptr); }},
+      {"far outputs", [&] { return mote_run(relu, inputs, 1, outputs, far, nullptr, nullptr); }},
+      {"null output", [&] { return mote_run(relu, inputs, 1, to_null, 1, nullptr, nullptr); }},
+      {"dtype", [&] { return mote_run(relu, inputs, 1, to_integers, 1, nullptr, nullptr); }},
+      {"no data", [&] { return mote_run(relu, from_nowhere, 1, outputs, 1, nullptr, nullptr); }},
+      {"to no data", [&] { return mote_run(relu, inputs, 1, to_nowhere, 1, nullptr, nullptr); }},
+      {"axis", [&] { return mote_run(softmax, inputs, 1, outputs, 1, nullptr, nullptr); }},
+      {"no data, on a stream",
+       [&] { return mote_run(relu, from_nowhere, 1, outputs, 1, nullptr, stream); }},
+      {"prepare: far",
+       [&] { return mote_prepare(relu, inputs, far, outputs, far, nullptr, &prepared); }},
+      {"prepare: no command",
+       [&] { return mote_prepare(nullptr, inputs, 1, outputs, 1, nullptr, &prepared); }},
+      {"rebind: far", [&] { return mote_prepared_rebind(ready, inputs, far, outputs, 1); }},
+      {"rebind: dtype", [&] { return mote_prepared_rebind(ready, inputs, 1, to_integers, 1); }},
+      {"rebind: no data", [&] { return mote_prepared_rebind(ready, from_nowhere, 1, outputs, 1); }},
+      {"autotune: no data",
+       [&] { return mote_autotune(relu, from_nowhere, 1, outputs, 1, context, nullptr); }},
+      {"autotune: far",
+       [&] { return mote_autotune(relu, inputs, far, outputs, far, context, nullptr); }},
+      {"wait: no event", [&] { return mote_stream_wait(stream, nullptr); }},
+      {"record: no stream", [&] { return mote_stream_record(nullptr, event); }},
+      {"no event", [&] { return mote_event_is_over(nullptr, &is_over); }},
       {"allocator", [&] { return mote_set_default_allocator(nullptr); }},
       {"dtype name", [&] { return mote_dtype(nullptr, &dtype); }},
       {"unknown dtype", [&] { return mote_dtype("f7", &dtype); }},
@@ -136,6 +236,13 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
     EXPECT_NE(call(), MOTE_OK) << what;
     EXPECT_NE(std::strchr(mote_last_error(), ':'), nullptr) << what << ": " << mote_last_error();
   }
+  EXPECT_EQ(image, nullptr);
+  EXPECT_EQ(definition, nullptr);
+  EXPECT_EQ(is_over, 7);
+  mote_prepared_free(ready);
+  mote_command_free(softmax);
+  mote_tensor_free(nowhere);
+  mote_tensor_free(integers);
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(command, nullptr);
   EXPECT_EQ(other, nullptr);

@@ -1,0 +1,74 @@
+// Loop programs as CUDA C++: one kernel or several, to be launched one after the other. The text
+// includes mote_cuda.h alone, which stands for the toolkit under nvcc and NVRTC and for a shim on
+// the host under any C++ compiler.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/codegen/emit_c.h"
+
+namespace MOTE_API mote {
+
+/// Threads of a block. Any count of blocks is right: threads stride over the grid.
+inline constexpr int kCudaThreads = 128;
+
+/// An argument of a kernel, by its name in the program. tensor: a pointer; strides: the tensor's,
+/// in elements, as int64_t[rank]; size, param: an int64_t, or a double for a real parameter;
+/// temporary: a pointer to memory that the caller provides.
+struct CudaArgument {
+  enum class Kind : std::uint8_t { tensor, strides, size, param, temporary };
+  Kind kind;
+  std::string name;
+  friend bool operator==(const CudaArgument&, const CudaArgument&) = default;
+};
+
+struct CudaKernel {
+  std::string function;
+  std::vector<CudaArgument> arguments;
+  /// How many threads have something to do, over sizes and parameters; may hold loads, and then
+  /// says nothing. A kernel in order runs on one thread.
+  Expr rounds;
+  bool in_order = false;
+  bool by_block = false;  ///< a block of whole warps takes a round, not a thread
+  /// Kernels of one stage stand side by side: the first whose strides the call has is launched. The
+  /// last one of a stage has none.
+  int stage = 0;
+  std::vector<KnownStride> strides = {};
+  std::string text = {};  ///< the function, with its comment
+};
+
+/// Memory between and in kernels: floats, doubles, int64_t or bools (one byte).
+struct CudaTemporary {
+  std::string name;
+  std::size_t element_bytes;
+  std::vector<Expr> shape;
+  bool per_thread = false;  ///< that many elements for each thread of the launch
+};
+
+struct CudaProgram {
+  std::string comment;  ///< the equation, tensors, parameters
+  std::vector<CudaKernel> kernels;
+  std::vector<CudaTemporary> temporaries;
+};
+
+/// Variant `oracle`: reals in double, integers in wrapping 64-bit, sums in order: one thread for
+/// each round of the outermost loops whose rounds are independent, one thread for what must be in
+/// order. Compile with --fmad=false. Of the options, `function` (kernels are called that, with _1,
+/// _2 … behind where there are several) and `optional_outputs` count.
+CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
+/// Variant `gen`: reals in their own dtype, sums in any order; a stage whose rounds reduce has a
+/// kernel that gives each round to a block, for the strides that make its loops run over adjacent
+/// elements.
+CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
+/// The comment and the kernels.
+std::string to_string(const CudaProgram& program);
+/// The functions that the text calls, to stand before it.
+std::string cuda_helpers(const std::string& text);
+/// A whole file: the include, or mote_cuda.h itself where `standalone`, helpers, comment, kernels.
+std::string emit_cuda(const CudaProgram& program, bool standalone);
+/// The text of mote_cuda.h.
+std::string cuda_header();
+
+}  // namespace mote

@@ -1,0 +1,8 @@
+// The text of mote_cuda.h, which CMake puts into the library.
+#pragma once
+
+namespace mote {
+
+extern const char* const kMoteCudaHeader;
+
+}  // namespace mote

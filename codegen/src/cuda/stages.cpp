@@ -1,0 +1,248 @@
+// In: loops as they will be emitted; out: stages. Steps, in this order:
+//   - a branch around several statements becomes one around each of them;
+//   - names bound at top level become scalar temporaries, but for those that need no tensor;
+//   - outermost loops with independent rounds are marked, each a stage; the rest is gathered;
+//   - an accumulator that a later stage reads is stored in a scalar temporary behind its loop;
+//   - a scalar temporary that two stages touch gets an axis of extent 1, so that it is memory.
+#include "stages.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "../dependence.h"
+#include "../rounds.h"
+#include "rows.h"
+
+namespace mote::cuda {
+namespace {
+
+bool needs_tensor(const Value& value) {
+  bool found = false;
+  for_each_value(value, [&](const Value& v) {
+    const auto* index = std::get_if<value::Index>(&v->kind);
+    const auto* guard = std::get_if<value::Guard>(&v->kind);
+    found = found || std::holds_alternative<value::Load>(v->kind) ||
+            std::holds_alternative<value::Accumulated>(v->kind) ||
+            (index != nullptr && index->e.has_load()) ||
+            (guard != nullptr && std::ranges::any_of(guard->conditions, [](const Condition& c) {
+               return c.e.has_load();
+             }));
+  });
+  return found;
+}
+
+/// Reads of `name`, a Let's or an accumulator's, become reads of the tensor of that name.
+void read_from_tensor(Body& body, const std::string& name, const std::string& tensor) {
+  const std::vector<Expr> none;
+  rewrite_values(body, [&](const Value& v) {
+    const auto* bound = std::get_if<value::Bound>(&v->kind);
+    const auto* accumulated = std::get_if<value::Accumulated>(&v->kind);
+    const bool is_read = (bound != nullptr && bound->name == name) ||
+                         (accumulated != nullptr && accumulated->name == name);
+    return is_read ? load_value(tensor, none, v->dtype) : v;
+  });
+  rewrite_exprs(body, [&](const Expr& e) {
+    if (!e.has_load()) return e;
+    return e.transform([&](const Atom& a) {
+      return a.kind == Atom::Kind::load && a.tensor == name ? load(tensor, none) : rebuild(a);
+    });
+  });
+}
+
+bool is_in_branch_only(const Stmt& s) { return std::holds_alternative<If>(s.kind); }
+
+class Cut {
+ public:
+  explicit Cut(const LoopProgram& p) { out_.program = p; }
+
+  Stages run() {
+    out_.program.body = spread(std::exchange(program().body, {}));
+    bind_in_tensors();
+    part();
+    keep_accumulators();
+    keep_scalars();
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  LoopProgram& program() { return out_.program; }
+
+  /// Conditions that nothing in the branch changes can be asked again for each of its statements.
+  static Body spread(Body body) {
+    Body out;
+    for (Stmt& s : body) {
+      auto* branch = std::get_if<If>(&s.kind);
+      if (branch == nullptr || !can_ask_again(*branch)) {
+        out.push_back(std::move(s));
+        continue;
+      }
+      for (Stmt& inner : spread(std::move(branch->body))) {
+        const auto* let = std::get_if<Let>(&inner.kind);
+        if (let != nullptr && !needs_tensor(let->value))
+          out.push_back(std::move(inner));
+        else
+          out.push_back({If{branch->conditions, {std::move(inner)}}});
+      }
+    }
+    return out;
+  }
+
+  static bool can_ask_again(const If& branch) {
+    const std::set<std::string> written = tensors_written(branch.body);
+    bool changes = false;
+    for (const Condition& c : branch.conditions)
+      for_each_load(c.e, [&](const Atom& a) { changes = changes || written.contains(a.tensor); });
+    return !changes;
+  }
+
+  /// The statement under the branches that hold nothing else.
+  static Stmt& innermost(Stmt& s) {
+    auto* branch = std::get_if<If>(&s.kind);
+    return branch != nullptr && branch->body.size() == 1 ? innermost(branch->body[0]) : s;
+  }
+
+  std::string add_scalar(const std::string& hint, DType dtype) {
+    std::string name = fresh_name(program(), hint);
+    program().tensors.push_back({name, TensorRole::temporary, dtype, {}, {}});
+    return name;
+  }
+
+  void bind_in_tensors() {
+    for (std::size_t k = 0; k < program().body.size(); ++k) {
+      Stmt& s = innermost(program().body[k]);
+      const auto* let = std::get_if<Let>(&s.kind);
+      if (let == nullptr || !needs_tensor(let->value)) continue;
+      const Let was = *let;
+      const std::string tensor = add_scalar(was.name, was.value->dtype);
+      s = {Store{tensor, {}, was.value}};
+      read_from_tensor(program().body, was.name, tensor);
+    }
+  }
+
+  void part() {
+    for (Stmt& s : program().body) {
+      Stmt& inner = innermost(s);
+      const auto* let = std::get_if<Let>(&inner.kind);
+      if (let != nullptr) {
+        lets_.push_back(*let);
+        continue;
+      }
+      const auto shared = is_in_branch_only(inner) ? std::nullopt : shared_loops(program(), inner);
+      std::optional<std::vector<KnownStride>> rows;
+      if (shared && program().native && shared->own.empty())
+        rows = strides_of_rows(program(), *shared->loops.back());
+      if (shared) mark(*shared, *as_loop(inner));
+      if (shared || out_.stages.empty() || !out_.stages.back().in_order)
+        out_.stages.push_back({{}, !shared, shared ? as_loop(inner)->work : Expr(1)});
+      out_.stages.back().body.push_back(s);
+      out_.stages.back().rows = std::move(rows);
+    }
+  }
+
+  void mark(const SharedLoops& shared, Loop& first) {
+    Expr rounds = 1;
+    for (const Loop* loop : shared.loops)
+      rounds = rounds * max(0, ceil_div(loop->end - loop->begin, loop->step));
+    const std::string last = shared.loops.back()->variable.name();
+    for (TensorDecl& t : program().tensors)
+      if (shared.own.contains(t.name) && t.scope.empty()) t.scope = last;
+    first.parallel = static_cast<int>(shared.loops.size());
+    first.work = rounds;
+  }
+
+  void keep_accumulators() {
+    for (std::size_t k = 0; k < out_.stages.size(); ++k) {
+      std::map<std::string, Accumulator> declared;
+      for_each(out_.stages[k].body, [&](const Stmt& s) {
+        if (const Loop* loop = as_loop(s))
+          for (const Accumulator& a : loop->accumulators) declared.emplace(a.name, a);
+      });
+      for (const auto& [name, a] : declared) {
+        std::string tensor;
+        for (std::size_t later = k + 1; later < out_.stages.size(); ++later) {
+          Body& body = out_.stages[later].body;
+          if (!accumulators_read(body).contains(name)) continue;
+          const bool is_arg = a.op == ReduceOp::argmax || a.op == ReduceOp::argmin;
+          const DType dtype = is_arg ? DType::i64 : a.dtype;
+          if (tensor.empty()) {
+            tensor = add_scalar(name, dtype);
+            out_.stages[k].body.push_back({Store{tensor, {}, accumulated_value(name, dtype)}});
+          }
+          read_from_tensor(body, name, tensor);
+        }
+      }
+    }
+  }
+
+  void keep_scalars() {
+    for (TensorDecl& t : program().tensors) {
+      if (t.role != TensorRole::temporary || !t.shape.empty()) continue;
+      const auto touches = [&](const Stage& s) {
+        return std::ranges::any_of(accesses(s.body),
+                                   [&](const Access& a) { return a.tensor == t.name; });
+      };
+      if (std::ranges::count_if(out_.stages, touches) < 2) continue;
+      t.shape = {Expr(1)};
+      t.axis_names = {""};
+      for (Stage& s : out_.stages) add_axis(s.body, t.name);
+    }
+  }
+
+  static void add_axis(Body& body, const std::string& tensor) {
+    const std::vector<Expr> first = {Expr(0)};
+    rewrite_values(body, [&](const Value& v) {
+      const auto* l = std::get_if<value::Load>(&v->kind);
+      return l != nullptr && l->tensor == tensor ? load_value(tensor, first, v->dtype) : v;
+    });
+    rewrite_exprs(body, [&](const Expr& e) {
+      if (!e.has_load()) return e;
+      return e.transform([&](const Atom& a) {
+        return a.kind == Atom::Kind::load && a.tensor == tensor ? load(tensor, first) : rebuild(a);
+      });
+    });
+    add_axis_to_stores(body, tensor);
+  }
+
+  static void add_axis_to_stores(Body& body, const std::string& tensor) {
+    for (Stmt& s : body) {
+      if (auto* store = std::get_if<Store>(&s.kind); store && store->tensor == tensor)
+        store->index = {Expr(0)};
+      if (auto* store = std::get_if<StoreReduce>(&s.kind); store && store->tensor == tensor)
+        store->index = {Expr(0)};
+      if (Body* nested = nested_body(s)) add_axis_to_stores(*nested, tensor);
+    }
+  }
+
+  /// The names that the stages read stand in front of each, and once in the program.
+  void finish() {
+    Body all;
+    for (const Let& let : lets_) all.push_back({let});
+    for (Stage& stage : out_.stages) {
+      all.insert(all.end(), stage.body.begin(), stage.body.end());
+      Body body;
+      std::set<std::string> read = names_read(stage.body);
+      for (std::size_t k = lets_.size(); k-- > 0;) {
+        const Stmt let = {lets_[k]};
+        if (!read.contains(lets_[k].name)) continue;
+        read.merge(names_read(let));
+        body.insert(body.begin(), let);
+      }
+      body.insert(body.end(), stage.body.begin(), stage.body.end());
+      stage.body = std::move(body);
+    }
+    program().body = std::move(all);
+  }
+
+  Stages out_;
+  std::vector<Let> lets_;  ///< that need no tensor
+};
+
+}  // namespace
+
+Stages cut(const LoopProgram& p) { return Cut(p).run(); }
+
+}  // namespace mote::cuda

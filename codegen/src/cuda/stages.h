@@ -1,0 +1,31 @@
+// A program cut into stages, one for each launch of a kernel. What one stage gives to another
+// passes through temporaries of rank 1 or more: threads share nothing else.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mote/codegen/loops.h"
+
+namespace mote::cuda {
+
+struct Stage {
+  Body body;      ///< loops that threads share are marked parallel; their work is `rounds`
+  bool in_order;  ///< for one thread: its rounds depend on one another, or it has none
+  Expr rounds;    ///< of the loops that are shared; 1 in order; may hold loads
+  /// Where these strides are 1 a block may take a round: each loop in it is shared among the
+  /// block's threads, over adjacent elements. nullopt: it may not.
+  std::optional<std::vector<KnownStride>> rows = {};
+};
+
+struct Stages {
+  LoopProgram program;  ///< all stages in a row: equal to the program that was cut, bit for bit
+  std::vector<Stage> stages;
+};
+
+/// Each statement at top level, and in branches there, is a stage where its outermost loop's rounds
+/// are independent; those between are one stage together. Names whose values need no tensor are
+/// bound again in each stage that reads them.
+Stages cut(const LoopProgram& p);
+
+}  // namespace mote::cuda

@@ -1,0 +1,71 @@
+// A function of a program's own, proven against an op from within that program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "mote/base/dtype.h"
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+struct FunctionOptions {
+  std::optional<DType> dtype = {};        ///< default: f32, or the first that the op offers
+  std::vector<std::string> without = {};  ///< optional inputs that it does not take
+  std::string accumulator = "native";     ///< what its sums are kept in: native, f32 or f64
+  bool row_major = false;                 ///< it takes tensors without gaps only
+  std::int64_t count = 300;               ///< random cases
+  std::uint64_t seed = 1;                 ///< of the random cases
+  std::vector<std::string> cases = {};    ///< run first: the text of `mote replay`
+};
+
+/// A function with the types of its arguments, so that they can be compared with the op's.
+struct TypedFunction {
+  void (*address)() = nullptr;
+  /// "const float*"; nothing where they are not known.
+  std::optional<std::vector<std::string>> arguments;
+};
+
+struct FunctionReport {
+  bool passed = false;
+  std::int64_t judged = 0;
+  std::string text;  ///< the failures, smallest cases first of all; why nothing was judged
+};
+
+/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. The
+/// function has the signature that `mote emit OP` prints and returns 0. Throws Error for an unknown
+/// op or dtype, for a function with other arguments, and where no C compiler is found, which makes
+/// the call of the function.
+FunctionReport check_function(const std::string& op, const TypedFunction& function,
+                              const FunctionOptions& options = {});
+
+namespace detail {
+
+template <typename T>
+std::string c_type() {
+  if constexpr (std::is_pointer_v<T>) {
+    using Pointee = std::remove_pointer_t<T>;
+    return (std::is_const_v<Pointee> ? "const " : "") + c_type<std::remove_const_t<Pointee>>() +
+           "*";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return sizeof(T) == 4 ? "float" : sizeof(T) == 8 ? "double" : "long double";
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return "bool";
+  } else {
+    static_assert(std::is_integral_v<T>, "arguments are pointers, integers and reals");
+    return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T)) + "_t";
+  }
+}
+
+}  // namespace detail
+
+template <typename... Arguments>
+TypedFunction typed(int (*function)(Arguments...)) {
+  return {reinterpret_cast<void (*)()>(function),
+          std::vector<std::string>{detail::c_type<Arguments>()...}};
+}
+
+}  // namespace mote

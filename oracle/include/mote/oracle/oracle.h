@@ -1,0 +1,48 @@
+/* The oracle from C (C99): a kernel against the generated reference of its op.
+ *
+ * Every function returns MOTE_OK when all cases passed, MOTE_FAILED when one did not,
+ * MOTE_UNSUPPORTED when no case was judged, MOTE_INVALID for a call that makes no sense (an unknown
+ * op or library, NULL where it must not be), MOTE_OUT_OF_MEMORY. *report then is a text that says
+ * what was found, the smallest failing cases first of all; mote_check_free() frees it. NULL for
+ * `report`: nobody wants it. Kernels run in worker processes: one that crashes fails, and no more.
+ * No function throws or aborts. */
+#ifndef MOTE_ORACLE_ORACLE_H
+#define MOTE_ORACLE_ORACLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mote/base/export.h"
+#include "mote/base/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is 0 or NULL, and what lies beyond size, has its default. */
+typedef struct mote_check_options {
+  size_t size;             /* sizeof(mote_check_options) */
+  const char* dtype;       /* "f32"; default of a function: f32, or the first that the op offers; of
+                              a plug-in: all */
+  const char* accumulator; /* of a function: "native", "f32" or "f64" */
+  int32_t row_major;       /* of a function: it takes tensors without gaps only */
+  int32_t reserved;
+  int64_t count; /* random cases of each op and dtype; default 300 */
+  uint64_t seed; /* of the random cases */
+} mote_check_options;
+
+/* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare
+ * its arguments with the op's: a function with others is undefined behaviour in a worker. */
+typedef void (*mote_function)(void);
+
+MOTE_API mote_status mote_check_function(const char* op, mote_function function,
+                                         const mote_check_options* options, char** report);
+/* All backends of a library with mote_plugin_init(). op NULL: every op that it has a kernel for. */
+MOTE_API mote_status mote_check_library(const char* path, const char* op,
+                                        const mote_check_options* options, char** report);
+MOTE_API void mote_check_free(char* report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

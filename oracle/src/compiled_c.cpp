@@ -1,0 +1,82 @@
+// Writes the text beside the headers that it needs into a folder of its own, compiles it without a
+// shell, loads the library and removes the folder.
+#include "compiled_c.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "embedded_headers.h"
+#include "mote/base/command.h"
+#include "mote/oracle/c_compiler.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A new empty folder, removed with this.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code failed;
+    fs::path base = fs::temp_directory_path(failed);
+    if (failed) base = "/tmp";
+    std::string name = (base / "mote-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+bool write_text(const fs::path& path, const std::string& text) {
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  std::ofstream stream(path, std::ios::binary);
+  stream << text;
+  stream.close();
+  return static_cast<bool>(stream);
+}
+
+/// Compiles in the folder; the compiler's messages are thrown away.
+bool compile_c(const fs::path& folder) {
+  std::vector<std::string> words = c_compiler();
+  for (const char* word : {"-std=c11", "-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv",
+                           "-fno-builtin", "-fPIC", "-shared"}) {
+    words.emplace_back(word);
+  }
+  words.push_back("-I" + folder.string());
+  words.push_back(folder / "kernel.c");
+  words.insert(words.end(), {"-o", folder / "kernel.so", "-lm"});
+  return run_command(words).ok;
+}
+
+}  // namespace
+
+std::shared_ptr<void> load_c(const std::string& text) {
+  const TemporaryFolder folder;
+  if (folder.path().empty()) return nullptr;
+  for (const EmbeddedHeader& header : kEmbeddedHeaders) {
+    if (!write_text(folder.path() / header.path, header.text)) return nullptr;
+  }
+  if (!write_text(folder.path() / "kernel.c", text) || !compile_c(folder.path())) return nullptr;
+  const std::string path = (folder.path() / "kernel.so").string();
+  return {dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
+            if (library != nullptr) dlclose(library);
+          }};
+}
+
+}  // namespace mote

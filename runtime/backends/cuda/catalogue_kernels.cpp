@@ -1,0 +1,122 @@
+#include "catalogue_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mote/base/dlpack.h"
+#include "mote/codegen/optional_outputs.h"
+
+namespace mote::cuda {
+namespace {
+
+const std::string& input_name(const Uop& u) { return std::get<uop::Input>(u.node().kind).name; }
+
+struct OfOp {
+  std::vector<std::unique_ptr<OpInstance>> instances;
+};
+
+const OpRecord* record_named(std::string_view op) {
+  const auto all = generated_ops();
+  const auto found =
+      std::ranges::find(all, op, [](const OpRecord* r) { return std::string_view(r->name); });
+  return found == all.end() ? nullptr : *found;
+}
+
+/// Whether every input of the instance is there, no other is, and the dtypes agree.
+bool is_for(const OpInstance& of, const mote_call& call) {
+  std::uint32_t mask = 0;
+  for (int k = 0; k < call.input_count; ++k)
+    if (call.inputs[k] != nullptr) mask |= std::uint32_t{1} << static_cast<unsigned>(k);
+  if (mask != of.instance().input_mask) return false;
+  for (std::size_t k = 0; k < of.positions().size(); ++k) {
+    const DLTensor& t = *call.inputs[of.positions()[k]];
+    if (from_dlpack(t.dtype) != of.program().inputs[k].dtype()) return false;
+  }
+  return true;
+}
+
+/// Several instances take the same inputs (casts do): the outputs tell them apart.
+bool has_outputs_of(const OpInstance& of, const mote_call& call) {
+  const auto& outputs = of.program().outputs;
+  if (static_cast<int>(outputs.size()) != call.output_count) return false;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (call.outputs[k] != nullptr &&
+        from_dlpack(call.outputs[k]->dtype) != outputs[k].value.dtype())
+      return false;
+  return true;
+}
+
+bool draws(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  return std::ranges::any_of(topological(outputs), [](const Uop& u) {
+    const auto* map = std::get_if<uop::Map>(&u.node().kind);
+    return map != nullptr && map->op == MapOp::philox;
+  });
+}
+
+}  // namespace
+
+OpInstance::OpInstance(const OpRecord& record, const Instance& instance)
+    : record_(record),
+      instance_(instance),
+      program_(instantiate(record, instance)),
+      function_("mote_" + instance_name(record, instance)) {
+  for (const Uop& u : program_->inputs) {
+    const auto at = std::ranges::find(record.inputs, input_name(u), &InputDecl::name);
+    positions_.push_back(static_cast<int>(at - record.inputs.begin()));
+  }
+}
+
+const CudaProgram& OpInstance::source(Variant variant) const {
+  const auto at = static_cast<std::size_t>(variant);
+  std::call_once(once_[at], [&] {
+    EmitOptions options;
+    options.function = function_;
+    options.optional_outputs = record_.optional_outputs;
+    const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
+    const bool native = variant == Variant::gen && !draws(*program_);
+    sources_[at] = native ? cuda_gen_program(loops, options) : cuda_program(loops, options);
+  });
+  return sources_[at];
+}
+
+std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op) {
+  static std::mutex mutex;
+  static std::map<std::string, OfOp, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(op); found != known.end()) return found->second.instances;
+  OfOp& made = known[std::string(op)];
+  if (const OpRecord* record = record_named(op))
+    for (const Instance& instance : instances(*record))
+      made.instances.push_back(std::make_unique<OpInstance>(*record, instance));
+  return made.instances;
+}
+
+const OpInstance* find_instance(const mote_call& call, backend::Check& refusal) {
+  const auto all = instances_of(call.op);
+  if (all.empty()) {
+    refusal = backend::unsupported(fmt::format("no op {} in the catalogue", call.op));
+    return nullptr;
+  }
+  const auto inputs = static_cast<int>(all.front()->record().inputs.size());
+  if (call.input_count < 0 || call.input_count > inputs) {
+    refusal =
+        backend::invalid(fmt::format("{} inputs, expected at most {}", call.input_count, inputs));
+    return nullptr;
+  }
+  const OpInstance* same_inputs = nullptr;
+  for (const auto& one : all) {
+    if (!is_for(*one, call)) continue;
+    same_inputs = one.get();
+    if (has_outputs_of(*one, call)) return one.get();
+  }
+  refusal = backend::unsupported(same_inputs != nullptr
+                                     ? "no instance of the op has these dtypes of outputs"
+                                     : "no instance of the op takes inputs of these dtypes");
+  return nullptr;
+}
+
+}  // namespace mote::cuda

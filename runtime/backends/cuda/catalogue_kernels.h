@@ -1,0 +1,54 @@
+// The catalogue's kernels as CUDA: which instance of an op a call is for, and its source.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mote/codegen/emit_cuda.h"
+#include "mote/macroops/catalogue.h"
+#include "support/call.h"
+
+namespace mote::cuda {
+
+/// As emit_cuda.h says.
+enum class Variant : std::uint8_t { oracle, gen };
+
+/// One instance of an op.
+class OpInstance {
+ public:
+  OpInstance(const OpRecord& record, const Instance& instance);
+
+  const OpRecord& record() const { return record_; }
+  const Instance& instance() const { return instance_; }
+  const Program& program() const { return *program_; }
+  const std::string& function() const { return function_; }
+  /// Position in the record of each input of the program.
+  const std::vector<int>& positions() const { return positions_; }
+  /// Made at the first call; from any thread. The variant gen of an op that draws random bits is
+  /// the oracle's: every backend draws the same.
+  const CudaProgram& source(Variant variant) const;
+
+ private:
+  const OpRecord& record_;
+  Instance instance_;
+  std::shared_ptr<const Program> program_;
+  std::string function_;
+  std::vector<int> positions_;
+  mutable std::array<std::once_flag, 2> once_;
+  mutable std::array<CudaProgram, 2> sources_;
+};
+
+/// Of one op of generated_ops(), made at the first call, never moved. Empty for an unknown op.
+std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op);
+
+/// The instance whose inputs have the call's dtypes, and whose optional inputs are the call's.
+/// nullptr, with the reason in `refusal`.
+const OpInstance* find_instance(const mote_call& call, backend::Check& refusal);
+
+}  // namespace mote::cuda

@@ -1,0 +1,53 @@
+#include "groups.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "file_cache.h"
+#include "mote/base/error.h"
+
+namespace mote::cuda {
+namespace {
+
+/// The bytes of the file that this code was loaded from, as a number.
+std::string identity() {
+  static const std::string text = [] {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&group_of), &info) == 0 || info.dli_fname == nullptr)
+      throw InternalError("cuda: the library does not know its own file");
+    const auto bytes = read_bytes(info.dli_fname);
+    if (!bytes) throw Error(fmt::format("{}: cannot be read", info.dli_fname));
+    return fmt::format("{} bytes {:016x}", bytes->size(), hash_of(*bytes));
+  }();
+  return text;
+}
+
+}  // namespace
+
+std::uint32_t group_of(std::string_view op, std::uint32_t groups) {
+  return static_cast<std::uint32_t>((hash_of(op) >> 32U) % groups);
+}
+
+GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
+  GroupSource out;
+  for (const OpRecord* record : generated_ops()) {
+    if (group_of(record->name, groups) != group) continue;
+    for (const auto& instance : instances_of(record->name)) {
+      const CudaProgram& program = instance->source(variant);
+      for (const CudaKernel& k : program.kernels) out.functions.push_back(k.function);
+      out.text += "\n" + to_string(program);
+    }
+  }
+  out.text.insert(0, cuda_helpers(out.text));
+  return out;
+}
+
+std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
+  std::string key = fmt::format("mote {}, {}, group {} of {}:", identity(),
+                                variant == Variant::gen ? "gen" : "oracle", group, groups);
+  for (const OpRecord* record : generated_ops())
+    if (group_of(record->name, groups) == group) key += " " + record->name;
+  return key;
+}
+
+}  // namespace mote::cuda

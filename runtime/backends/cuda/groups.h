@@ -1,0 +1,28 @@
+// The catalogue's kernels in groups that are compiled together: a compiler's start costs more than
+// a kernel, and all at once would make a call of one op wait for all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogue_kernels.h"
+
+namespace mote::cuda {
+
+/// Of an op, by its name alone, so that a new op moves no other.
+std::uint32_t group_of(std::string_view op, std::uint32_t groups);
+
+struct GroupSource {
+  std::vector<std::string> functions;  ///< of the kernels
+  std::string text;                    ///< helpers and kernels, to stand after mote_cuda.h
+};
+/// Of all instances of the group's ops.
+GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
+
+/// What stands for the source of a group in the key of a cache, without making it: this library or
+/// program itself, from whose code and catalogue the source follows, and the group.
+std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
+
+}  // namespace mote::cuda

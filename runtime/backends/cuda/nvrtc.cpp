@@ -1,0 +1,202 @@
+#include "nvrtc.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "mote/base/error.h"
+#include "mote/codegen/emit_cuda.h"
+
+namespace mote::cuda {
+namespace {
+
+struct NvrtcProgram;  // opaque
+using Program = NvrtcProgram*;
+
+std::vector<std::string> candidates() {
+  const char* given = std::getenv("MOTE_NVRTC");
+  if (given != nullptr && *given != '\0') return {given};
+  std::vector<std::string> all;
+  const char* home = std::getenv("CUDA_HOME");
+  for (const std::string& folder :
+       {std::string(), std::string(home != nullptr ? home : "") + "/lib64/",
+        std::string("/usr/local/cuda/lib64/")})
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) all.push_back(folder + name);
+  return all;
+}
+
+/// The number before the text.
+int number_before(const std::string& line, const std::string& text) {
+  const std::size_t end = line.find(text);
+  if (end == std::string::npos) return 0;
+  std::size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  int value = 0;
+  std::from_chars(line.data() + begin, line.data() + end, value);
+  return value;
+}
+
+}  // namespace
+
+/// Statuses are an enum whose 0 is success.
+struct Nvrtc::Functions {
+  std::shared_ptr<void> library;
+  int (*version)(int*, int*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*,
+                const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, std::size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
+  int (*architecture_count)(int*) = nullptr;
+  int (*architectures)(int*) = nullptr;
+  const char* (*error)(int) = nullptr;
+
+  template <typename F>
+  bool get(F& function, const char* name) {
+    function = reinterpret_cast<F>(dlsym(library.get(), name));
+    return function != nullptr;
+  }
+  bool get_all() {
+    return get(version, "nvrtcVersion") && get(create, "nvrtcCreateProgram") &&
+           get(destroy, "nvrtcDestroyProgram") && get(compile, "nvrtcCompileProgram") &&
+           get(log_size, "nvrtcGetProgramLogSize") && get(log, "nvrtcGetProgramLog") &&
+           get(cubin_size, "nvrtcGetCUBINSize") && get(cubin, "nvrtcGetCUBIN") &&
+           get(architecture_count, "nvrtcGetNumSupportedArchs") &&
+           get(architectures, "nvrtcGetSupportedArchs") && get(error, "nvrtcGetErrorString");
+  }
+  void check(int status, const char* what) const {
+    if (status != 0) throw Error(fmt::format("NVRTC: {}: {}", what, error(status)));
+  }
+};
+
+Nvrtc::Nvrtc() : functions_(std::make_unique<Functions>()) {}
+Nvrtc::~Nvrtc() = default;
+
+std::shared_ptr<const Nvrtc> Nvrtc::find(std::string& why) {
+  why.clear();
+  for (const std::string& path : candidates()) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      if (why.empty()) why = dlerror();
+      continue;
+    }
+    const std::shared_ptr<Nvrtc> found(new Nvrtc());
+    found->path_ = path;
+    found->functions_->library.reset(handle, [](void* library) { dlclose(library); });
+    if (found->functions_->get_all()) return found;
+    why = path + ": not an NVRTC that mote knows";
+  }
+  return nullptr;
+}
+
+std::string Nvrtc::version() const {
+  int major = 0;
+  int minor = 0;
+  functions_->check(functions_->version(&major, &minor), "nvrtcVersion");
+  return fmt::format("{}.{}", major, minor);
+}
+
+bool Nvrtc::knows(int architecture) const {
+  int count = 0;
+  functions_->check(functions_->architecture_count(&count), "nvrtcGetNumSupportedArchs");
+  std::vector<int> all(static_cast<std::size_t>(count));
+  functions_->check(functions_->architectures(all.data()), "nvrtcGetSupportedArchs");
+  return std::ranges::find(all, architecture) != all.end();
+}
+
+namespace {
+
+/// No product is fused into a sum: the variant oracle rounds both.
+std::vector<std::string> options_for(int architecture) {
+  return {fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17", "--fmad=false",
+          "--ptxas-options=-v", "--diag-suppress=177"};  // 177: a constant that nothing reads
+}
+
+}  // namespace
+
+Compiled Nvrtc::compile(const std::string& source, int architecture) const {
+  const Functions& f = *functions_;
+  const std::string header = cuda_header();
+  const char* const header_text = header.c_str();
+  const char* const header_name = "mote_cuda.h";
+  Program made = nullptr;
+  f.check(f.create(&made, source.c_str(), "mote.cu", 1, &header_text, &header_name),
+          "nvrtcCreateProgram");
+  const std::shared_ptr<NvrtcProgram> program(made, [&f](Program p) { f.destroy(&p); });
+  const std::vector<std::string> options = options_for(architecture);
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  const int status = f.compile(made, static_cast<int>(words.size()), words.data());
+  Compiled out;
+  std::size_t bytes = 0;
+  f.check(f.log_size(made, &bytes), "nvrtcGetProgramLogSize");
+  out.log.resize(bytes);
+  f.check(f.log(made, out.log.data()), "nvrtcGetProgramLog");
+  while (!out.log.empty() && out.log.back() == '\0') out.log.pop_back();
+  if (status != 0)
+    throw Error(fmt::format("NVRTC {} for sm_{}: {}\n{}", version(), architecture, f.error(status),
+                            out.log));
+  f.check(f.cubin_size(made, &bytes), "nvrtcGetCUBINSize");
+  out.cubin.resize(bytes);
+  f.check(f.cubin(made, out.cubin.data()), "nvrtcGetCUBIN");
+  return out;
+}
+
+std::string Nvrtc::cache_key(const std::string& key, int architecture) const {
+  std::string out = "NVRTC " + version();
+  for (const std::string& option : options_for(architecture)) out += " " + option;
+  return out + "\n" + cuda_header() + "\n" + key;
+}
+
+// An entry: the length of the log, a newline, the log, the cubin.
+std::optional<Compiled> Nvrtc::from_cache(const FileCache& cache, const std::string& key) {
+  const auto path = cache.find(key);
+  const auto bytes = path ? read_bytes(*path) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  std::size_t length = 0;
+  const auto [end, failed] = std::from_chars(bytes->data(), bytes->data() + bytes->size(), length);
+  const auto at = static_cast<std::size_t>(end - bytes->data()) + 1;
+  if (failed != std::errc() || at + length > bytes->size()) return std::nullopt;
+  return Compiled{bytes->substr(at + length), bytes->substr(at, length)};
+}
+
+void Nvrtc::keep(const FileCache& cache, const std::string& key, const Compiled& made) {
+  cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.cubin);
+}
+
+std::map<std::string, KernelResources> resources_in(const std::string& log) {
+  static const std::string kEntry = "Compiling entry function '";
+  std::map<std::string, KernelResources> all;
+  KernelResources* current = nullptr;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find('\n', at), log.size());
+    const std::string line = log.substr(at, end - at);
+    at = end + 1;
+    if (const std::size_t entry = line.find(kEntry); entry != std::string::npos) {
+      const std::size_t name = entry + kEntry.size();
+      current = &all[line.substr(name, line.find('\'', name) - name)];
+    }
+    if (current == nullptr) continue;
+    if (line.find(" bytes stack frame") != std::string::npos) {
+      current->stack = number_before(line, " bytes stack frame");
+      current->spill_stores = number_before(line, " bytes spill stores");
+      current->spill_loads = number_before(line, " bytes spill loads");
+    }
+    if (line.find("Used ") != std::string::npos) {
+      current->registers = number_before(line, " registers");
+      current->shared = number_before(line, " bytes smem");
+    }
+  }
+  return all;
+}
+
+}  // namespace mote::cuda

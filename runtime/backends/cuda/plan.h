@@ -1,0 +1,81 @@
+// What is launched for one call: kernels with their arguments, and the memory that they share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "catalogue_kernels.h"
+#include "mote/base/kernel.h"
+
+namespace mote::cuda {
+
+/// How many threads a launch may have.
+struct Grid {
+  int threads = kCudaThreads;  ///< of a block
+  std::int64_t most_blocks = 65536;
+  std::int64_t most_bytes = std::int64_t{256} << 20;  ///< of temporaries of one thread, together
+};
+
+/// The value of an argument: a pointer, a number, or the strides of a tensor.
+struct ArgumentValue {
+  std::array<std::int64_t, kMaxRank> words{};
+};
+
+struct Launch {
+  const CudaKernel* kernel;
+  std::int64_t blocks;
+  std::vector<ArgumentValue> arguments;
+};
+
+/// A tensor of the call at the rank that the kernel gives it; axes that repeat have stride 0.
+struct TensorView {
+  const DLTensor* tensor = nullptr;  ///< nullptr: an output that the call leaves out
+  void* data = nullptr;
+  std::array<std::int64_t, kMaxRank> strides{};
+};
+
+class Plan {
+ public:
+  /// Checks everything that the op demands of the call: the reason in `refusal` where it fails.
+  /// Pointers to data are checked where `run`.
+  Plan(const mote_call& call, const OpInstance& instance, Variant variant, bool run,
+       const Grid& grid, backend::Check& refusal);
+
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
+  /// `data`: where each tensor of the kernel lies, inputs before outputs, as in views();
+  /// `workspace`: workspace_bytes() bytes, aligned to 64.
+  std::vector<Launch> launches(const std::vector<void*>& data, void* workspace) const;
+  const std::vector<TensorView>& views() const { return views_; }
+  std::size_t input_count() const { return instance_.program().inputs.size(); }
+
+ private:
+  backend::Check read_inputs();
+  backend::Check read_outputs();
+  backend::Check check_input_data();
+  backend::Check read_params();
+  void lay_out();
+  std::int64_t threads_of(const CudaKernel& kernel) const;
+  std::int64_t value(const Expr& e) const;
+  bool has_strides(const CudaKernel& kernel) const;
+  ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
+                         void* workspace) const;
+  std::size_t tensor_at(const std::string& name) const;
+
+  const mote_call& call_;
+  const OpInstance& instance_;
+  Variant variant_;
+  bool run_;
+  Grid grid_;
+  std::map<std::string, Number> params_;
+  Binding binding_;
+  std::vector<TensorView> views_;
+  std::vector<std::int64_t> threads_;  ///< of each kernel
+  std::vector<std::size_t> offsets_;   ///< of each temporary in the workspace
+  std::size_t workspace_bytes_ = 0;
+};
+
+}  // namespace mote::cuda

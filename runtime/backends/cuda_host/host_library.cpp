@@ -1,0 +1,153 @@
+// Text, compiler, loader.
+#include "host_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "cuda/file_cache.h"
+#include "cuda/groups.h"
+#include "host_header.h"
+#include "mote/base/command.h"
+#include "mote/base/error.h"
+#include "mote/codegen/emit_cuda.h"
+
+namespace mote::cuda_host {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A new empty folder, removed with this.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code failed;
+    fs::path base = fs::temp_directory_path(failed);
+    if (failed) base = "/tmp";
+    std::string name = (base / "mote-cuda-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw Error(name + ": cannot be made");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
+/// are many.
+std::vector<std::string> compiler() {
+  std::vector<std::string> words = command_named("CXX", "c++");
+  for (const char* word :
+       {"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
+        "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin", "-DMOTE_CUDA_HOST"})
+    words.emplace_back(word);
+  return words;
+}
+
+std::string version_of_compiler() {
+  std::vector<std::string> words = command_named("CXX", "c++");
+  words.emplace_back("--version");
+  return run_command(words).output;
+}
+
+std::string first_lines(const std::string& text, int count) {
+  std::size_t at = 0;
+  for (int k = 0; k < count && at != std::string::npos; ++k) at = text.find('\n', at + 1);
+  return text.substr(0, at);
+}
+
+std::string compiled(const std::string& source) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "kernels.cpp";
+  const fs::path made = folder.path() / "kernels.so";
+  const bool written = cuda::write_bytes(folder.path() / "mote_cuda.h", cuda_header()) &&
+                       cuda::write_bytes(folder.path() / "mote_cuda_host.h", kHostHeader) &&
+                       cuda::write_bytes(file, source);
+  if (!written) throw Error(folder.path().string() + ": cannot be written");
+  std::vector<std::string> words = compiler();
+  words.insert(words.end(), {"-I" + folder.path().string(), file.string(), "-o", made.string()});
+  const CommandResult result = run_command(words);
+  if (!result.ok)
+    throw Error(fmt::format("{} failed: {}", words[0], first_lines(result.messages, 8)));
+  const auto bytes = cuda::read_bytes(made);
+  if (!bytes) throw Error(made.string() + ": cannot be read");
+  return *bytes;
+}
+
+HostLibrary load(const std::string& path) {
+  HostLibrary out;
+  out.handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
+    if (library != nullptr) dlclose(library);
+  });
+  if (out.handle == nullptr) throw Error(fmt::format("{}: {}", path, dlerror()));
+  using Bind = const mote_host_kernel* (*)(const mote_host_calls*, char**, char**);
+  const auto bind = reinterpret_cast<Bind>(dlsym(out.handle.get(), "mote_host_bind"));
+  if (bind == nullptr) throw Error(path + ": no mote_host_bind");
+  const mote_host_kernel* kernel = bind(shim::calls(), &out.shared_begin, &out.shared_end);
+  for (; kernel->name != nullptr; ++kernel) out.kernels.emplace(kernel->name, kernel->call);
+  return out;
+}
+
+/// Libraries that the catalogue's kernels are compiled in.
+constexpr std::uint32_t kGroups = 12;
+
+HostLibrary library_of_group(std::uint32_t group, cuda::Variant variant) {
+  return compile_for_host(cuda::key_of_group(group, kGroups, variant), [&] {
+    const cuda::GroupSource source = cuda::source_of_group(group, kGroups, variant);
+    return host_source(source.functions, source.text);
+  });
+}
+
+}  // namespace
+
+std::string host_source(const std::vector<std::string>& kernels, const std::string& text) {
+  std::string out = "#include \"mote_cuda.h\"\nMOTE_HOST_DEFINE\n" + text +
+                    "\nstatic const mote_host_kernel kernels[] = {\n";
+  for (const std::string& k : kernels) out += fmt::format("    MOTE_HOST_KERNEL({}),\n", k);
+  return out +
+         "    {nullptr, nullptr}};\n"
+         "extern \"C\" __attribute__((visibility(\"default\"))) const mote_host_kernel*\n"
+         "mote_host_bind(const mote_host_calls* calls, char** begin, char** end) {\n"
+         "  mote_host = calls;\n  *begin = __start_mote_shared;\n  *end = __stop_mote_shared;\n"
+         "  return kernels;\n}\n";
+}
+
+HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source) {
+  static const std::string version = version_of_compiler();
+  const std::string whole = fmt::format("{}\n{}\n{}\n{}\n{}", fmt::join(compiler(), " "), version,
+                                        cuda_header(), kHostHeader, key);
+  const cuda::FileCache cache(cuda::cache_folder() / "cuda_host");
+  if (const auto known = cache.find(whole)) return load(known->string());
+  const std::string bytes = compiled(source());
+  if (const auto kept = cache.put(whole, bytes)) return load(kept->string());
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "kernels.so";
+  if (!cuda::write_bytes(file, bytes)) throw Error(file.string() + ": cannot be written");
+  return load(file.string());
+}
+
+const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::uint32_t, cuda::Variant>, HostLibrary> loaded;
+  const std::lock_guard lock(mutex);
+  const std::uint32_t group = cuda::group_of(instance.record().name, kGroups);
+  const auto known = loaded.find({group, variant});
+  return known != loaded.end()
+             ? known->second
+             : loaded.emplace(std::pair(group, variant), library_of_group(group, variant))
+                   .first->second;
+}
+
+}  // namespace mote::cuda_host

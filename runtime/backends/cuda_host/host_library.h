@@ -1,0 +1,34 @@
+// Kernels compiled for the host, at run time, by the C++ compiler of the machine.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/catalogue_kernels.h"
+#include "shim/launch.h"
+
+namespace mote::cuda_host {
+
+/// Loaded kernels of one library.
+struct HostLibrary {
+  std::shared_ptr<void> handle;
+  std::map<std::string, void (*)(void**)> kernels;
+  char* shared_begin = nullptr;
+  char* shared_end = nullptr;
+};
+
+/// A library that holds the kernels, as C++; `text` is theirs, with helpers.
+std::string host_source(const std::vector<std::string>& kernels, const std::string& text);
+
+/// Compiles host_source() with $CXX or `c++`, or takes what an earlier run made under the same key;
+/// loads it. Throws Error with the compiler's first messages.
+HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source);
+
+/// The library with the variant of all instances of the op, and of some other ops, compiled at the
+/// first call. Throws Error.
+const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant);
+
+}  // namespace mote::cuda_host

@@ -1,0 +1,219 @@
+// A thread runs until it waits or ends; then another that may go on is chosen by the order.
+#include "block.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mote::shim {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+#else
+constexpr std::size_t kStackBytes = std::size_t{64} << 10;
+#endif
+constexpr int kLanes = 32;
+/// As float and as double a NaN.
+constexpr int kPoison = 0xff;
+
+/// Also what sanitizers would not let be written as one piece.
+__attribute__((no_sanitize("address", "thread"))) void fill(char* begin, const char* end) {
+  for (volatile char* at = begin; at < end; ++at) *at = static_cast<char>(kPoison);
+}
+
+}  // namespace
+
+Block::Block(const Shape& shape, const Options& options, const std::function<void()>& kernel)
+    : shape_(shape),
+      options_(options),
+      kernel_(kernel),
+      threads_(std::size_t{shape.block.x} * shape.block.y * shape.block.z),
+      warps_((threads_.size() + kLanes - 1) / kLanes),
+      dynamic_(shape.dynamic_bytes),
+      state_(options.seed * 0x9e3779b97f4a7c15ULL + 1) {
+  position_.block_dim = shape.block;
+  position_.grid_dim = shape.grid;
+}
+
+/// xorshift64*
+std::uint64_t Block::random() {
+  state_ ^= state_ >> 12U;
+  state_ ^= state_ << 25U;
+  state_ ^= state_ >> 27U;
+  return state_ * 0x2545f4914f6cdd1dULL;
+}
+
+void Block::make_ready(std::vector<int>& threads) {
+  std::ranges::sort(threads);
+  ready_.insert(ready_.end(), threads.begin(), threads.end());
+  threads.clear();
+}
+
+/// Forward and reverse: the least or the greatest number of those that may go on.
+int Block::next() {
+  auto chosen = ready_.begin();
+  if (options_.order == Order::forward) chosen = std::ranges::min_element(ready_);
+  if (options_.order == Order::reverse) chosen = std::ranges::max_element(ready_);
+  if (options_.order == Order::random)
+    chosen += static_cast<std::ptrdiff_t>(random() % ready_.size());
+  const int number = *chosen;
+  *chosen = ready_.back();
+  ready_.pop_back();
+  return number;
+}
+
+void Block::poison() {
+  if (shape_.shared_begin != nullptr) fill(shape_.shared_begin, shape_.shared_end);
+  if (!dynamic_.empty()) fill(dynamic_.data(), dynamic_.data() + dynamic_.size());
+}
+
+void Block::entry(void* block) {
+  Block& self = *static_cast<Block*>(block);
+  self.kernel_();
+  self.end();
+}
+
+std::string Block::run(uint3 block) {
+  position_.block = block;
+  const dim3 d = shape_.block;
+  std::vector<int> all;
+  for (unsigned k = 0; k < threads_.size(); ++k) {
+    threads_[k] = {static_cast<int>(k), {k % d.x, k / d.x % d.y, k / (d.x * d.y)}, nullptr, false};
+    all.push_back(static_cast<int>(k));
+  }
+  for (Warp& w : warps_) w = Warp();
+  live_ = static_cast<int>(threads_.size());
+  make_ready(all);
+  poison();
+  while (!ready_.empty()) {
+    current_ = &threads_[static_cast<std::size_t>(next())];
+    position_.thread = current_->index;
+    if (current_->fibre == nullptr) {
+      if (free_.empty()) {
+        fibres_.push_back(std::make_unique<Fibre>(options_.engine, kStackBytes));
+        free_.push_back(fibres_.back().get());
+      }
+      current_->fibre = free_.back();
+      free_.pop_back();
+      current_->fibre->start(entry, this);
+    }
+    current_->fibre->resume();
+    if (!error_.empty()) return error_;
+    if (current_->done) free_.push_back(current_->fibre);
+  }
+  return live_ > 0 ? stuck() : "";
+}
+
+std::string Block::lane_text(const Thread& t) {
+  return "thread " + std::to_string(t.index.x) + "," + std::to_string(t.index.y) + "," +
+         std::to_string(t.index.z);
+}
+
+void Block::fail(const std::string& what) {
+  const uint3 b = position_.block;
+  error_ = "block " + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) +
+           ", " + lane_text(*current_) + ": " + what;
+  current_->fibre->leave(true);
+  __builtin_unreachable();
+}
+
+void Block::wait() { current_->fibre->leave(false); }
+
+/// Some threads wait and none can go on.
+std::string Block::stuck() const {
+  const uint3 b = position_.block;
+  std::string out = "block " + std::to_string(b.x) + "," + std::to_string(b.y) + "," +
+                    std::to_string(b.z) + ": " + std::to_string(live_) + " threads wait for ever";
+  if (!at_barrier_.empty())
+    out += ", " + std::to_string(at_barrier_.size()) + " at the barrier in line " +
+           std::to_string(barrier_line_);
+  for (const Warp& w : warps_)
+    if (!w.waiting.empty())
+      out += ", " + std::to_string(w.waiting.size()) + " lanes of a warp in line " +
+             std::to_string(w.line);
+  return out;
+}
+
+void Block::end() {
+  current_->done = true;
+  --live_;
+  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
+  const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
+  w.ended |= lane;
+  if (!w.waiting.empty() && (w.mask & lane) != 0)
+    fail("ends while lanes of its warp wait for it in line " + std::to_string(w.line));
+  release_barrier();
+  current_->fibre->leave(true);
+}
+
+/// When all that have not ended are there.
+void Block::release_barrier() {
+  if (at_barrier_.empty() || static_cast<int>(at_barrier_.size()) != live_) return;
+  make_ready(at_barrier_);
+}
+
+void Block::barrier(int line) {
+  if (!at_barrier_.empty() && line != barrier_line_)
+    fail("reaches the barrier in line " + std::to_string(line) +
+         " while others wait at the one in line " + std::to_string(barrier_line_));
+  barrier_line_ = line;
+  at_barrier_.push_back(current_->number);
+  release_barrier();
+  wait();
+}
+
+/// The caller's lane has come; where it is the last of the mask all may go on.
+Block::Warp& Block::arrive(unsigned mask, int line) {
+  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
+  const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
+  const std::size_t first = static_cast<std::size_t>(&w - warps_.data()) * kLanes;
+  const std::size_t lanes = std::min<std::size_t>(threads_.size() - first, kLanes);
+  const unsigned there = lanes == kLanes ? ~0U : (1U << lanes) - 1;
+  if ((mask & lane) == 0) fail("is not in the mask that it gives in line " + std::to_string(line));
+  if ((mask & ~there) != 0 || (mask & w.ended) != 0)
+    fail("gives a mask with lanes that are not there in line " + std::to_string(line));
+  if (w.arrived != 0 && (w.mask != mask || w.line != line))
+    fail("is in line " + std::to_string(line) + " with another mask, or at another place, than " +
+         "lanes of its warp that wait in line " + std::to_string(w.line));
+  w.mask = mask;
+  w.line = line;
+  w.arrived |= lane;
+  w.waiting.push_back(current_->number);
+  if (w.arrived == mask) {
+    w.arrived = 0;
+    ++w.round;
+    make_ready(w.waiting);
+  }
+  return w;
+}
+
+void Block::sync_warp(unsigned mask, int line) {
+  arrive(mask, line);
+  wait();
+}
+
+std::uint64_t Block::shuffle(unsigned mask, std::uint64_t value, int source, int line) {
+  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
+  auto& values = w.values[w.round % 2];
+  values[current_->number % kLanes] = value;
+  arrive(mask, line);
+  if (source < 0 || source >= kLanes || (mask >> static_cast<unsigned>(source) & 1U) == 0)
+    fail("reads lane " + std::to_string(source) + ", which is not in the mask, in line " +
+         std::to_string(line));
+  wait();
+  return values[source];
+}
+
+unsigned Block::ballot(unsigned mask, bool predicate, int line) {
+  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
+  auto& values = w.values[w.round % 2];
+  values[current_->number % kLanes] = predicate ? 1 : 0;
+  arrive(mask, line);
+  wait();
+  unsigned out = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if ((mask >> lane & 1U) != 0 && values[lane] != 0) out |= 1U << lane;
+  return out;
+}
+
+}  // namespace mote::shim

@@ -1,0 +1,78 @@
+// The threads of one block: who may go on, who waits for what.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch.h"
+
+namespace mote::shim {
+
+class Block {
+ public:
+  Block(const Shape& shape, const Options& options, const std::function<void()>& kernel);
+
+  /// Runs the block at this position; what went wrong, or nothing.
+  std::string run(uint3 block);
+
+  // For the thread that runs.
+  const mote_host_position& position() const { return position_; }
+  void barrier(int line);
+  void sync_warp(unsigned mask, int line);
+  std::uint64_t shuffle(unsigned mask, std::uint64_t value, int source, int line);
+  unsigned ballot(unsigned mask, bool predicate, int line);
+  void* dynamic_shared() { return dynamic_.data(); }
+
+  std::uint64_t random();
+
+ private:
+  struct Thread {
+    int number = 0;
+    uint3 index{};
+    Fibre* fibre = nullptr;
+    bool done = false;
+  };
+  struct Warp {
+    unsigned arrived = 0;
+    unsigned ended = 0;
+    unsigned mask = 0;
+    int line = 0;
+    std::vector<int> waiting;
+    unsigned round = 0;
+    std::uint64_t values[2][32] = {};  ///< of this round and of the last: lanes may still read it
+  };
+
+  static void entry(void* block);
+  [[noreturn]] void fail(const std::string& what);
+  void make_ready(std::vector<int>& threads);
+  int next();
+  void poison();
+  void wait();
+  void end();
+  void release_barrier();
+  Warp& arrive(unsigned mask, int line);
+  std::string stuck() const;
+  static std::string lane_text(const Thread& t);
+
+  const Shape& shape_;
+  const Options& options_;
+  const std::function<void()>& kernel_;
+  mote_host_position position_{};
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  std::vector<int> ready_;
+  std::vector<int> at_barrier_;
+  int barrier_line_ = 0;
+  int live_ = 0;
+  Thread* current_ = nullptr;
+  std::string error_;
+  std::vector<std::unique_ptr<Fibre>> fibres_;
+  std::vector<Fibre*> free_;
+  std::vector<char> dynamic_;
+  std::uint64_t state_;
+};
+
+}  // namespace mote::shim

@@ -1,0 +1,80 @@
+// The grid: blocks in the chosen order.
+#include "launch.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "block.h"
+
+namespace mote::shim {
+namespace {
+
+Block* block = nullptr;  // of the launch that runs
+std::mutex launching;
+
+constexpr mote_host_calls kCalls = {
+    .position = [] { return &block->position(); },
+    .barrier = [](int line) { block->barrier(line); },
+    .sync_warp = [](unsigned mask, int line) { block->sync_warp(mask, line); },
+    .shuffle = [](unsigned mask, std::uint64_t value, int source,
+                  int line) { return block->shuffle(mask, value, source, line); },
+    .ballot = [](unsigned mask, int predicate,
+                 int line) { return block->ballot(mask, predicate != 0, line); },
+    .dynamic_shared = [] { return block->dynamic_shared(); },
+};
+
+std::vector<unsigned> order_of(std::size_t count, Order order, Block& from) {
+  std::vector<unsigned> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  if (order == Order::reverse) std::ranges::reverse(numbers);
+  if (order == Order::random)
+    for (std::size_t k = count; k > 1; --k) std::swap(numbers[k - 1], numbers[from.random() % k]);
+  return numbers;
+}
+
+}  // namespace
+
+const mote_host_calls* calls() { return &kCalls; }
+
+std::string launch(const Shape& shape, const Options& options,
+                   const std::function<void()>& kernel) {
+  const std::size_t threads = std::size_t{shape.block.x} * shape.block.y * shape.block.z;
+  if (threads == 0 || threads > 1024)
+    return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
+  const std::lock_guard lock(launching);
+  Block of(shape, options, kernel);
+  block = &of;
+  const dim3 g = shape.grid;
+  std::string error;
+  for (const unsigned k : order_of(std::size_t{g.x} * g.y * g.z, options.order, of)) {
+    error = of.run({k % g.x, k / g.x % g.y, k / (g.x * g.y)});
+    if (!error.empty()) break;
+  }
+  block = nullptr;
+  return error;
+}
+
+std::string find_race(std::uint64_t seed, const std::function<Run(const Options&)>& once,
+                      Engine engine) {
+  const Run forward = once({Order::forward, seed, engine});
+  if (!forward.error.empty()) return forward.error;
+  const std::array<std::pair<const char*, Options>, 3> others = {
+      {{"in reverse", {Order::reverse, seed, engine}},
+       {"in a random order", {Order::random, seed, engine}},
+       {"in another random order", {Order::random, ~seed, engine}}}};
+  for (const auto& [name, options] : others) {
+    const Run other = once(options);
+    if (!other.error.empty()) return other.error;
+    const auto [at, there] = std::ranges::mismatch(forward.output, other.output);
+    if (at == forward.output.end() && there == other.output.end()) continue;
+    return "byte " + std::to_string(at - forward.output.begin()) +
+           " of the output is not the same when threads run forward and when they run " + name;
+  }
+  return "";
+}
+
+}  // namespace mote::shim

@@ -1,0 +1,159 @@
+// CUDA on a CPU, as far as mote's kernels need it: this header turns the text of a kernel into
+// plain C++ (C++17) that one fibre runs for each thread of a block. A program that holds kernels
+// defines `mote_host` (MOTE_HOST_DEFINE) and sets it to what mote::shim::calls() gives. Barriers
+// and shuffles leave the fibre; nothing else does, so between two of them a thread runs alone.
+#ifndef MOTE_CUDA_HOST_H
+#define MOTE_CUDA_HOST_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <utility>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) alignas(n)
+// One block runs at a time, so that its shared memory can be static; the section lets it be
+// poisoned before each block.
+#define __shared__ static __attribute__((section("mote_shared")))
+#define MOTE_DYNAMIC_SHARED(type, name) type* name = static_cast<type*>(mote_host->dynamic_shared())
+
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x, y, z;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+extern "C" {
+struct mote_host_position {
+  uint3 thread, block;
+  dim3 block_dim, grid_dim;
+};
+// What a kernel asks of the shim. `line`: where in its source the call stands.
+struct mote_host_calls {
+  const mote_host_position* (*position)();
+  void (*barrier)(int line);
+  void (*sync_warp)(unsigned mask, int line);
+  // The value that the lane `source` of the caller's warp gave.
+  uint64_t (*shuffle)(unsigned mask, uint64_t value, int source, int line);
+  unsigned (*ballot)(unsigned mask, int predicate, int line);
+  void* (*dynamic_shared)();
+};
+// A kernel of a library: its arguments come as pointers to values.
+struct mote_host_kernel {
+  const char* name;
+  void (*call)(void** arguments);
+};
+extern const mote_host_calls* mote_host;
+extern char __start_mote_shared[] __attribute__((weak));
+extern char __stop_mote_shared[] __attribute__((weak));
+}
+#define MOTE_HOST_DEFINE const mote_host_calls* mote_host = nullptr;
+
+#define threadIdx (mote_host->position()->thread)
+#define blockIdx (mote_host->position()->block)
+#define blockDim (mote_host->position()->block_dim)
+#define gridDim (mote_host->position()->grid_dim)
+#define warpSize 32
+#define __syncthreads() mote_host->barrier(__LINE__)
+#define __syncwarp(...) mote_host->sync_warp(mote_host_mask(__VA_ARGS__), __LINE__)
+#define __shfl_sync(...) mote_host_shuffle(__LINE__, __VA_ARGS__)
+#define __shfl_xor_sync(...) mote_host_shuffle_xor(__LINE__, __VA_ARGS__)
+#define __shfl_down_sync(...) mote_host_shuffle_down(__LINE__, __VA_ARGS__)
+#define __shfl_up_sync(...) mote_host_shuffle_up(__LINE__, __VA_ARGS__)
+#define __ballot_sync(mask, predicate) mote_host->ballot(mask, (predicate) ? 1 : 0, __LINE__)
+#define __any_sync(mask, predicate) (__ballot_sync(mask, predicate) != 0)
+#define __all_sync(mask, predicate) (__ballot_sync(mask, predicate) == (mask))
+
+inline unsigned mote_host_mask(unsigned mask = 0xffffffffu) { return mask; }
+
+inline int mote_host_lane() {
+  const mote_host_position& p = *mote_host->position();
+  const unsigned row = p.thread.y + p.thread.z * p.block_dim.y;
+  return static_cast<int>((p.thread.x + row * p.block_dim.x) % 32);
+}
+
+template <class Value>
+Value mote_host_from(int line, unsigned mask, Value value, int source) {
+  static_assert(sizeof(Value) <= sizeof(uint64_t), "a shuffle moves at most 64 bits");
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof value);
+  bits = mote_host->shuffle(mask, bits, source, line);
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Lanes of a warp in groups of `width`: a source outside the caller's group is the caller itself.
+template <class Value>
+Value mote_host_shuffle(int line, unsigned mask, Value value, int source, int width = 32) {
+  const int lane = mote_host_lane();
+  return mote_host_from(line, mask, value, lane / width * width + (source & (width - 1)));
+}
+template <class Value>
+Value mote_host_shuffle_xor(int line, unsigned mask, Value value, int lanes, int width = 32) {
+  const int lane = mote_host_lane();
+  const int source = lane ^ lanes;
+  return mote_host_from(line, mask, value, source / width > lane / width ? lane : source);
+}
+template <class Value>
+Value mote_host_shuffle_down(int line, unsigned mask, Value value, unsigned by, int width = 32) {
+  const int lane = mote_host_lane();
+  const bool inside = lane % width + static_cast<int>(by) < width;
+  return mote_host_from(line, mask, value, inside ? lane + static_cast<int>(by) : lane);
+}
+template <class Value>
+Value mote_host_shuffle_up(int line, unsigned mask, Value value, unsigned by, int width = 32) {
+  const int lane = mote_host_lane();
+  const bool inside = lane % width >= static_cast<int>(by);
+  return mote_host_from(line, mask, value, inside ? lane - static_cast<int>(by) : lane);
+}
+
+// Fibres change only where they say so: what lies between is atomic.
+template <class Value>
+Value atomicAdd(Value* at, Value by) {
+  const Value old = *at;
+  *at = old + by;
+  return old;
+}
+
+inline int __float_as_int(float x) {
+  int bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline float __int_as_float(int bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+template <class... Arguments, std::size_t... Positions>
+void mote_host_unpack(void (*kernel)(Arguments...), void** arguments,
+                      std::index_sequence<Positions...>) {
+  kernel(*static_cast<std::remove_reference_t<Arguments>*>(arguments[Positions])...);
+}
+template <class... Arguments>
+void mote_host_call(void (*kernel)(Arguments...), void** arguments) {
+  mote_host_unpack(kernel, arguments, std::index_sequence_for<Arguments...>());
+}
+// An entry of a library's table of kernels.
+#define MOTE_HOST_KERNEL(f)                                    \
+  {                                                            \
+#f, [](void** arguments) { mote_host_call(f, arguments); } \
+  }
+
+#endif

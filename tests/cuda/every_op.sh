@@ -1,0 +1,7 @@
+#!/bin/sh
+# every_op.sh MOTE PLUGIN CACHE BACKEND: the oracle over every op of the catalogue and every gradient, as CUDA
+# on the shim. MOTE_CUDA_CASES says how many cases (default 2; the nightly preset sets it).
+set -eu
+export MOTE_CACHE="$3"
+exec "$1" check --plugin "$2" --backend "$4" --seed 1 \
+  --count "${MOTE_CUDA_CASES:-2}"

@@ -1,0 +1,131 @@
+// What NVRTC makes of the catalogue's kernels, for sm_80 and sm_90: it compiles, spills nothing and
+// keeps nothing in local memory but what CUDA's own functions and random bits keep there. The
+// table of registers and the like is written to cuda_resources.txt beside the test.
+#include "cuda/nvrtc.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <tuple>
+
+#include "cuda/groups.h"
+#include "mote/base/error.h"
+
+namespace mote::cuda {
+namespace {
+
+constexpr std::uint32_t kGroups = 48;
+
+std::shared_ptr<const Nvrtc> nvrtc() {
+  static std::string why;
+  static const auto found = Nvrtc::find(why);
+  if (found == nullptr) std::cerr << "NVRTC: " << why << "\n";
+  return found;
+}
+
+class Compiling : public testing::TestWithParam<std::tuple<int, Variant>> {
+ protected:
+  void SetUp() override {
+    if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
+    const int architecture = std::get<int>(GetParam());
+    if (!nvrtc()->knows(architecture))
+      GTEST_SKIP() << "NVRTC " << nvrtc()->version() << " does not know sm_" << architecture;
+  }
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// CUDA's own sin, cos and tan of doubles keep a table of 28 or 32 bytes in local memory, for large
+/// arguments; mote_philox() keeps its block of 16 bytes there. `text` is the kernel's group's.
+constexpr int kStackOfLibrary = 48;
+
+/// All groups where $MOTE_EXHAUSTIVE is set, else a few: the whole catalogue takes minutes.
+std::uint32_t groups_to_compile() {
+  return std::getenv("MOTE_EXHAUSTIVE") != nullptr ? kGroups : 2;
+}
+
+TEST_P(Compiling, EveryKernelOfTheCatalogue) {
+  const auto [architecture, variant] = GetParam();
+  const std::string of = variant == Variant::gen ? "gen" : "oracle";
+  const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
+  const auto start = std::chrono::steady_clock::now();
+  std::ofstream table(
+      fmt::format("{}/cuda_resources_{}_sm_{}.txt", MOTE_CUDA_RESULTS, of, architecture));
+  std::size_t kernels = 0;
+  for (std::uint32_t group = 0; group < groups_to_compile(); ++group) {
+    Compiled made;
+    try {
+      made = nvrtc()->compile_cached(
+          cache, key_of_group(group, kGroups, variant), architecture, [&, variant = variant] {
+            return "#include \"mote_cuda.h\"\n" + source_of_group(group, kGroups, variant).text;
+          });
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what();
+      continue;
+    }
+    EXPECT_FALSE(made.cubin.empty());
+    for (const auto& [function, r] : resources_in(made.log)) {
+      ++kernels;
+      table << fmt::format("{} registers {} shared {} stack {} spills {}+{}\n", function,
+                           r.registers, r.shared, r.stack, r.spill_stores, r.spill_loads);
+      EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function;
+      EXPECT_LE(r.stack, kStackOfLibrary) << function;
+    }
+  }
+  const double seconds = seconds_since(start);
+  RecordProperty("seconds", fmt::format("{:.2f}", seconds));
+  std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
+  EXPECT_GT(kernels, groups_to_compile() == kGroups ? 1800U : 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
+                         testing::Combine(testing::Values(80, 90),
+                                          testing::Values(Variant::oracle, Variant::gen)));
+
+}  // namespace
+}  // namespace mote::cuda
+
+namespace mote::cuda {
+namespace {
+
+TEST(Resources, AreReadFromTheLogOfPtxas) {
+  const auto all = resources_in(
+      "ptxas info    : Compiling entry function 'f' for 'sm_90'\n"
+      "ptxas info    : Function properties for f\n"
+      "ptxas         .     24 bytes stack frame, 36 bytes spill stores, 52 bytes spill loads\n"
+      "ptxas info    : Used 72 registers, used 1 barriers, 128 bytes smem\n");
+  ASSERT_EQ(all.size(), 1U);
+  const KernelResources& r = all.at("f");
+  EXPECT_EQ(r.registers, 72);
+  EXPECT_EQ(r.shared, 128);
+  EXPECT_EQ(r.stack, 24);
+  EXPECT_EQ(r.spill_stores, 36);
+  EXPECT_EQ(r.spill_loads, 52);
+}
+
+TEST(Compilers, SayWhereASourceIsWrong) {
+  if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
+  try {
+    nvrtc()->compile("__global__ void f() { wrong; }", 90);
+    FAIL() << "compiled";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("\"wrong\" is undefined"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Compilers, ThatAreNotThereAreSaidToBe) {
+  setenv("MOTE_NVRTC", "/nowhere/libnvrtc.so", 1);
+  std::string why;
+  EXPECT_EQ(Nvrtc::find(why), nullptr);
+  EXPECT_NE(why.find("/nowhere/libnvrtc.so"), std::string::npos) << why;
+  unsetenv("MOTE_NVRTC");
+}
+
+}  // namespace
+}  // namespace mote::cuda

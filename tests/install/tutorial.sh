@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# tutorial.sh PREFIX LIBDIR FOLDER: what docs/tutorial.md says, done. Blocks of the page with a name
+# become files, blocks `sh` are run in order, and each line of a block `output` or `report` must be
+# in what the last of them printed, in that order; "..." stands for lines in between. Of a report the
+# numbers are those of one run: they are not compared.
+set -euo pipefail
+page="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/tutorial.md"
+rm -rf "$3"
+mkdir -p "$3/steps"
+cd "$3"
+export PATH="$1/bin:$PATH" PKG_CONFIG_PATH="$1/$2/pkgconfig" CMAKE_PREFIX_PATH="$1"
+export CMAKE_GENERATOR="${GENERATOR:-Ninja}"
+
+awk '
+  /^```/ && !inside {
+    inside = 1
+    kind = substr($1, 4)
+    target = kind == "sh" ? sprintf("steps/%02d.sh", ++step) \
+           : kind == "output" || kind == "report" ? sprintf("steps/%02d.%s", step, kind) : $2
+    next
+  }
+  /^```/ { inside = 0; next }
+  inside && target != "" { print > target }
+' "$page"
+
+failed=0
+for step in steps/*.sh; do
+  name="${step%.sh}"
+  # As a reader types it; `!` before a command that is to fail.
+  if ! bash -euo pipefail "$step" >"$name.printed" 2>&1; then
+    echo "$step of $page fails:"
+    cat "$step" "$name.printed"
+    exit 1
+  fi
+  for kind in output report; do
+    [[ -f "$name.$kind" ]] || continue
+    if ! awk -v kind="$kind" '
+        { if (kind == "report") gsub(/[0-9][0-9.]*/, "#"); gsub(/ +/, " ") }
+        NR == FNR { if ($0 != "...") expected[++count] = $0; next }
+        at < count && index($0, expected[at + 1]) { ++at }
+        END { if (at < count) { print "not printed: " expected[at + 1]; exit 1 } }
+      ' "$name.$kind" "$name.printed"; then
+      echo "after $step of $page, which printed"
+      cat "$name.printed"
+      failed=1
+    fi
+  done
+done
+exit "$failed"

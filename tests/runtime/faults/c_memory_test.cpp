@@ -1,0 +1,194 @@
+// mote/mote.h where memory ends: MOTE_OUT_OF_MEMORY, results untouched, and again.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mote/mote.h"
+#include "runtime/faults/failing_heap.h"
+
+namespace {
+
+using mote::test::survive_each_allocation;
+
+const DLDataType kF32 = {kDLFloat, 32, 1};
+
+/// A handle that is freed at the end.
+template <typename T, void (*Free)(T*)>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  ~Handle() { Free(handle_); }
+  operator T*() const { return handle_; }
+
+  /// make(&handle) must give it, or say that there is no memory and leave it alone.
+  template <typename Make>
+  void set(const Make& make) {
+    Free(std::exchange(handle_, nullptr));
+    const mote_status status = make(&handle_);
+    if (status == MOTE_OUT_OF_MEMORY) {
+      EXPECT_EQ(handle_, nullptr);
+      throw std::bad_alloc();
+    }
+    EXPECT_EQ(status, MOTE_OK) << mote_last_error();
+  }
+
+ private:
+  T* handle_ = nullptr;
+};
+using TensorHandle = Handle<mote_tensor, mote_tensor_free>;
+using CommandHandle = Handle<mote_command, mote_command_free>;
+using ContextHandle = Handle<mote_context, mote_context_free>;
+using StreamHandle = Handle<mote_stream, mote_stream_free>;
+using EventHandle = Handle<mote_event, mote_event_free>;
+using PreparedHandle = Handle<mote_prepared, mote_prepared_free>;
+
+void expect(mote_status status, mote_status expected = MOTE_OK) {
+  if (status == MOTE_OUT_OF_MEMORY) {
+    EXPECT_NE(std::strchr(mote_last_error(), ':'), nullptr) << mote_last_error();
+    throw std::bad_alloc();
+  }
+  EXPECT_EQ(status, expected) << mote_last_error();
+}
+
+TensorHandle tensor(const std::vector<std::int64_t>& shape, double value) {
+  TensorHandle handle;
+  const auto rank = static_cast<std::int32_t>(shape.size());
+  handle.set([&](mote_tensor** t) { return mote_tensor_create(kF32, rank, shape.data(), t); });
+  expect(mote_tensor_fill_real(handle, value));
+  return handle;
+}
+
+TEST(FailingHeapC, Tensors) {
+  const std::string path = testing::TempDir() + "mote_faults_c_" + std::to_string(getpid());
+  survive_each_allocation([&] {
+    const TensorHandle x = tensor({2, 3}, 5);
+    TensorHandle view;
+    const std::int64_t shape[] = {3, 2};
+    const std::int32_t order[] = {1, 0};
+    const std::int64_t wide[] = {4, 2, 3};
+    view.set([&](mote_tensor** v) { return mote_tensor_reshape(x, 2, shape, v); });
+    view.set([&](mote_tensor** v) { return mote_tensor_permute(x, 2, order, v); });
+    view.set([&](mote_tensor** v) { return mote_tensor_select(x, 0, 1, v); });
+    view.set([&](mote_tensor** v) { return mote_tensor_slice(x, 0, 0, 1, 1, v); });
+    view.set([&](mote_tensor** v) { return mote_tensor_broadcast_to(x, 3, wide, v); });
+    double real = 0;
+    const std::int64_t index[] = {3, 1, 2};
+    expect(mote_tensor_real_at(view, index, &real));
+    EXPECT_EQ(real, 5);
+    expect(mote_tensor_slice(x, 7, 0, 1, 1, nullptr), MOTE_INVALID);
+    expect(mote_tensor_write_npy(x, path.c_str()));
+    TensorHandle read;
+    read.set([&](mote_tensor** t) { return mote_tensor_read_npy(path.c_str(), t); });
+    DLManagedTensor* managed = nullptr;
+    expect(mote_tensor_to_dlpack(x, &managed));
+    try {
+      read.set([&](mote_tensor** t) { return mote_tensor_from_dlpack(managed, t); });
+    } catch (...) {
+      managed->deleter(managed);
+      throw;
+    }
+  });
+  std::filesystem::remove(path);
+}
+
+TEST(FailingHeapC, Ops) {
+  survive_each_allocation([] {
+    CommandHandle command;
+    const mote_param stride = {"stride0", 0, 2, 0};
+    command.set(
+        [&](mote_command** c) { return mote_command_create("conv2d", &stride, 1, nullptr, c); });
+    EXPECT_STREQ(mote_command_text(command), "conv2d stride0=2");
+    CommandHandle parsed;
+    parsed.set([](mote_command** c) { return mote_command_parse("conv2d stride0=2", c); });
+    EXPECT_EQ(mote_command_equal(command, parsed), 1);
+    const mote_op_definition* definition = nullptr;
+    expect(mote_op_find("conv2d", &definition));
+    DLDataType dtype = {};
+    expect(mote_dtype("bf16", &dtype));
+    expect(mote_dtype("a name that is quite long", &dtype), MOTE_INVALID);
+  });
+}
+
+TEST(FailingHeapC, NamesAreAllWrittenOrNone) {
+  const char* first = nullptr;
+  std::size_t count = 0;
+  for (int n = 0; first == nullptr; n = 2 * n + 1) {
+    mote_status status = MOTE_OK;
+    {
+      const mote::test::FailingHeap heap(n, mote::test::FailingHeap::Mode::once);
+      status = mote_op_names(&first, 1, &count);
+      if (!heap.has_failed()) break;
+    }
+    ASSERT_EQ(status, MOTE_OUT_OF_MEMORY);
+    ASSERT_EQ(count, 0U);
+    ASSERT_EQ(first, nullptr);
+  }
+  ASSERT_EQ(mote_op_names(&first, 1, &count), MOTE_OK);
+  EXPECT_GT(count, 100U);
+}
+
+struct Call {
+  TensorHandle x = tensor({4}, -1);
+  TensorHandle y = tensor({4}, 7);
+  ContextHandle context;
+  CommandHandle relu;
+
+  Call() {
+    context.set([](mote_context** c) { return mote_context_create(nullptr, c); });
+    relu.set([](mote_command** c) { return mote_command_create("relu", nullptr, 0, nullptr, c); });
+  }
+};
+
+TEST(FailingHeapC, Running) {
+  survive_each_allocation(
+      [] { return Call(); },
+      [](Call& call) {
+        const mote_tensor* const inputs[] = {call.x};
+        mote_tensor* const outputs[] = {call.y};
+        expect(mote_run(call.relu, inputs, 1, outputs, 1, call.context, nullptr));
+        PreparedHandle prepared;
+        prepared.set([&](mote_prepared** p) {
+          return mote_prepare(call.relu, inputs, 1, outputs, 1, call.context, p);
+        });
+        expect(mote_prepared_run(prepared, nullptr));
+        expect(mote_prepared_rebind(prepared, inputs, 1, outputs, 1));
+        expect(mote_autotune(call.relu, inputs, 1, outputs, 1, call.context, nullptr));
+      },
+      [](const Call& call) {
+        double real = 0;
+        const std::int64_t index[] = {3};
+        EXPECT_EQ(mote_tensor_real_at(call.y, index, &real), MOTE_OK);
+        EXPECT_EQ(real, 0);
+      });
+}
+
+TEST(FailingHeapC, Streams) {
+  survive_each_allocation(
+      [] { return Call(); },
+      [](Call& call) {
+        StreamHandle stream;
+        stream.set([&](mote_stream** s) { return mote_stream_create(call.context, s); });
+        EventHandle event;
+        event.set([](mote_event** e) { return mote_event_create(e); });
+        const mote_tensor* const inputs[] = {call.x};
+        mote_tensor* const outputs[] = {call.y};
+        expect(mote_run(call.relu, inputs, 1, outputs, 1, call.context, stream));
+        expect(mote_stream_enqueue(
+            stream, [](void*) { return MOTE_OK; }, nullptr));
+        expect(mote_stream_record(stream, event));
+        expect(mote_stream_wait(stream, event));
+        expect(mote_event_synchronize(event));
+        expect(mote_stream_synchronize(stream));
+      },
+      [](const Call&) {});
+}
+
+}  // namespace
