@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "commands.h"
+#include "finding.h"
 #include "mote/base/command.h"
 #include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
@@ -28,17 +29,6 @@ namespace mote::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// One line. `state`: "ok"; "missing", what could be here and is not; "failed", what is here and
-/// does not work. `costs` and `remedy` are empty where it is ok.
-struct Finding {
-  std::string name;
-  std::string state = {};
-  std::string found = {};
-  std::string costs = {};
-  std::string remedy = {};
-  nlohmann::ordered_json details = nlohmann::ordered_json::object();
-};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -294,8 +284,8 @@ std::string json_line(const Finding& f) {
 int doctor(bool json) {
   std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
   look_at_plugins(all);
-  for (const auto look : {look_at_openmp, look_at_memory, look_at_cpus, look_at_cpu_features,
-                          look_at_case_groups, look_at_terminal}) {
+  for (const auto look : {look_at_openmp, look_at_nvrtc, look_at_gpu, look_at_memory, look_at_cpus,
+                          look_at_cpu_features, look_at_case_groups, look_at_terminal}) {
     all.push_back(look());
   }
   for (const Finding& f : all) print(json ? json_line(f) : text_line(f));

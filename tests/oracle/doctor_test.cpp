@@ -100,8 +100,8 @@ std::int64_t number(const nlohmann::json& finding, const char* key) {
 
 TEST_F(Doctor, NamesWhatMattersOnThisMachine) {
   const auto all = findings();
-  for (const char* name : {"mote", "c_compiler", "openmp", "memory", "cpus", "cpu_features",
-                           "case_groups", "terminal"}) {
+  for (const char* name : {"mote", "c_compiler", "openmp", "nvrtc", "gpu", "memory", "cpus",
+                           "cpu_features", "case_groups", "terminal"}) {
     EXPECT_EQ(all.count(name), 1U) << name;
   }
   const auto one = [&](const char* name) { return all.find(name)->second; };
@@ -139,6 +139,13 @@ TEST_F(Doctor, ListsTheFoldersInWhichPlugInsAreLookedFor) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("correct $MOTE_PLUGIN_PATH"), std::string::npos) << text;
+}
+
+TEST_F(Doctor, SaysThatNvrtcCannotBeLoaded) {
+  const std::string text = doctor("", "MOTE_NVRTC=/nonexistent/libnvrtc.so");
+  EXPECT_NE(text.find("missing  nvrtc           libnvrtc.so.13 or .12 cannot be loaded; cost: "),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(Doctor, OpenBlasIsDescribedOrMissing) {

@@ -123,7 +123,9 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
   expect_has(
       bad("explain softmax --stage asm"),
       "unknown stage 'asm' (known: uops, loops, fused, c, schedule, bound, bound-loops, bound-c)");
-  expect_has(bad("emit softmax --lang cuda"), "unknown language 'cuda' (known: c)");
+  expect_has(bad("emit softmax --lang ptx"), "unknown language 'ptx' (known: c, cuda)");
+  expect_has(bad("emit softmax --lang cuda --variant fast"),
+             "unknown variant 'fast' of cuda (known: oracle, gen)");
   expect_has(bad("emit gemm --without a"), "'a' is not an optional input (optional: c)");
   expect_has(bad("emit softmax --without q"), "(optional: none)");
 }

@@ -6,6 +6,7 @@
 
 #include "bounds.h"
 #include "diagnosis/hypotheses.h"
+#include "form.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {
@@ -66,6 +67,7 @@ std::optional<std::vector<Dense>> by_form(const Observed& of, const std::string&
   mote_contract contract{};
   contract.size = sizeof contract;
   contract.form = form.c_str();
+  if (!form_misfit(of.of, &contract).empty()) return std::nullopt;
   std::vector<Dense> outputs = copies_of(of.expected);
   std::vector<Dense> inputs = copies_of(of.inputs);
   try {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "mote/base/cuda_libraries.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_cuda.h"
 
@@ -18,18 +18,6 @@ namespace {
 
 struct NvrtcProgram;  // opaque
 using Program = NvrtcProgram*;
-
-std::vector<std::string> candidates() {
-  const char* given = std::getenv("MOTE_NVRTC");
-  if (given != nullptr && *given != '\0') return {given};
-  std::vector<std::string> all;
-  const char* home = std::getenv("CUDA_HOME");
-  for (const std::string& folder :
-       {std::string(), std::string(home != nullptr ? home : "") + "/lib64/",
-        std::string("/usr/local/cuda/lib64/")})
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) all.push_back(folder + name);
-  return all;
-}
 
 /// The number before the text.
 int number_before(const std::string& line, const std::string& text) {
@@ -83,7 +71,7 @@ Nvrtc::~Nvrtc() = default;
 
 std::shared_ptr<const Nvrtc> Nvrtc::find(std::string& why) {
   why.clear();
-  for (const std::string& path : candidates()) {
+  for (const std::string& path : nvrtc_candidates()) {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       if (why.empty()) why = dlerror();

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <limits>
+#include <memory>
 
 #include "mote/runtime/status.h"
 #include "zip.h"
@@ -33,6 +34,8 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK)
     throw StatusError(MOTE_OUT_OF_MEMORY, "npz: zlib has no memory");
+  const auto end = [](z_stream* s) { deflateEnd(s); };
+  const std::unique_ptr<z_stream, decltype(end)> ended(&stream, end);
   std::vector<std::byte> out(deflateBound(&stream, bytes.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -40,7 +43,6 @@ std::vector<std::byte> deflated(const std::vector<std::byte>& bytes) {
   stream.avail_out = static_cast<uInt>(out.size());
   const int status = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
-  deflateEnd(&stream);
   if (status != Z_STREAM_END) fail("zlib failed with status " + std::to_string(status));
   return out;
 }

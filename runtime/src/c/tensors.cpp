@@ -176,7 +176,10 @@ mote_status mote_tensor_from_dlpack(DLManagedTensor* managed, mote_tensor** tens
 }
 
 mote_status mote_tensor_to_dlpack(const mote_tensor* x, DLManagedTensor** managed) {
-  return guarded(__func__, [&] { given(managed, "managed") = export_dlpack(tensor_of(x)); });
+  return guarded(__func__, [&] {
+    auto& result = given(managed, "managed");  // before there is something to lose
+    result = export_dlpack(tensor_of(x));
+  });
 }
 
 mote_status mote_tensor_read_npy(const char* path, mote_tensor** tensor) {

@@ -1,0 +1,24 @@
+// What `mote doctor` reports.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace mote::tool {
+
+/// One line. `state`: "ok"; "missing", what could be here and is not; "failed", what is here and
+/// does not work. `costs` and `remedy` are empty where it is ok.
+struct Finding {
+  std::string name;
+  std::string state = {};
+  std::string found = {};
+  std::string costs = {};
+  std::string remedy = {};
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+};
+
+/// NVIDIA's compiler as a library; its driver and the GPUs that it sees.
+Finding look_at_nvrtc();
+Finding look_at_gpu();
+
+}  // namespace mote::tool

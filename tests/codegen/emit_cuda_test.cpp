@@ -1,0 +1,122 @@
+// CUDA text and the stages it is made of. That the kernels compute what they should is shown on the
+// shim, by the oracle (tests/cuda); here is what the text must look like.
+#include "mote/codegen/emit_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/stages.h"
+#include "mote/codegen/optional_outputs.h"
+#include "mote/codegen/passes.h"
+#include "mote/macroops/catalogue.h"
+
+namespace mote {
+namespace {
+
+LoopProgram compiled(const std::string& text) {
+  return compile(std::make_shared<const Program>(parse_program(text)));
+}
+
+void expect_has(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n" << text;
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+Array numbers(const std::vector<std::int64_t>& shape) {
+  Array a{DType::f64, shape, {}};
+  for (std::int64_t k = 0; k < element_count(shape); ++k)
+    a.values.emplace_back(0.25 * static_cast<double>((k * 7) % 11) - 1);
+  return a;
+}
+
+constexpr const char* kShared = R"(op shared
+input x f64[N]; input s f64[]
+output total = sum[0](x) * s
+output z = x * sum[0](x*x) - s[over N]
+)";
+
+TEST(CudaStages, PassSumsThroughMemory) {
+  const LoopProgram loops = compiled(kShared);
+  const cuda::Stages cut = cuda::cut(loops);
+  verify(cut.program);
+  ASSERT_EQ(cut.stages.size(), 2U);
+  EXPECT_TRUE(cut.stages[0].in_order);
+  EXPECT_FALSE(cut.stages[1].in_order);
+  EXPECT_EQ(evaluate(cut.stages[1].rounds, {{Symbol(SymbolKind::size, "N"), 13}}), 13);
+  const std::vector<Array> inputs = {numbers({13}), numbers({})};
+  EXPECT_EQ(interpret(cut.program, inputs, {}), interpret(loops, inputs, {}));
+}
+
+TEST(CudaStages, OfEveryOpAreLegalPrograms) {
+  for (const OpRecord* record : generated_ops()) {
+    const Instance instance = instances(*record).front();
+    SCOPED_TRACE(instance_name(*record, instance));
+    const LoopProgram loops =
+        compile_for_calls(instantiate(*record, instance), record->optional_outputs);
+    EXPECT_NO_THROW(verify(cuda::cut(loops).program));
+  }
+}
+
+TEST(CudaText, SaysTheEquationAndWhatThreadsAreFor) {
+  const LoopProgram loops = compiled(R"(op rows "y[r] = sum_n x[r, n]"
+input x f32[R, N]
+output y = sum[1](x)
+)");
+  const std::string text = emit_cuda(cuda_program(loops, {}), false);
+  expect_has(text, "#include \"mote_cuda.h\"\n");
+  expect_has(text, "/* rows: y[r] = sum_n x[r, n]\n");
+  expect_has(text, "extern \"C\" __global__ void __launch_bounds__(128, 1)\nmote_rows(");
+  expect_has(text, "for (int64_t r = mote_thread(); r < R; r += mote_threads()) {");
+  expect_has(text, "double sum = 0.0;");
+  EXPECT_EQ(text.find("__shared__"), std::string::npos);
+  const std::string alone = emit_cuda(cuda_program(loops, {}), true);
+  EXPECT_EQ(alone.find("#include \"mote_cuda.h\""), std::string::npos);
+  expect_has(alone, "struct mote_strides");
+}
+
+TEST(CudaText, GenGivesARowToABlockWhereItIsContiguous) {
+  const LoopProgram loops = compiled(R"(op rows
+input x f32[R, N]
+output y = x - sum[1 keep](x)
+)");
+  const CudaProgram program = cuda_gen_program(loops, {});
+  ASSERT_EQ(program.kernels.size(), 2U);
+  EXPECT_TRUE(program.kernels[0].by_block);
+  EXPECT_FALSE(program.kernels[1].by_block);
+  EXPECT_EQ(program.kernels[0].stage, program.kernels[1].stage);
+  EXPECT_EQ(program.kernels[0].strides, (std::vector<KnownStride>{{"x", 1, 1}, {"y", 1, 1}}));
+  EXPECT_TRUE(program.kernels[1].strides.empty());
+  const std::string text = emit_cuda(program, false);
+  expect_has(text, "float sum = 0.0f;");
+  expect_has(text, "sum = mote_block_sumf(sum);");
+  EXPECT_EQ(count_of(text, "MOTE_DEVICE float mote_block_sumf("), 1);
+}
+
+TEST(CudaText, FunctionsOfElementsOfF32AreComputedInDouble) {
+  const LoopProgram loops = compiled("op e\ninput x f32[N]\noutput y = exp(x) + pow(x, abs(x))\n");
+  const std::string text = to_string(cuda_program(loops, {}));
+  expect_has(text, "exp((double)x[");
+  expect_has(text, "pow((double)x[");
+  expect_has(text, "fabs((double)x[");
+}
+
+TEST(CudaText, ScattersInOrder) {
+  const OpRecord& op = find_op("index_add");
+  const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
+  const CudaProgram program = cuda_program(loops, {});
+  EXPECT_TRUE(std::ranges::any_of(program.kernels, &CudaKernel::in_order));
+  EXPECT_EQ(to_string(program).find("atomic"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mote

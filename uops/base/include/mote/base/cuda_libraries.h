@@ -1,0 +1,18 @@
+// Where NVIDIA's libraries are looked for at run time: nothing of mote links them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+/// $MOTE_NVRTC alone where it is set, else libnvrtc.so.13 and .12: by the loader's rules, then in
+/// $CUDA_HOME/lib64 and /usr/local/cuda/lib64.
+std::vector<std::string> nvrtc_candidates();
+
+/// The driver's library, which only the loader finds.
+inline constexpr const char* kCudaDriver = "libcuda.so.1";
+
+}  // namespace mote
