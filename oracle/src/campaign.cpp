@@ -262,7 +262,7 @@ class Campaign {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
-    failure.first_outcome = outcome;
+    if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);

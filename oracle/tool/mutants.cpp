@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/isolation.h"
+#include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
 
 namespace mote::tool {
@@ -26,6 +27,7 @@ struct Options {
   std::string count = "300";
   std::string seed = "0";
   std::string limit = "1s";
+  std::string subject_memory;
   bool in_process = false;
   bool large = false;
   bool json = false;
@@ -67,6 +69,8 @@ int mutants(const Options& options) {
   }
   if (options.large) measured.offered.insert("large");
   if (!options.limit.empty()) measured.run.limit_s = parse_seconds(options.limit);
+  if (!options.subject_memory.empty())
+    measured.run.subject_memory = parse_bytes(options.subject_memory);
   measured.run.json = options.json;
   const bool progress = !options.json && isatty(STDERR_FILENO) != 0;
   std::vector<MutantResult> results;
@@ -93,7 +97,7 @@ void add_mutants(CLI::App& app, Action& action) {
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
   command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
-  add_subject_options(*command, options->limit, options->in_process);
+  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   command->callback([options, &action] { action = [options] { return mutants(*options); }; });
 }
