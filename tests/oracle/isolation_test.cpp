@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "fake_backend.h"
 #include "mote/base/error.h"
@@ -49,6 +50,14 @@ TEST(Isolation, ARightKernelPasses) {
   }
   EXPECT_EQ(in.run("keeps_rules", "neg x=f32[2,3,0,5]").verdict, Verdict::vacuous);
   EXPECT_EQ(in.run("keeps_rules", "neg x=f64[2,3,4,5]").verdict, Verdict::unsupported);
+}
+
+TEST(Isolation, WhatTheProgramHeldBeforeIsNotCountedAsTheSubjects) {
+  const std::vector<char> held(std::size_t{200} << 20U, 'x');
+  const Isolated in;
+  const CaseRunOptions options{.subject_memory = std::int64_t{100} << 20U};
+  const Outcome o = in.run("keeps_rules", std::string(kOddCase) + "1", options);
+  EXPECT_EQ(o.verdict, Verdict::passed) << o.reason << held.back();
 }
 
 struct Rule {

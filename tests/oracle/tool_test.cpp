@@ -100,7 +100,7 @@ TEST(Tool, HelpAndVersionAreData) {
 }
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
-  expect_has(bad(""), "no command (known: check, doctor, emit, explain, ops, replay)");
+  expect_has(bad(""), "no command (known: check, doctor, emit, explain, mutants, ops, replay)");
   expect_has(bad("frobnicate"),
              "unknown command 'frobnicate' (known: check, doctor, emit, explain, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");

@@ -65,9 +65,9 @@ Answer Worker::receive(const Limits& limits) {
       if (got != ssize_t{sizeof answer.reply}) return gone(nullptr);
       if (answer.reply.fault) return gone(&answer.reply);
       answer.reply.message.back() = '\0';
-      if (own_memory() <= limits.memory) return answer;
+      if (own_memory() - inherited_ <= limits.memory) return answer;
     }
-    if (const std::int64_t memory = own_memory(); memory > limits.memory)
+    if (const std::int64_t memory = own_memory() - inherited_; memory > limits.memory)
       return ended_by_us(Ending::memory, "has taken " + format_bytes(memory) + " of memory");
     if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
   }

@@ -31,7 +31,7 @@ struct Limits {
 class Worker {
  public:
   Worker(const Zygote& zygote, const std::string& library)
-      : zygote_(zygote), child_(zygote.spawn(library)) {}
+      : zygote_(zygote), child_(zygote.spawn(library)), inherited_(own_memory()) {}
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -49,6 +49,7 @@ class Worker {
 
   const Zygote& zygote_;
   Zygote::Child child_;
+  std::int64_t inherited_;  ///< pages of the program that was forked: the worker did not take them
 };
 
 }  // namespace mote::isolate
