@@ -54,8 +54,9 @@ function(mote_precompile target header)
       "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled/${header}>")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # gcc 12 warns of what std::string does by itself in "text" + string, which it else keeps to
-      # itself as a system header's; builds without precompiled headers keep the warning.
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
+      # itself as a system header's; builds without precompiled headers keep the warnings.
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
     endif()
   endif()
 endfunction()

@@ -21,8 +21,8 @@
 namespace mote {
 namespace {
 
-constexpr std::int64_t kDeclinesThatEndAStream = 24;
-constexpr std::int64_t kDeclinesThatEndABudget = 500;
+/// A kernel of 3x3 convolutions takes one of some hundred cases.
+constexpr std::int64_t kDeclinesThatEndAStream = 500;
 constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
@@ -39,9 +39,8 @@ struct Stream {
   std::int64_t declined = 0;
   bool accepted = false;
   double seconds = 0;
-  std::int64_t most_declined = kDeclinesThatEndAStream;
   JournalStream done = {};  ///< what an earlier run of the campaign did
-  bool ended() const { return !accepted && declined >= most_declined; }
+  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
   void count(bool was_accepted) {
     accepted = accepted || was_accepted;
     declined += was_accepted ? 0 : 1;
@@ -149,7 +148,6 @@ class Campaign {
       for (const DType dtype : target->dtypes()) {
         if (options_.dtype && *options_.dtype != dtype) continue;
         Stream& stream = streams.emplace_back(Stream{target, dtype});
-        if (!options_.count) stream.most_declined = kDeclinesThatEndABudget;
         if (const auto done = done_.find({target->text(), dtype}); done != done_.end())
           stream.done = std::move(done->second);
         stream.seconds = stream.done.seconds;

@@ -9,15 +9,18 @@
 namespace mote {
 namespace {
 
-/// Each try of a case that hangs takes its time limit.
-constexpr int kTriesOfHangs = 40;
+/// Each try of a case that hangs takes its time limit, each of one that leaves threads many calls.
+constexpr int kTriesOfSlow = 40;
+bool is_slow(Verdict verdict) {
+  return verdict == Verdict::hung || verdict == Verdict::left_threads;
+}
 constexpr double kLimitOfHangs = 1;
 /// So long a write that comes late is waited for while its case becomes smaller.
 constexpr double kLingerForLate = 0.2;
 
 ShrinkLimits limits_for(Verdict verdict) {
   ShrinkLimits limits;
-  if (verdict == Verdict::hung) limits.tries = kTriesOfHangs;
+  if (is_slow(verdict)) limits.tries = kTriesOfSlow;
   return limits;
 }
 
@@ -70,7 +73,7 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
     failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (verdict != Verdict::hung) {
+  } else if (!is_slow(verdict)) {
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
       return outcome_of(candidate, trying);
     });

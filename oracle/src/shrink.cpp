@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
@@ -55,7 +56,14 @@ class Shrinker {
     return changed;
   }
 
-  bool exhausted() const { return shrunk_.tries >= limits_.tries || work_ > limits_.multiply_adds; }
+  bool exhausted() const {
+    return shrunk_.tries >= limits_.tries || work_ > limits_.multiply_adds ||
+           seconds() > limits_.seconds;
+  }
+
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
   bool keep(const Case& candidate) {
     if (try_case(candidate)) return true;
@@ -84,7 +92,8 @@ class Shrinker {
   }
 
   std::string why_not_smaller(const Case& c) const {
-    if (exhausted()) return fmt::format("shrinking stopped after {} tries", shrunk_.tries);
+    if (exhausted())
+      return fmt::format("shrinking stopped after {} tries, {:.0f} s", shrunk_.tries, seconds());
     std::vector<std::string> needed;
     const Domain& domain = domain_of(c.program);
     const KnobValues at = knob_values(domain, c.binding.values);
@@ -96,6 +105,7 @@ class Shrinker {
 
   const std::function<bool(const Case&)>& fails_;
   ShrinkLimits limits_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Shrunk shrunk_;
   Case current_;
   Way way_ = Way::simplest_fill;
