@@ -212,10 +212,12 @@ class Campaign {
     if (const auto was = stream.done.accepted.find(position); was != stream.done.accepted.end())
       return stream.count(was->second);
     const auto begin = std::chrono::steady_clock::now();
+    const double shrinking_before = shrinking_s_;
     const Case c = generate(stream.target, stream.dtype, options_.seed, position);
     const bool accepted = run_case(c);
     stream.count(accepted);
-    const double seconds = seconds_since(begin) * (stream.accepted ? 1 : kDeclinedWeighs);
+    const double running = seconds_since(begin) - (shrinking_s_ - shrinking_before);
+    const double seconds = running * (stream.accepted ? 1 : kDeclinedWeighs);
     stream.seconds += seconds;
     finish({.op = stream.target->text(),
             .dtype = stream.dtype,
@@ -260,6 +262,7 @@ class Campaign {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
+    shrinking_s_ += seconds_since(start_) - found;
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
@@ -325,6 +328,7 @@ class Campaign {
   std::vector<CaseResult> results_;  ///< of the case that runs
   CampaignResult result_;
   double reported_after_s_ = 0;
+  double shrinking_s_ = 0;  ///< not held against the stream whose failure it was
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(Campaign, TheCorrectTwinPasses) {
   EXPECT_EQ(exit_code(c.result, c.chosen, true), 0);
   std::int64_t judged = 0;
   for (const Row& row : c.result.rows) judged += row.judged;
-  EXPECT_GT(judged, 75);
+  EXPECT_GT(judged, 60);  // of the 100 of its dtypes: the others are declined or prove nothing
 }
 
 TEST(Campaign, ADroppedTailShrinksToOneByOne) {
