@@ -40,9 +40,11 @@ TEST(EveryOp, GeneratedKernelsAreRightUnderAnyLayout) {
   for (const OpRecord& record : catalogue()) {
     std::int64_t compared = 0;  // cases in which an element was written where it could be seen
     for (const DType dtype : record.dtypes) {
-      for (std::uint64_t position = 0; position < 12; ++position) {
+      int drawn = 0;
+      for (std::uint64_t position = 0; drawn < 12; ++position) {
         const Case c = generate(find_target(record.name), dtype, 31, position);
         if (is_large(c)) continue;
+        ++drawn;
         const Outcome o = Prepared(c).run(generated_backend());
         EXPECT_FALSE(is_failure(o.verdict)) << to_string(c) << "\n  " << o.reason;
         EXPECT_NE(o.verdict, Verdict::unsupported) << to_string(c) << "\n  " << o.reason;
@@ -50,7 +52,7 @@ TEST(EveryOp, GeneratedKernelsAreRightUnderAnyLayout) {
         compared += o.elements > 0 ? 1 : 0;
       }
     }
-    EXPECT_GE(compared, 4 * std::ssize(record.dtypes)) << record.name;
+    EXPECT_GE(compared, 6 * std::ssize(record.dtypes)) << record.name;
   }
 }
 
