@@ -3,9 +3,7 @@
 #include "compiled_c.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -13,34 +11,14 @@
 
 #include "embedded_headers.h"
 #include "mote/base/command.h"
+#include "mote/base/error.h"
+#include "mote/base/temporary_folder.h"
 #include "mote/oracle/c_compiler.h"
 
 namespace mote {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A new empty folder, removed with this.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code failed;
-    fs::path base = fs::temp_directory_path(failed);
-    if (failed) base = "/tmp";
-    std::string name = (base / "mote-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 bool write_text(const fs::path& path, const std::string& text) {
   std::error_code failed;
@@ -66,9 +44,8 @@ bool compile_c(const fs::path& folder) {
 
 }  // namespace
 
-std::shared_ptr<void> load_c(const std::string& text) {
+std::shared_ptr<void> load_c(const std::string& text) try {
   const TemporaryFolder folder;
-  if (folder.path().empty()) return nullptr;
   for (const EmbeddedHeader& header : kEmbeddedHeaders) {
     if (!write_text(folder.path() / header.path, header.text)) return nullptr;
   }
@@ -77,6 +54,8 @@ std::shared_ptr<void> load_c(const std::string& text) {
   return {dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
             if (library != nullptr) dlclose(library);
           }};
+} catch (const Error&) {  // no folder
+  return nullptr;
 }
 
 }  // namespace mote

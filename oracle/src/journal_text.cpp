@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "diagnosis/json.h"
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
 
@@ -22,18 +23,6 @@ Number number(const Json& json) {
   const char* digits = text.c_str() + 1;
   return text.starts_with('r') ? Number(std::strtod(digits, nullptr))
                                : Number(std::int64_t{std::strtoll(digits, nullptr, 10)});
-}
-
-Json to_json(const Diagnosis& d) {
-  return {{"kind", d.kind},
-          {"text", d.text},
-          {"condition", d.condition},
-          {"condition_is_exact", d.condition_is_exact},
-          {"runs", d.runs},
-          {"held", d.held},
-          {"failed", d.failed},
-          {"random_runs", d.random_runs},
-          {"random_failed", d.random_failed}};
 }
 
 Diagnosis diagnosis(const Json& json) {
@@ -110,7 +99,7 @@ Json failure_to_json(const Failure& f) {
           {"smallest", to_string(f.smallest)},
           {"first_outcome", to_json(f.first_outcome)},
           {"outcome", to_json(f.outcome)},
-          {"diagnosis", to_json(f.diagnosis)},
+          {"diagnosis", Json(diagnosis_json(f.diagnosis))},
           {"not_smaller", f.not_smaller},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "diagnosis/json.h"
 #include "table.h"
 
 namespace mote {
@@ -52,18 +53,6 @@ Json differences_json(const Outcome& outcome) {
     all.back()["allowed"] = {number_json(d.allowed->first), number_json(d.allowed->second)};
   }
   return all;
-}
-
-Json diagnosis_json(const Diagnosis& d) {
-  return {{"kind", d.kind},
-          {"text", d.text},
-          {"condition", d.condition},
-          {"condition_is_exact", d.condition_is_exact},
-          {"runs", d.runs},
-          {"held", d.held},
-          {"failed", d.failed},
-          {"random_runs", d.random_runs},
-          {"random_failed", d.random_failed}};
 }
 
 /// What is not judged or only weakly, and why: the first reason of each row that has one.

@@ -16,32 +16,12 @@
 #include <vector>
 
 #include "mote/base/error.h"
+#include "mote/base/temporary_folder.h"
 
 namespace mote::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Journals of a campaign that keeps none.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = fs::temp_directory_path() / "mote-check-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr)
-      throw Error("workers: no folder for journals: " + std::string(std::strerror(errno)));
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 [[noreturn]] void run_part(const std::function<CampaignOptions()>& plan) noexcept {
   try {

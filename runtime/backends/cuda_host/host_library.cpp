@@ -15,35 +15,13 @@
 #include "host_header.h"
 #include "mote/base/command.h"
 #include "mote/base/error.h"
+#include "mote/base/temporary_folder.h"
 #include "mote/codegen/emit_cuda.h"
 
 namespace mote::cuda_host {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A new empty folder, removed with this.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code failed;
-    fs::path base = fs::temp_directory_path(failed);
-    if (failed) base = "/tmp";
-    std::string name = (base / "mote-cuda-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error(name + ": cannot be made");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
 /// are many.
