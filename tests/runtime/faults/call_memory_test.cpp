@@ -21,6 +21,7 @@
 namespace mote {
 namespace {
 
+using test::expect_mistake;
 using test::FailingHeap;
 using test::FakeBackend;
 using test::runs_out_of_memory;
@@ -40,16 +41,6 @@ struct Pair {
 void expect_relu(const Pair& pair) {
   EXPECT_EQ(pair.y.reshape({pair.y.element_count()}).real_at({0}), 0);
   EXPECT_EQ(pair.y.reshape({pair.y.element_count()}).real_at({3}), 2);
-}
-
-template <typename Call>
-void expect_mistake(const Call& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error";
-  } catch (const StatusError& error) {
-    if (error.status() != MOTE_INVALID) throw;
-  }
 }
 
 TEST(FailingHeap, Commands) {

@@ -60,6 +60,17 @@ void survive_each_allocation(const Make& make, const Act& act, const Check& chec
   }
 }
 
+/// An error that is the caller's mistake is one also where its text finds no memory.
+template <typename Call>
+void expect_mistake(const Call& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error";
+  } catch (const StatusError& error) {
+    if (error.status() != MOTE_INVALID) throw;
+  }
+}
+
 struct Nothing {};
 
 /// The same for what needs no subject.

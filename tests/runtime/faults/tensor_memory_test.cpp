@@ -17,6 +17,7 @@
 namespace mote {
 namespace {
 
+using test::expect_mistake;
 using test::survive_each_allocation;
 
 Tensor counting(const AxisList& shape) {
@@ -24,17 +25,6 @@ Tensor counting(const AxisList& shape) {
   const Tensor flat = x.reshape({x.element_count()});
   for (std::int64_t k = 0; k < x.element_count(); ++k) flat.set({k}, k);
   return x;
-}
-
-/// An error that is the caller's mistake is one also where its text finds no memory.
-template <typename Call>
-void expect_mistake(const Call& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error";
-  } catch (const StatusError& error) {
-    if (error.status() != MOTE_INVALID) throw;
-  }
 }
 
 TEST(FailingHeap, TensorsAndViews) {
