@@ -157,16 +157,28 @@ std::string choice(const Version& v, const Names& names, const std::string& func
          wrap(fmt::format("    return {}({});", function, argument_names(v.program, names))) + "\n";
 }
 
+/// It comes to the same whenever it is computed: no element is read, which another thread may have
+/// overwritten by then, in place too.
+bool is_still(const Stmt& s, const LoopProgram& p) {
+  return std::ranges::all_of(accesses(s), [&](const Access& a) {
+    const TensorDecl* t = find_tensor(p, a.tensor);
+    return t == nullptr || (t->role == TensorRole::temporary && t->shape.empty());
+  });
+}
+
 /// Every statement may be run by all threads of a region: what is no loop that they share gives a
 /// value to a variable that each of them has.
 bool can_join(const Body& body, const LoopProgram& p) {
   return std::ranges::all_of(body, [&](const Stmt& s) {
-    if (const Loop* loop = as_loop(s)) return loop->parallel > 0;
-    if (const Body* branch = nested_body(s)) return can_join(*branch, p);
-    const auto* store = std::get_if<Store>(&s.kind);
-    if (store == nullptr) return std::holds_alternative<Let>(s.kind);
-    const TensorDecl& t = *find_tensor(p, store->tensor);
-    return t.role == TensorRole::temporary && t.shape.empty();
+    if (const Loop* first = as_loop(s))
+      return first->parallel > 0 && std::ranges::all_of(parallel_chain(*first), [](const Loop* l) {
+               return !l->begin.has_load() && !l->end.has_load() && !l->step.has_load();
+             });
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      return std::ranges::none_of(branch->conditions,
+                                  [](const Condition& c) { return c.e.has_load(); }) &&
+             can_join(branch->body, p);
+    return is_still(s, p);
   });
 }
 

@@ -147,6 +147,7 @@ struct Ratio {
   double limit;
 };
 constexpr Ratio kRatios[] = {{"prepared_command", "indirect_call", 20},
+                             {"prepared_relu", "prepared_command", 50},
                              {"attribute_lookup", "array_read", 3},
                              {"known_signature", "indirect_call", 40}};
 

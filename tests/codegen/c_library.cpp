@@ -63,13 +63,13 @@ std::string strict_complaints(const std::string& compiler, const std::vector<std
   return ok ? "" : "failed: " + log;
 }
 
-CLibrary::CLibrary(const std::string& text) : folder_(new_folder()) {
+CLibrary::CLibrary(const std::string& text, const std::string& flags) : folder_(new_folder()) {
   std::ofstream(fs::path(folder_) / "k.c") << text;
   bool ok = false;
   const std::string log = output_of(
-      fmt::format("cc {} -O2 -ffp-contract=off -frounding-math -fno-builtin -fPIC -shared -I{} k.c "
-                  "-o k.so -lm",
-                  kStrict, MOTE_KERNEL_INCLUDE),
+      fmt::format("cc {} {} -O2 -ffp-contract=off -frounding-math -fno-builtin -fPIC -shared -I{} "
+                  "k.c -o k.so -lm",
+                  kStrict, flags, MOTE_KERNEL_INCLUDE),
       folder_, ok);
   if (!ok) {
     remove_folder(folder_);

@@ -15,7 +15,7 @@ bool has_compiler(const std::string& compiler);
 class CLibrary {
  public:
   /// Compiles with warnings as errors and loads. Throws Error with the compiler's words.
-  explicit CLibrary(const std::string& text);
+  explicit CLibrary(const std::string& text, const std::string& flags = "");
   ~CLibrary();
   CLibrary(const CLibrary&) = delete;
   CLibrary& operator=(const CLibrary&) = delete;
