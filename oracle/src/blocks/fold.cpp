@@ -32,31 +32,11 @@ std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
 }
 
 /// What a cell of the result becomes while elements are taken in.
-struct Sum {
-  double value;
-  explicit Sum(Cell y) : value(y.real) {}
-  void take(Cell x) { value += x.real; }
-  Cell cell() const { return {.real = value}; }
-};
-
 struct Product {
   double value;
   explicit Product(Cell y) : value(y.real) {}
   void take(Cell x) { value *= x.real; }
   Cell cell() const { return {.real = value}; }
-};
-
-/// NaNs are seen apart, so that a comparison does not wait for another's outcome.
-template <bool kLeast>
-struct Extreme {
-  double value;
-  bool nan;
-  explicit Extreme(Cell y) : value(y.real), nan(std::isnan(y.real)) {}
-  void take(Cell x) {
-    nan = nan || std::isnan(x.real);
-    value = (kLeast ? value < x.real : value > x.real) ? value : x.real;
-  }
-  Cell cell() const { return {.real = nan ? std::numeric_limits<double>::quiet_NaN() : value}; }
 };
 
 /// Any other, by its definition.
@@ -98,6 +78,81 @@ void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, cons
     d.take(x.at[k + 3 * length]);
   }
   *y[0] = a.cell(), *y[1] = b.cell(), *y[2] = c.cell(), *y[3] = d.cell();
+}
+
+/// Blocks that are added to results of sums over the same axes.
+template <std::size_t kFolds>
+struct Summands {
+  const Cell* from[kFolds];
+  I64 step[kFolds];
+  Cell* result[kFolds];
+
+  void add(std::size_t f, const Operand& x, Cell* to) {
+    from[f] = x.at;
+    step[f] = x.single ? 0 : 1;
+    result[f] = to;
+  }
+  /// Rows that follow one another, each into its own cell.
+  template <std::size_t kRows>
+  void sum_rows(I64 begin, I64 length, const I64* to) const {
+    double sum[kFolds][kRows];
+    for (std::size_t f = 0; f < kFolds; ++f)
+      for (std::size_t row = 0; row < kRows; ++row) sum[f][row] = result[f][to[row]].real;
+    for (I64 k = begin; k < begin + length; ++k)
+      for (std::size_t f = 0; f < kFolds; ++f)
+        for (std::size_t row = 0; row < kRows; ++row)
+          sum[f][row] += from[f][(k + static_cast<I64>(row) * length) * step[f]].real;
+    for (std::size_t f = 0; f < kFolds; ++f)
+      for (std::size_t row = 0; row < kRows; ++row) result[f][to[row]].real = sum[f][row];
+  }
+  template <std::size_t kRows>
+  void sum_in_turn(I64 begin, I64 length, const I64 (&to)[kRows]) const {
+    for (const I64& at : to) {
+      sum_rows<1>(begin, length, &at);
+      begin += length;
+    }
+  }
+  void sum_beside(I64 begin, I64 count, I64 to) const {
+    for (std::size_t f = 0; f < kFolds; ++f) {
+      Cell* const y = result[f] + to;
+      if (step[f] == 0) {
+        for (I64 k = 0; k < count; ++k) y[k].real += from[f]->real;
+      } else {
+        for (I64 k = 0; k < count; ++k) y[k].real += from[f][begin + k].real;
+      }
+    }
+  }
+};
+
+/// One cell's least (greatest) value, of `count` elements that follow one another.
+template <bool kLeast>
+double extreme(double start, const Cell* x, I64 count) {
+  constexpr I64 kLanes = 16;
+  const auto better = [](double a, double b) { return kLeast ? a < b : a > b; };
+  double best[kLanes];
+  bool nan = std::isnan(start);
+  std::fill_n(best, kLanes, start);
+  I64 k = 0;
+  for (; k + kLanes <= count; k += kLanes) {
+    I64 nans = 0;
+    for (I64 lane = 0; lane < kLanes; ++lane) {
+      const double v = x[k + lane].real;
+      nans |= v != v;
+      best[lane] = better(best[lane], v) ? best[lane] : v;
+    }
+    nan = nan || nans != 0;
+  }
+  double value = best[0];
+  for (const double b : best) value = better(value, b) ? value : b;
+  for (; k < count; ++k) {
+    nan = nan || std::isnan(x[k].real);
+    value = better(value, x[k].real) ? value : x[k].real;
+  }
+  if (nan) return std::numeric_limits<double>::quiet_NaN();
+  if (value != 0) return value;
+  while (k > 0)  // the last zero's sign
+    if (x[--k].real == 0) return x[k].real;
+  return start;
 }
 
 MapOp step_of(ReduceOp op) {
@@ -192,14 +247,90 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
   }
 }
 
+template <std::size_t kFolds>
+void Fold::add_all(const Fold* folds, const Operand* x, I64 first, I64 count) {
+  constexpr std::size_t kRows = kFolds > 2 ? 2 : 4;
+  Summands<kFolds> of;
+  for (std::size_t f = 0; f < kFolds; ++f) of.add(f, x[f], folds[f].result_);
+  const Fold& one = folds[0];
+  const I64 length = one.shape_.back();
+  Walk walk(one.shape_, first);
+  for (I64 done = 0; done < count;) {
+    I64 to[kRows] = {one.offset(walk.index(), one.strides_)};
+    const bool whole = one.into_one() && walk.index().back() == 0;
+    I64 n = walk.run(count - done);
+    walk.advance(n);
+    if (!one.into_one()) {
+      of.sum_beside(done, n, to[0]);
+    } else if (whole && count - done >= length * static_cast<I64>(kRows)) {
+      bool apart = true;  // not where an axis farther out is reduced too
+      for (std::size_t row = 1; row < kRows; ++row, walk.advance(length)) {
+        to[row] = one.offset(walk.index(), one.strides_);
+        apart = apart && to[row] > to[row - 1];
+      }
+      apart ? of.template sum_rows<kRows>(done, length, to) : of.sum_in_turn(done, length, to);
+      n = length * static_cast<I64>(kRows);
+    } else {
+      of.template sum_rows<1>(done, n, to);
+    }
+    done += n;
+  }
+}
+
+void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x, I64 first,
+                        I64 count) {
+  for (std::size_t k = 0; k < folds.size();) {
+    const std::size_t left = folds.size() - k;
+    if (left >= 3) {
+      add_all<3>(&folds[k], &x[k], first, count);
+    } else if (left == 2) {
+      add_all<2>(&folds[k], &x[k], first, count);
+    } else {
+      add_all<1>(&folds[k], &x[k], first, count);
+    }
+    k += std::min<std::size_t>(left, 3);
+  }
+}
+
+void Fold::add_counts(const Operand& x, I64 first, I64 count) {
+  runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
+    Cell* const y = result_ + offset(walk.index(), strides_);
+    if (!into_one()) {
+      for (I64 k = 0; k < n; ++k)
+        y[k].real += static_cast<double>(x.at[x.single ? 0 : from + k].whole);
+      return;
+    }
+    I64 total = x.single ? n * x.at->whole : 0;  // exact, in any order
+    if (!x.single)
+      for (I64 k = from; k < from + n; ++k) total += x.at[k].whole;
+    y->real += static_cast<double>(total);
+  });
+}
+
+template <bool kLeast>
+void Fold::add_extremes(const Operand& x, I64 first, I64 count) const {
+  runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
+    Cell* const y = result_ + offset(walk.index(), strides_);
+    const Cell* const at = x.at + (x.single ? 0 : from);
+    if (into_one()) {
+      y->real = extreme<kLeast>(y->real, at, x.single ? 1 : n);
+      return;
+    }
+    for (I64 k = 0; k < n; ++k) {
+      const double v = at[x.single ? 0 : k].real;
+      const double old = y[k].real;
+      y[k].real = (kLeast ? old < v : old > v) || old != old ? old : v;
+    }
+  });
+}
+
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
   const auto each = [&](const auto& make) { rows(x, first, count, make); };
-  if (is_real(dtype_) && op_ == ReduceOp::sum) return each([](Cell y) { return Sum(y); });
+  if (is_real(dtype_) && op_ == ReduceOp::sum) return add_all<1>(this, &x, first, count);
   if (is_real(dtype_) && op_ == ReduceOp::prod) return each([](Cell y) { return Product(y); });
-  if (is_real(dtype_) && op_ == ReduceOp::min) return each([](Cell y) { return Extreme<true>(y); });
-  if (is_real(dtype_) && op_ == ReduceOp::max)
-    return each([](Cell y) { return Extreme<false>(y); });
+  if (is_real(dtype_) && op_ == ReduceOp::min) return add_extremes<true>(x, first, count);
+  if (is_real(dtype_) && op_ == ReduceOp::max) return add_extremes<false>(x, first, count);
   const MapOp op = step_of(op_);
   const auto step = [&](Cell y, Cell v) {
     const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};

@@ -27,13 +27,30 @@ bool is_constant(const Uop& u) { return as<uop::Scalar>(u) || as<uop::Param>(u);
 bool is_scatter(const Uop& u) { return as<uop::Scatter>(u) || as<uop::SelectScatter>(u); }
 /// It is a whole array, whoever reads it.
 bool is_array(const Uop& u) { return as<uop::Input>(u) || as<uop::Reduce>(u) || is_scatter(u); }
-/// Computed again where it is read later: costs no more than reading it.
-bool is_repeated(const Uop& u) { return as<uop::Reindex>(u) || as<uop::Iota>(u); }
+/// A cast that leaves the value as it is: reals are doubles whatever their dtype.
+bool is_widening(const Uop& u) {
+  const auto* m = as<uop::Map>(u);
+  return m && m->op == MapOp::cast && u.dtype() == DType::f64 && is_real(m->args[0].dtype());
+}
+/// Booleans as reals.
+bool is_of_booleans(const Uop& u) {
+  const auto* m = as<uop::Map>(u);
+  return m && m->op == MapOp::cast && is_real(u.dtype()) && m->args[0].dtype() == DType::boolean;
+}
+/// Sums of reals that may be taken together, by their axes.
+const std::vector<int>* summed_axes(const Step& step) {
+  const auto* r = as<uop::Reduce>(step.node);
+  return r && r->op == ReduceOp::sum && is_real(step.node.dtype()) && !step.counts ? &r->axes
+                                                                                   : nullptr;
+}
 
 /// The operands whose elements are read at any place, not only at the result's own.
 bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
 }
+
+/// More instructions than writing and reading an element are worth.
+constexpr int kMuchWork = 8;
 
 class Planner {
  public:
@@ -43,6 +60,7 @@ class Planner {
     for (const Uop& u : topological(outputs))
       if (plain(u).id() == u.id()) order_.push_back(u);
     for (const Uop& u : outputs) keep(u);
+    for (const Uop& u : order_) set_work(u);
   }
 
   Plan run() {
@@ -76,6 +94,21 @@ class Planner {
   int needed_by(const Uop& reader, const Uop& x, bool anywhere) const {
     const bool beside = !anywhere && !is_array(x) && same_shape(reader, x);
     return is_constant(x) ? -1 : beside ? stage(x) : whole(x);
+  }
+
+  /// Instructions that an element takes from inputs on.
+  void set_work(const Uop& u) {
+    int work = kMuchWork;
+    if (is_constant(u) || as<uop::Input>(u)) work = 0;
+    if (const auto* m = as<uop::Map>(u); m && !is_transcendental(m->op)) {
+      work = is_widening(u) ? 0 : 1;
+      for (const Uop& x : args(u)) work = std::min(work + work_.at(x.id()), kMuchWork);
+    }
+    work_[u.id()] = work;
+  }
+  /// Computed again where it is read later: costs no more than reading it.
+  bool is_repeated(const Uop& u) const {
+    return as<uop::Reindex>(u) || as<uop::Iota>(u) || work_.at(u.id()) < kMuchWork;
   }
 
   void set_stage(const Uop& u) {
@@ -128,18 +161,20 @@ class Planner {
 
   void compute(const Uop& u) {
     if (is_constant(u) || as<uop::Input>(u)) return;
-    if (is_repeated(u) && !kept_.contains(u.id())) return;  // where it is read
     if (is_scatter(u)) return scatter(u);
     if (const auto* r = as<uop::Reduce>(u)) {
       const Uop x = plain(r->x);
       const int at = reduced_in(x);
       Draft& draft = draft_of(at, x);
-      Step step{u, places_.at(u.id()), {place_in(draft, at, x)}};
+      const bool counts = r->op == ReduceOp::sum && is_of_booleans(x) && !places_.contains(x.id());
+      const Uop from = counts ? args(x)[0] : x;
+      Step step{u, places_.at(u.id()), {place_in(draft, at, from)}};
+      step.counts = counts;
       draft.region.steps.push_back(std::move(step));
       return;
     }
-    add_step(draft_of(stage(u), u), stage(u), u);
-  }
+    if (kept_.contains(u.id())) add_step(draft_of(stage(u), u), stage(u), u);
+  }  // others where they are read
 
   Draft& draft_of(int stage, const Uop& u) {
     Draft& draft = drafts_[{stage, u.shape()}];
@@ -169,16 +204,33 @@ class Planner {
       p.single = x.shape().empty();
       return p;
     }
+    if (is_widening(x) && !is_given_in_floats(args(x)[0]))
+      return place_in(draft, stage, args(x)[0]);
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
     return {Place::Kind::block, draft.blocks.at(x.id()), false};
   }
+  /// Each step that reads it converts it.
+  static bool is_given_in_floats(const Uop& u) {
+    return as<uop::Input>(u) && u.dtype() == DType::f32;
+  }
+
+  /// The nodes between a tree's operands and its root are computed nowhere else.
+  Fused tree_of(const Draft& draft, const Uop& u) const {
+    return fused(u, [&](const Uop& x) {
+      return x.id() == u.id() ||
+             (same_shape(x, u) && !places_.contains(x.id()) && !draft.blocks.contains(x.id()));
+    });
+  }
 
   void add_step(Draft& draft, int stage, const Uop& u) {
+    const Fused tree = tree_of(draft, u);
     Step step{u, {}, {}};
-    const std::vector<Uop> all = args(u);
+    step.loop = tree.loop;
+    step.numbers = tree.numbers;
+    const std::vector<Uop> all = tree.loop ? tree.operands : args(u);
     for (std::size_t k = 0; k < all.size(); ++k)
       step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
-                                               : place_in(draft, stage, all[k]));
+                                               : place_in(draft, stage, plain(all[k])));
     if (const auto* r = as<uop::Reindex>(u)) step.positions = read_of(draft.region, *r);
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
@@ -195,6 +247,27 @@ class Planner {
     if (at != region.reads.end()) return static_cast<int>(at - region.reads.begin());
     region.reads.push_back({r.from, r.x.shape()});
     return static_cast<int>(region.reads.size()) - 1;
+  }
+
+  /// Sums over the same axes follow one another.
+  static void gather_sums(Region& region) {
+    std::map<std::vector<int>, std::vector<std::size_t>> sums;
+    for (std::size_t k = 0; k < region.steps.size(); ++k)
+      if (const auto* axes = summed_axes(region.steps[k])) sums[*axes].push_back(k);
+    std::vector<Step> steps;
+    for (std::size_t k = 0; k < region.steps.size(); ++k) {
+      const auto* axes = summed_axes(region.steps[k]);
+      if (axes == nullptr) {
+        steps.push_back(region.steps[k]);
+      } else if (const auto& all = sums.at(*axes); all.back() == k) {
+        for (std::size_t sum = 0; sum < all.size(); ++sum) {
+          steps.push_back(region.steps[all[sum]]);
+          if (sum % kTogether == 0)
+            steps.back().together = std::min(kTogether, static_cast<int>(all.size() - sum));
+        }
+      }
+    }
+    region.steps = std::move(steps);
   }
 
   /// Results of steps share blocks where one is read for the last time before the other begins.
@@ -234,6 +307,7 @@ class Planner {
     };
     for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {
+      gather_sums(draft.region);
       share_blocks(draft.region);
       stage_at(key.first).regions.push_back(std::move(draft.region));
     }
@@ -249,6 +323,7 @@ class Planner {
   const Program& program_;
   Plan plan_;
   std::vector<Uop> order_;
+  std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
   std::set<const UopNode*> kept_;
   std::unordered_map<const UopNode*, Place> places_;

@@ -1,0 +1,352 @@
+// Trees of Map nodes as types: comparing them with nodes, and their loops, in vectors of any number
+// of lanes. All of it is each file's own: files are compiled for machines of other levels.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "fused.h"
+
+namespace mote::blocks {
+namespace {
+
+using Operands = std::array<Uop, kFusedOperands>;
+using Inner = std::function<bool(const Uop&)>;
+
+inline bool bind(Operands& operands, std::size_t k, const Uop& u) {
+  if (!operands[k]) operands[k] = u;
+  return operands[k].id() == u.id();
+}
+
+inline const uop::Map* map_of(const Uop& u, MapOp op) {
+  const auto* m = std::get_if<uop::Map>(&u.node().kind);
+  return m != nullptr && m->op == op ? m : nullptr;
+}
+
+/// Vectors of reals and of truth values, whose lanes are 0 or -1. Functions take them by reference:
+/// by value they would be passed differently at each level of the machine.
+template <std::size_t kLanes>
+struct Vectors {
+  typedef double Real __attribute__((vector_size(kLanes * 8)));
+  typedef std::int64_t Truth __attribute__((vector_size(kLanes * 8)));
+  typedef float Single __attribute__((vector_size(kLanes * 4)));
+};
+/// The same at any address.
+template <typename V>
+struct Unaligned {
+  typedef V type __attribute__((aligned(8), may_alias));
+};
+
+template <MapOp op>
+constexpr bool kIsTruth = (op >= MapOp::lt && op <= MapOp::logical_xor) || op == MapOp::logical_not
+                          || op == MapOp::isnan || op == MapOp::isinf;
+
+/// What a tree computes.
+template <typename X, typename V>
+using Result = std::conditional_t<X::kTruth, typename V::Truth, typename V::Real>;
+
+/// The block of operand k; the same one wherever it occurs in the tree.
+template <std::size_t k>
+struct Block {
+  static constexpr bool kTruth = false;
+  static constexpr std::size_t kOperands = k + 1;
+  static constexpr std::uint32_t kNumbers = 0;
+  static bool matches(const Uop& u, Operands& operands, const Inner&) {
+    return is_real(u.dtype()) && bind(operands, k, u);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    y = *reinterpret_cast<const typename Unaligned<typename V::Real>::type*>(x[k] + i);
+  }
+};
+
+/// Operand k, a number.
+template <std::size_t k>
+struct Constant {
+  static constexpr bool kTruth = false;
+  static constexpr std::size_t kOperands = k + 1;
+  static constexpr std::uint32_t kNumbers = 1U << k;
+  static bool matches(const Uop& u, Operands& operands, const Inner&) {
+    return std::holds_alternative<uop::Scalar>(u.node().kind) && is_real(u.dtype()) &&
+           bind(operands, k, u);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t, typename V::Real& y) {
+    y = x[k]->real - typename V::Real{};
+  }
+};
+
+template <typename V>
+void set_size(const typename V::Real& a, typename V::Real& y) {
+  y = (typename V::Real)((typename V::Truth)a & INT64_MAX);
+}
+
+/// As in map.cpp.
+template <typename V>
+void set_lowest_bit(const typename V::Real& a, typename V::Real& y) {
+  constexpr std::int64_t kFraction = (std::int64_t{1} << 52) - 1;
+  typename V::Real size;
+  set_size<V>(a, size);
+  const auto bits = (typename V::Truth)size;
+  const typename V::Real lost = size - (typename V::Real)(bits & (bits - 1));
+  const typename V::Real zero{};
+  y = (bits & kFraction) == 0 ? size : lost;
+  y = size < HUGE_VAL ? y : zero;
+  y = size == 0 ? zero + HUGE_VAL : y;
+}
+
+template <MapOp op, typename V, typename Y, typename A>
+void set(Y& y, const A& a) {
+  typename V::Real size;
+  if constexpr (op == MapOp::neg) y = -a;
+  if constexpr (op == MapOp::abs) set_size<V>(a, y);
+  if constexpr (op == MapOp::lowest_bit) set_lowest_bit<V>(a, y);
+  if constexpr (op == MapOp::isnan) y = a != a;
+  if constexpr (op == MapOp::isinf) set_size<V>(a, size), y = size == HUGE_VAL;
+  if constexpr (op == MapOp::logical_not) y = ~a;
+}
+
+template <MapOp op, typename V, typename Y, typename A>
+void set(Y& y, const A& a, const A& b) {
+  if constexpr (op == MapOp::add) y = a + b;
+  if constexpr (op == MapOp::sub) y = a - b;
+  if constexpr (op == MapOp::mul) y = a * b;
+  if constexpr (op == MapOp::div) y = a / b;
+  if constexpr (op == MapOp::min) y = a < b ? a : b, y = a != a ? a : y;
+  if constexpr (op == MapOp::max) y = a > b ? a : b, y = a != a ? a : y;
+  if constexpr (op == MapOp::lt) y = a < b;
+  if constexpr (op == MapOp::eq) y = a == b;
+  if constexpr (op == MapOp::ne) y = a != b;
+  if constexpr (op == MapOp::logical_and) y = a & b;
+  if constexpr (op == MapOp::logical_or) y = a | b;
+}
+
+template <MapOp op, typename V, typename Y, typename C>
+void set(Y& y, const C& c, const Y& a, const Y& b) {
+  static_assert(op == MapOp::where);
+  y = c ? a : b;
+}
+
+template <typename... T>
+constexpr std::size_t largest(T... values) {
+  std::size_t most = 0;
+  ((most = values > most ? values : most), ...);
+  return most;
+}
+
+/// A Map node over other trees. Not of integers; `ne` also of truth values.
+template <MapOp op, typename... X>
+struct Node {
+  static constexpr bool kTruth = kIsTruth<op>;
+  static constexpr std::size_t kOperands = largest(X::kOperands...);
+  static constexpr std::uint32_t kNumbers = (X::kNumbers | ...);
+  static bool matches(const Uop& u, Operands& operands, const Inner& is_inner) {
+    const uop::Map* m = map_of(u, op);
+    return m != nullptr && is_inner(u) &&
+           arguments_match(*m, operands, is_inner, std::index_sequence_for<X...>());
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, Result<Node, V>& y) {
+    compute<V, X...>(x, i, y);
+  }
+
+ private:
+  template <std::size_t... k>
+  static bool arguments_match(const uop::Map& m, Operands& operands, const Inner& is_inner,
+                              std::index_sequence<k...>) {
+    return (X::matches(m.args[k], operands, is_inner) && ...);
+  }
+  template <typename V, typename P>
+  static void compute(const Cell* const* x, std::int64_t i, Result<Node, V>& y) {
+    Result<P, V> p;
+    P::template at<V>(x, i, p);
+    set<op, V>(y, p);
+  }
+  template <typename V, typename P, typename Q>
+  static void compute(const Cell* const* x, std::int64_t i, Result<Node, V>& y) {
+    Result<P, V> p;
+    Result<Q, V> q;
+    P::template at<V>(x, i, p);
+    Q::template at<V>(x, i, q);
+    set<op, V>(y, p, q);
+  }
+  template <typename V, typename P, typename Q, typename R>
+  static void compute(const Cell* const* x, std::int64_t i, Result<Node, V>& y) {
+    Result<P, V> p;
+    Result<Q, V> q;
+    Result<R, V> r;
+    P::template at<V>(x, i, p);
+    Q::template at<V>(x, i, q);
+    R::template at<V>(x, i, r);
+    set<op, V>(y, p, q, r);
+  }
+};
+
+/// Rounded to f32.
+template <typename X>
+struct ToFloat {
+  static constexpr bool kTruth = false;
+  static constexpr std::size_t kOperands = X::kOperands;
+  static constexpr std::uint32_t kNumbers = X::kNumbers;
+  static bool matches(const Uop& u, Operands& operands, const Inner& is_inner) {
+    const uop::Map* wide = map_of(u, MapOp::cast);
+    if (wide == nullptr || u.dtype() != DType::f64 || !is_inner(u)) return false;
+    const Uop& narrow = wide->args[0];
+    const uop::Map* m = map_of(narrow, MapOp::cast);
+    return m != nullptr && narrow.dtype() == DType::f32 && is_inner(narrow) &&
+           is_real(m->args[0].dtype()) && X::matches(m->args[0], operands, is_inner);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    X::template at<V>(x, i, y);
+    const auto narrow = __builtin_convertvector(y, typename V::Single);
+    y = __builtin_convertvector(narrow, typename V::Real);
+  }
+};
+
+template <typename... X>
+using Add = Node<MapOp::add, X...>;
+template <typename... X>
+using Sub = Node<MapOp::sub, X...>;
+template <typename... X>
+using Mul = Node<MapOp::mul, X...>;
+template <typename... X>
+using Neg = Node<MapOp::neg, X...>;
+template <typename... X>
+using Abs = Node<MapOp::abs, X...>;
+template <typename... X>
+using Max = Node<MapOp::max, X...>;
+template <typename... X>
+using IsNan = Node<MapOp::isnan, X...>;
+template <typename... X>
+using IsInf = Node<MapOp::isinf, X...>;
+template <typename... X>
+using Eq = Node<MapOp::eq, X...>;
+template <typename... X>
+using Ne = Node<MapOp::ne, X...>;
+template <typename... X>
+using And = Node<MapOp::logical_and, X...>;
+template <typename... X>
+using Or = Node<MapOp::logical_or, X...>;
+template <typename... X>
+using Not = Node<MapOp::logical_not, X...>;
+template <typename... X>
+using Where = Node<MapOp::where, X...>;
+
+using A = Block<0>;
+using B = Block<1>;
+using C = Block<2>;
+using D = Block<3>;
+using E = Block<4>;
+using F = Block<5>;
+
+/// min: a lower end, max: an upper one.
+template <MapOp end, typename X, std::size_t k>
+using Outward = Node<end, Mul<X, Constant<k>>, Mul<X, Constant<k + 1>>>;
+template <MapOp end, typename X>
+using Joined = Node<end, X, ToFloat<X>>;
+template <MapOp op, MapOp end>
+using Corners =
+    Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
+template <MapOp op, MapOp end>
+using TwoCorners = Node<end, Node<op, A, B>, Node<op, C, D>>;
+template <MapOp op, MapOp end>
+using SquareEnds = Node<end, Node<op, A, A>, Node<op, B, B>>;
+
+/// One end is NaN alone.
+using Differ = Ne<IsNan<A>, IsNan<B>>;
+template <typename X>
+using UnlessDiffer = Where<Differ, Constant<2>, X>;
+/// A NaN of a product of [C, E] and [D, F] that does not come from points.
+using Points = And<Eq<C, E>, Eq<D, F>>;
+using MaybeNan = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Points>>>;
+template <typename X>
+using FiniteSize = Where<And<IsInf<A>, Eq<A, B>>, Constant<2>, X>;
+using Size = Max<Abs<A>, Abs<B>>;
+
+/// Rounded outward and joined with its rounding to f32; X has operands below k.
+template <MapOp end, typename X, std::size_t k>
+using Rounded = Joined<end, Outward<end, X, k>>;
+/// The same of what is not below 0.
+template <MapOp end, typename X, std::size_t k>
+using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
+
+template <typename... X>
+struct List {
+  static constexpr std::size_t kSize = sizeof...(X);
+};
+
+/// Larger trees come first.
+template <MapOp end>
+using Ends =
+    List<Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
+         RoundedUp<end, Corners<MapOp::mul, end>, 4>, RoundedUp<end, Corners<MapOp::div, end>, 4>,
+         Rounded<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::div, end>, 4>,
+         Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Sub<A, B>, 2>,
+         Rounded<end, Mul<A, B>, 2>, RoundedUp<end, SquareEnds<MapOp::mul, end>, 2>,
+         RoundedUp<end, Add<A, B>, 2>, RoundedUp<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
+         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
+         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
+         Joined<end, Add<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+using Others = List<MaybeNan, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
+                    UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size,
+                    Ne<Size, Constant<2>>>;
+using LowerEnds = Ends<MapOp::min>;
+using UpperEnds = Ends<MapOp::max>;
+constexpr std::size_t kTrees = LowerEnds::kSize + UpperEnds::kSize + Others::kSize;
+
+template <typename X, typename V>
+void store(const Cell* const* x, std::int64_t i, Cell* y) {
+  Result<X, V> v;
+  X::template at<V>(x, i, v);
+  if constexpr (X::kTruth) v = v & 1;
+  *reinterpret_cast<typename Unaligned<Result<X, V>>::type*>(y) = v;
+}
+
+/// Whole vectors, then one of what is left.
+template <typename X, std::size_t kLanes>
+void run(const Cell* const* x, Cell* y, std::int64_t count) {
+  using V = Vectors<kLanes>;
+  const Cell* operands[X::kOperands];
+  for (std::size_t k = 0; k < X::kOperands; ++k) operands[k] = x[k];
+  constexpr std::int64_t kStep = kLanes;
+  std::int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) store<X, V>(operands, i, y + i);
+  if (i == count) return;
+  Cell rest[X::kOperands][kLanes] = {};
+  Cell result[kLanes];
+  for (std::size_t k = 0; k < X::kOperands; ++k) {
+    const bool number = (X::kNumbers >> k & 1U) != 0;
+    for (std::int64_t j = 0; j < (number ? 1 : count - i); ++j)
+      rest[k][j] = operands[k][number ? 0 : i + j];
+    operands[k] = rest[k];
+  }
+  store<X, V>(operands, 0, result);
+  for (std::int64_t j = 0; j < count - i; ++j) y[i + j] = result[j];
+}
+
+template <std::size_t kLanes, typename... X>
+constexpr void set_loops(FusedLoop** to, List<X...>) {
+  ((*to++ = run<X, kLanes>), ...);
+}
+
+/// Of all trees, in the order of the lists.
+template <std::size_t kLanes>
+constexpr std::array<FusedLoop*, kTrees> loops() {
+  std::array<FusedLoop*, kTrees> all{};
+  set_loops<kLanes>(all.data(), LowerEnds());
+  set_loops<kLanes>(all.data() + LowerEnds::kSize, UpperEnds());
+  set_loops<kLanes>(all.data() + LowerEnds::kSize + UpperEnds::kSize, Others());
+  return all;
+}
+
+}  // namespace
+
+extern FusedLoop* const* const kLoops;
+extern FusedLoop* const* const kLoopsV3;
+extern FusedLoop* const* const kLoopsV4;
+
+}  // namespace mote::blocks
