@@ -148,6 +148,8 @@ class Run {
       const auto& kind = step.node.node().kind;
       if (step.loop != nullptr) {
         run_tree(step, first, n);
+      } else if (step.widens) {
+        storage_.read_into(step.args[0], first, n, storage_.result(step.result, first));
       } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
         Operand args[3];
         for (std::size_t a = 0; a < step.args.size(); ++a)

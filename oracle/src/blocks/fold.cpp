@@ -129,21 +129,23 @@ template <bool kLeast>
 double extreme(double start, const Cell* x, I64 count) {
   constexpr I64 kLanes = 16;
   const auto better = [](double a, double b) { return kLeast ? a < b : a > b; };
-  double best[kLanes];
   bool nan = std::isnan(start);
-  std::fill_n(best, kLanes, start);
+  double value = start;
   I64 k = 0;
-  for (; k + kLanes <= count; k += kLanes) {
-    I64 nans = 0;
-    for (I64 lane = 0; lane < kLanes; ++lane) {
-      const double v = x[k + lane].real;
-      nans |= v != v;
-      best[lane] = better(best[lane], v) ? best[lane] : v;
+  if (count >= 2 * kLanes) {
+    double best[kLanes];
+    std::fill_n(best, kLanes, start);
+    for (; k + kLanes <= count; k += kLanes) {
+      I64 nans = 0;
+      for (I64 lane = 0; lane < kLanes; ++lane) {
+        const double v = x[k + lane].real;
+        nans |= v != v;
+        best[lane] = better(best[lane], v) ? best[lane] : v;
+      }
+      nan = nan || nans != 0;
     }
-    nan = nan || nans != 0;
+    for (const double b : best) value = better(value, b) ? value : b;
   }
-  double value = best[0];
-  for (const double b : best) value = better(value, b) ? value : b;
   for (; k < count; ++k) {
     nan = nan || std::isnan(x[k].real);
     value = better(value, x[k].real) ? value : x[k].real;

@@ -285,6 +285,49 @@ Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const R
     apart_ = apart_ && axes_.back().at.is_apart();
   }
   if (apart_ && rows.extents.back() > 0) make_offsets();
+  inside_ = apart_ && std::ranges::all_of(axes_, [&](const Axis& a) { return is_inside(a); });
+  if (inside_) make_bases();
+}
+
+/// For every element of the shape.
+bool Positions::is_inside(const Axis& a) const {
+  std::int64_t least = a.least;
+  std::int64_t greatest = a.greatest;
+  bool fits = !__builtin_add_overflow(least, a.at.constant(), &least) &&
+              !__builtin_add_overflow(greatest, a.at.constant(), &greatest);
+  for (std::size_t k = 0; fits && k < rows_.first; ++k) {
+    const IndexFunction::Part& part = a.at.outer(k);
+    const std::int64_t last = std::max<std::int64_t>(rows_.shape[k] - 1, 0);
+    std::int64_t lo = 0;
+    std::int64_t hi = 0;
+    if (part.table.empty()) {
+      fits = !__builtin_mul_overflow(part.step, last, &hi);
+      if (hi < lo) std::swap(lo, hi);
+    } else {
+      const auto [low, high] = std::ranges::minmax(part.table);
+      lo = low, hi = high;
+    }
+    fits = fits && !__builtin_add_overflow(least, lo, &least) &&
+           !__builtin_add_overflow(greatest, hi, &greatest);
+  }
+  return fits && least >= 0 && greatest < a.extent;
+}
+
+void Positions::make_bases() {
+  for (const Axis& a : axes_) first_ = wrap_add(first_, wrap_mul(a.at.constant(), a.stride));
+  for (std::size_t k = 0; k < rows_.first; ++k) {
+    IndexFunction::Part sum;
+    const bool linear = std::ranges::all_of(
+        axes_, [&](const Axis& a) { return a.at.outer(k).table.empty(); });
+    if (!linear) sum.table.resize(static_cast<std::size_t>(rows_.shape[k]));
+    for (const Axis& a : axes_) {
+      sum.step = wrap_add(sum.step, wrap_mul(a.at.outer(k).step, a.stride));
+      std::int64_t index = 0;
+      for (std::int64_t& v : sum.table)
+        v = wrap_add(v, wrap_mul(a.at.outer(k).at(index++), a.stride));
+    }
+    if (!linear || sum.step != 0) bases_.push_back({k, std::move(sum)});
+  }
 }
 
 /// Of all axes of the tensor together, and how far each moves.
@@ -349,6 +392,11 @@ void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* 
 
 /// False: somewhere along the last axis it is out of range.
 bool Positions::base_of(const Walk& walk, std::int64_t& base) const {
+  if (inside_) {
+    base = first_;
+    for (const Base& b : bases_) base = wrap_add(base, b.part.at(walk.index()[b.axis]));
+    return true;
+  }
   for (const Axis& a : axes_) {
     const std::int64_t at = a.at.level(walk);
     std::int64_t least = 0;

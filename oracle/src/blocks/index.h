@@ -68,13 +68,16 @@ class IndexFunction {
   std::int64_t along(std::int64_t at) const { return along_.at(at); }
   bool is_linear() const { return along_.table.empty(); }
 
- private:
   /// What an axis adds: from a table, or else the step times the index.
   struct Part {
     std::int64_t step = 0;
     Extents table;
     std::int64_t at(std::int64_t index) const;
   };
+  const Part& outer(std::size_t axis) const { return outer_[axis]; }
+  std::int64_t constant() const { return constant_; }
+
+ private:
   /// Terms of axes that are one and of others: rows of a table, each for an index of the others.
   struct Mixed {
     Extents strides;  ///< of the rows; 0: an axis that has no part
@@ -123,6 +126,8 @@ class Positions {
     std::int64_t least, greatest;  ///< of along()
   };
   void make_offsets();
+  bool is_inside(const Axis& a) const;
+  void make_bases();
   bool base_of(const Walk& walk, std::int64_t& base) const;
   void run(const Walk& walk, std::int64_t count, std::int64_t* out) const;
 
@@ -131,6 +136,14 @@ class Positions {
   bool apart_ = true;  ///< what follows is known, along the last axis of the rows
   std::int64_t step_ = 0;
   Extents offsets_;  ///< empty: the step says it
+  /// Where nothing is out of range: the position at the first element, and what an axis adds.
+  struct Base {
+    std::size_t axis;
+    IndexFunction::Part part;
+  };
+  bool inside_ = false;
+  std::int64_t first_ = 0;
+  std::vector<Base> bases_;
 };
 
 /// Where in a tensor each element of `shape` reads or writes that has its own index along one axis:

@@ -60,12 +60,12 @@ class Planner {
     for (const Uop& u : topological(outputs))
       if (plain(u).id() == u.id()) order_.push_back(u);
     for (const Uop& u : outputs) keep(u);
-    for (const Uop& u : order_) set_work(u);
   }
 
   Plan run() {
     for (const Uop& u : order_) set_stage(u);
     for (const Uop& u : order_) keep_operands(u);
+    for (const Uop& u : order_) keep_or_repeat(u);
     for (const Uop& u : order_) place(u);
     for (const Uop& u : order_) compute(u);
     gather();
@@ -96,21 +96,6 @@ class Planner {
     return is_constant(x) ? -1 : beside ? stage(x) : whole(x);
   }
 
-  /// Instructions that an element takes from inputs on.
-  void set_work(const Uop& u) {
-    int work = kMuchWork;
-    if (is_constant(u) || as<uop::Input>(u)) work = 0;
-    if (const auto* m = as<uop::Map>(u); m && !is_transcendental(m->op)) {
-      work = is_widening(u) ? 0 : 1;
-      for (const Uop& x : args(u)) work = std::min(work + work_.at(x.id()), kMuchWork);
-    }
-    work_[u.id()] = work;
-  }
-  /// Computed again where it is read later: costs no more than reading it.
-  bool is_repeated(const Uop& u) const {
-    return as<uop::Reindex>(u) || as<uop::Iota>(u) || work_.at(u.id()) < kMuchWork;
-  }
-
   void set_stage(const Uop& u) {
     int at = is_constant(u) || as<uop::Map>(u) ? -1 : 0;
     if (const auto* r = as<uop::Reduce>(u)) {
@@ -134,10 +119,27 @@ class Planner {
       const Uop& x = all[k];
       if (reads_anywhere(u, k) || (!as<uop::Reduce>(u) && !same_shape(u, x))) {
         keep(x);
-      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u) && !is_repeated(x)) {
-        keep(x);
+      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u)) {
+        read_later_.insert(x.id());
       }
     }
+  }
+  /// What a later stage reads is kept, or computed once more there if that costs no more than
+  /// writing and reading it.
+  void keep_or_repeat(const Uop& u) {
+    int& work = work_[u.id()];
+    work = work_again(u);
+    if (read_later_.contains(u.id()) && work >= kMuchWork) keep(u);
+    if (is_constant(u) || kept_.contains(u.id())) work = 0;
+  }
+  /// Instructions for an element, from what all later stages can read.
+  int work_again(const Uop& u) const {
+    if (as<uop::Reindex>(u) || as<uop::Iota>(u)) return 1;
+    const auto* m = as<uop::Map>(u);
+    if (!m || is_transcendental(m->op)) return kMuchWork;
+    int work = is_widening(u) ? 0 : 1;
+    for (const Uop& x : args(u)) work = std::min(work + work_.at(x.id()), kMuchWork);
+    return work;
   }
 
   /// Constants and arrays; the places of others are a region's.
@@ -214,16 +216,16 @@ class Planner {
     return as<uop::Input>(u) && u.dtype() == DType::f32;
   }
 
-  /// The nodes between a tree's operands and its root are computed nowhere else.
-  Fused tree_of(const Draft& draft, const Uop& u) const {
+  /// Nodes between a tree's operands and its root are computed again where others read them too:
+  /// that is less than reading them.
+  Fused tree_of(const Uop& u) const {
     return fused(u, [&](const Uop& x) {
-      return x.id() == u.id() ||
-             (same_shape(x, u) && !places_.contains(x.id()) && !draft.blocks.contains(x.id()));
+      return x.id() == u.id() || (same_shape(x, u) && !places_.contains(x.id()));
     });
   }
 
   void add_step(Draft& draft, int stage, const Uop& u) {
-    const Fused tree = tree_of(draft, u);
+    const Fused tree = tree_of(u);
     Step step{u, {}, {}};
     step.loop = tree.loop;
     step.numbers = tree.numbers;
@@ -231,6 +233,7 @@ class Planner {
     for (std::size_t k = 0; k < all.size(); ++k)
       step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
                                                : place_in(draft, stage, plain(all[k])));
+    step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
     if (const auto* r = as<uop::Reindex>(u)) step.positions = read_of(draft.region, *r);
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
@@ -325,6 +328,7 @@ class Planner {
   std::vector<Uop> order_;
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
+  std::set<const UopNode*> read_later_;  ///< at their own place, by regions of later stages
   std::set<const UopNode*> kept_;
   std::unordered_map<const UopNode*, Place> places_;
   std::vector<int> last_read_;  ///< by array

@@ -34,6 +34,7 @@ struct Step {
   std::vector<Place> args;    ///< of a Reindex its source, of a Select source and index
   FusedLoop* loop = nullptr;  ///< of a tree, whose operands the arguments are
   std::uint32_t numbers = 0;  ///< of a tree: bit k: operand k is a number
+  bool widens = false;        ///< the value is that of an array
   int positions = -1;         ///< of a Reindex
   bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
   int together = 1;           ///< of a sum: so many steps from here on are taken together

@@ -140,6 +140,11 @@ Cell* read_stretch(const Element* from, const Stretch& s, Cell fill, Cell* to) {
 
 }  // namespace
 
+void Storage::read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const {
+  const Stretch all{count, p.single ? 0 : first, p.single ? 0 : 1, nullptr, true};
+  read_at(p, {&all, 1}, {}, to);
+}
+
 void Storage::read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const {
   const auto number = static_cast<std::size_t>(p.at);
   if (p.kind == Place::Kind::array && arrays_[number].floats != nullptr) {

@@ -35,6 +35,8 @@ class Storage {
   /// Elements `first` to first + count, a block at most. `number` tells the operands of a step
   /// apart.
   Operand read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
+  /// The same into `to`.
+  void read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const;
   /// The same, one after another whatever they are.
   const Cell* read_each(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
   /// The elements at those positions one after another, `fill` for those that are -1.

@@ -21,6 +21,11 @@ inline bool bind(Operands& operands, std::size_t k, const Uop& u) {
   return operands[k].id() == u.id();
 }
 
+inline bool is_number(const Uop& u) {
+  return std::holds_alternative<uop::Scalar>(u.node().kind) ||
+         std::holds_alternative<uop::Param>(u.node().kind);
+}
+
 inline const uop::Map* map_of(const Uop& u, MapOp op) {
   const auto* m = std::get_if<uop::Map>(&u.node().kind);
   return m != nullptr && m->op == op ? m : nullptr;
@@ -55,7 +60,7 @@ struct Block {
   static constexpr std::size_t kOperands = k + 1;
   static constexpr std::uint32_t kNumbers = 0;
   static bool matches(const Uop& u, Operands& operands, const Inner&) {
-    return is_real(u.dtype()) && bind(operands, k, u);
+    return is_real(u.dtype()) && !is_number(u) && bind(operands, k, u);
   }
   template <typename V>
   static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
@@ -118,6 +123,8 @@ void set(Y& y, const A& a, const A& b) {
   if constexpr (op == MapOp::min) y = a < b ? a : b, y = a != a ? a : y;
   if constexpr (op == MapOp::max) y = a > b ? a : b, y = a != a ? a : y;
   if constexpr (op == MapOp::lt) y = a < b;
+  if constexpr (op == MapOp::le) y = a <= b;
+  if constexpr (op == MapOp::ge) y = a >= b;
   if constexpr (op == MapOp::eq) y = a == b;
   if constexpr (op == MapOp::ne) y = a != b;
   if constexpr (op == MapOp::logical_and) y = a & b;
@@ -253,8 +260,22 @@ using Corners =
     Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
 template <MapOp op, MapOp end>
 using TwoCorners = Node<end, Node<op, A, B>, Node<op, C, D>>;
-template <MapOp op, MapOp end>
-using SquareEnds = Node<end, Node<op, A, A>, Node<op, B, B>>;
+
+/// Of [A, B] squared; numbers 2, 3 and 4 are -inf, inf and 0.
+using Unknown = And<Eq<A, Constant<2>>, Eq<B, Constant<3>>>;
+using Straddles = And<Node<MapOp::le, A, Constant<4>>, Node<MapOp::ge, B, Constant<4>>>;
+template <MapOp end>
+using Squares = Node<end, Mul<A, A>, Mul<B, B>>;
+using SquareLower =
+    Where<Unknown, Constant<2>, Where<Straddles, Constant<4>, Squares<MapOp::min>>>;
+using SquareUpper = Where<Unknown, Constant<3>, Squares<MapOp::max>>;
+
+/// X, of the points P and Q, is exact in double.
+template <typename X, typename P, typename Q, std::size_t k>
+using Fits = And<Eq<X, X>, Node<MapOp::lt, Abs<X>,
+                                Mul<Node<MapOp::min, Node<MapOp::lowest_bit, P>,
+                                         Node<MapOp::lowest_bit, Q>>,
+                                    Constant<k>>>>;
 
 /// One end is NaN alone.
 using Differ = Ne<IsNan<A>, IsNan<B>>;
@@ -274,6 +295,10 @@ using Rounded = Joined<end, Outward<end, X, k>>;
 template <MapOp end, typename X, std::size_t k>
 using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
 
+/// A sum of points, as it is or rounded outward first.
+template <MapOp end>
+using ChosenSum = Where<Fits<Add<A, B>, A, B, 2>, Joined<end, Add<A, B>>, Rounded<end, Add<A, B>, 3>>;
+
 template <typename... X>
 struct List {
   static constexpr std::size_t kSize = sizeof...(X);
@@ -282,17 +307,17 @@ struct List {
 /// Larger trees come first.
 template <MapOp end>
 using Ends =
-    List<Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
+    List<ChosenSum<end>, Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
          RoundedUp<end, Corners<MapOp::mul, end>, 4>, RoundedUp<end, Corners<MapOp::div, end>, 4>,
          Rounded<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::div, end>, 4>,
          Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Sub<A, B>, 2>,
-         Rounded<end, Mul<A, B>, 2>, RoundedUp<end, SquareEnds<MapOp::mul, end>, 2>,
+         Rounded<end, Mul<A, B>, 2>,
          RoundedUp<end, Add<A, B>, 2>, RoundedUp<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
          RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
          TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
          Joined<end, Add<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
-using Others = List<MaybeNan, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
-                    UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size,
+using Others = List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>, MaybeNan, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
+                    UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size, Where<Eq<A, B>, Node<MapOp::lowest_bit, A>, Constant<2>>, Fits<A, B, C, 3>,
                     Ne<Size, Constant<2>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
