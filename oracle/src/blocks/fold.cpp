@@ -147,8 +147,9 @@ double extreme(double start, const Cell* x, I64 count) {
     for (const double b : best) value = better(value, b) ? value : b;
   }
   for (; k < count; ++k) {
-    nan = nan || std::isnan(x[k].real);
-    value = better(value, x[k].real) ? value : x[k].real;
+    const double v = x[k].real;
+    nan |= v != v;
+    value = better(value, v) ? value : v;
   }
   if (nan) return std::numeric_limits<double>::quiet_NaN();
   if (value != 0) return value;

@@ -115,18 +115,6 @@ Walk::Walk(const Extents& shape, std::int64_t first) : shape_(shape), index_(sha
   }
 }
 
-std::int64_t Walk::run(std::int64_t most) const {
-  return std::min(shape_.back() - index_.back(), most);
-}
-
-void Walk::advance(std::int64_t by) {
-  index_.back() += by;
-  for (std::size_t k = index_.size() - 1; k > 0 && index_[k] == shape_[k]; --k) {
-    index_[k] = 0;
-    ++index_[k - 1];
-  }
-}
-
 std::int64_t IndexFunction::Part::at(std::int64_t index) const {
   return table.empty() ? wrap_mul(step, index) : table[static_cast<std::size_t>(index)];
 }
@@ -317,8 +305,8 @@ void Positions::make_bases() {
   for (const Axis& a : axes_) first_ = wrap_add(first_, wrap_mul(a.at.constant(), a.stride));
   for (std::size_t k = 0; k < rows_.first; ++k) {
     IndexFunction::Part sum;
-    const bool linear = std::ranges::all_of(
-        axes_, [&](const Axis& a) { return a.at.outer(k).table.empty(); });
+    const bool linear =
+        std::ranges::all_of(axes_, [&](const Axis& a) { return a.at.outer(k).table.empty(); });
     if (!linear) sum.table.resize(static_cast<std::size_t>(rows_.shape[k]));
     for (const Axis& a : axes_) {
       sum.step = wrap_add(sum.step, wrap_mul(a.at.outer(k).step, a.stride));

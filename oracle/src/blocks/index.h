@@ -3,6 +3,7 @@
 // is a table too, or computed for each element.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "cell.h"
@@ -28,7 +29,7 @@ struct IndexTree {
 /// A shape with its last axes made one, as long as that has no more than kTail elements: what is
 /// done along the last axis is done for many elements at a time.
 struct Rows {
-  static constexpr std::int64_t kTail = 256;
+  static constexpr std::int64_t kTail = 1024;
   /// A shape of rank 0 counts as one axis with one element.
   explicit Rows(const Extents& of);
 
@@ -44,8 +45,17 @@ class Walk {
 
   const Extents& index() const { return index_; }
   /// Elements left on the last axis, and no more than `most`.
-  std::int64_t run(std::int64_t most) const;
-  void advance(std::int64_t by);  ///< not beyond the last axis' end
+  std::int64_t run(std::int64_t most) const {
+    return std::min(shape_.back() - index_.back(), most);
+  }
+  /// Not beyond the last axis' end.
+  void advance(std::int64_t by) {
+    index_.back() += by;
+    for (std::size_t k = index_.size() - 1; k > 0 && index_[k] == shape_[k]; --k) {
+      index_[k] = 0;
+      ++index_[k - 1];
+    }
+  }
 
  private:
   const Extents& shape_;

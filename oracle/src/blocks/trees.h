@@ -68,6 +68,21 @@ struct Block {
   }
 };
 
+/// Operand k, of booleans.
+template <std::size_t k>
+struct Flags {
+  static constexpr bool kTruth = true;
+  static constexpr std::size_t kOperands = k + 1;
+  static constexpr std::uint32_t kNumbers = 0;
+  static bool matches(const Uop& u, Operands& operands, const Inner&) {
+    return u.dtype() == DType::boolean && !is_number(u) && bind(operands, k, u);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Truth& y) {
+    y = *reinterpret_cast<const typename Unaligned<typename V::Truth>::type*>(x[k] + i) != 0;
+  }
+};
+
 /// Operand k, a number.
 template <std::size_t k>
 struct Constant {
@@ -266,16 +281,20 @@ using Unknown = And<Eq<A, Constant<2>>, Eq<B, Constant<3>>>;
 using Straddles = And<Node<MapOp::le, A, Constant<4>>, Node<MapOp::ge, B, Constant<4>>>;
 template <MapOp end>
 using Squares = Node<end, Mul<A, A>, Mul<B, B>>;
-using SquareLower =
-    Where<Unknown, Constant<2>, Where<Straddles, Constant<4>, Squares<MapOp::min>>>;
+using SquareLower = Where<Unknown, Constant<2>, Where<Straddles, Constant<4>, Squares<MapOp::min>>>;
 using SquareUpper = Where<Unknown, Constant<3>, Squares<MapOp::max>>;
 
-/// X, of the points P and Q, is exact in double.
-template <typename X, typename P, typename Q, std::size_t k>
-using Fits = And<Eq<X, X>, Node<MapOp::lt, Abs<X>,
-                                Mul<Node<MapOp::min, Node<MapOp::lowest_bit, P>,
-                                         Node<MapOp::lowest_bit, Q>>,
-                                    Constant<k>>>>;
+template <typename X>
+using Lowest = Node<MapOp::lowest_bit, X>;
+template <typename... X>
+using Min = Node<MapOp::min, X...>;
+/// Both ends, on a grid, are one number that a double holds.
+template <typename Lo, typename Hi, typename Grid, std::size_t k>
+using OnGrid = And<Eq<Lo, Hi>, Node<MapOp::lt, Abs<Lo>, Mul<Grid, Constant<k>>>>;
+template <typename X, typename Y>
+using SumGrid = Min<Lowest<X>, Lowest<Y>>;
+template <typename X, typename Y>
+using ProductGrid = Mul<Lowest<X>, Lowest<Y>>;
 
 /// One end is NaN alone.
 using Differ = Ne<IsNan<A>, IsNan<B>>;
@@ -284,6 +303,8 @@ using UnlessDiffer = Where<Differ, Constant<2>, X>;
 /// A NaN of a product of [C, E] and [D, F] that does not come from points.
 using Points = And<Eq<C, E>, Eq<D, F>>;
 using MaybeNan = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Points>>>;
+/// The same where D is certain.
+using MaybeNanOfOne = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Eq<C, E>>>>;
 template <typename X>
 using FiniteSize = Where<And<IsInf<A>, Eq<A, B>>, Constant<2>, X>;
 using Size = Max<Abs<A>, Abs<B>>;
@@ -297,7 +318,8 @@ using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
 
 /// A sum of points, as it is or rounded outward first.
 template <MapOp end>
-using ChosenSum = Where<Fits<Add<A, B>, A, B, 2>, Joined<end, Add<A, B>>, Rounded<end, Add<A, B>, 3>>;
+using ChosenSum = Where<OnGrid<Add<A, B>, Add<A, B>, SumGrid<A, B>, 2>, Joined<end, Add<A, B>>,
+                        Rounded<end, Add<A, B>, 3>>;
 
 template <typename... X>
 struct List {
@@ -307,18 +329,26 @@ struct List {
 /// Larger trees come first.
 template <MapOp end>
 using Ends =
-    List<ChosenSum<end>, Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
+    List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
+         Where<Flags<0>, Joined<end, B>, RoundedUp<end, B, 2>>,
+         Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
          RoundedUp<end, Corners<MapOp::mul, end>, 4>, RoundedUp<end, Corners<MapOp::div, end>, 4>,
          Rounded<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::div, end>, 4>,
          Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Sub<A, B>, 2>,
-         Rounded<end, Mul<A, B>, 2>,
-         RoundedUp<end, Add<A, B>, 2>, RoundedUp<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
-         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
-         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
-         Joined<end, Add<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
-using Others = List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>, MaybeNan, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
-                    UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size, Where<Eq<A, B>, Node<MapOp::lowest_bit, A>, Constant<2>>, Fits<A, B, C, 3>,
-                    Ne<Size, Constant<2>>>;
+         Rounded<end, Mul<A, B>, 2>, RoundedUp<end, Add<A, B>, 2>, RoundedUp<end, Mul<A, B>, 2>,
+         Rounded<end, A, 1>, RoundedUp<end, A, 1>, Corners<MapOp::mul, end>,
+         Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>,
+         Joined<end, Mul<A, B>>, Joined<end, Add<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+using Others =
+    List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>, MaybeNan,
+         MaybeNanOfOne, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
+         UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size,
+         Where<Eq<A, B>, Node<MapOp::lowest_bit, A>, Constant<2>>, OnGrid<A, B, SumGrid<C, D>, 4>,
+         OnGrid<A, B, ProductGrid<C, D>, 4>, OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>,
+         OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>, OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>,
+         And<Eq<A, B>, Eq<C, D>>, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, Or<IsNan<A>, IsNan<B>>,
+         Unknown, And<Node<MapOp::le, A, Constant<2>>, Node<MapOp::ge, B, Constant<2>>>,
+         Ne<Size, Constant<2>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
 constexpr std::size_t kTrees = LowerEnds::kSize + UpperEnds::kSize + Others::kSize;
