@@ -1,10 +1,11 @@
-// Each run along the last axis goes into one cell of the result, or into neighbours.
+// Each row along the last axis goes into one cell of the result, or into neighbours.
 #include "fold.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "fold_loops.h"
 #include "index.h"
 
 namespace mote::blocks {
@@ -21,6 +22,7 @@ struct Axis {
 std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   std::vector<Axis> all;
   for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty())) continue;  // of either kind
     const bool reduced = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
     if (!all.empty() && all.back().reduced == reduced) {
       all.back().extent *= shape[k];
@@ -48,114 +50,27 @@ struct Defined {
   Cell cell() const { return value; }
 };
 
+/// Four lines at a time: none waits for another's result.
 template <typename Make>
-void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, const Make& make) {
-  if (into_one) {
-    auto a = make(*y);
-    for (I64 k = 0; k < count; ++k) a.take(x.at[x.single ? 0 : from + k]);
-    *y = a.cell();
-    return;
-  }
-  for (I64 k = 0; k < count; ++k) {
-    auto a = make(y[k]);
-    a.take(x.at[x.single ? 0 : from + k]);
-    y[k] = a.cell();
-  }
-}
-
-/// Four rows that follow one another, each into its own cell: none waits for another's sums.
-template <typename Make>
-void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, const Make& make) {
-  if (!(y[0] < y[1] && y[1] < y[2] && y[2] < y[3])) {  // an axis farther out is reduced too
-    for (I64 row = 0; row < 4; ++row) fold_run(x, from + row * length, y[row], true, length, make);
-    return;
-  }
-  auto a = make(*y[0]), b = make(*y[1]), c = make(*y[2]), d = make(*y[3]);
-  for (I64 k = from; k < from + length; ++k) {
-    a.take(x.at[k]);
-    b.take(x.at[k + length]);
-    c.take(x.at[k + 2 * length]);
-    d.take(x.at[k + 3 * length]);
-  }
-  *y[0] = a.cell(), *y[1] = b.cell(), *y[2] = c.cell(), *y[3] = d.cell();
-}
-
-/// Blocks that are added to results of sums over the same axes.
-template <std::size_t kFolds>
-struct Summands {
-  const Cell* from[kFolds];
-  I64 step[kFolds];
-  Cell* result[kFolds];
-
-  void add(std::size_t f, const Operand& x, Cell* to) {
-    from[f] = x.at;
-    step[f] = x.single ? 0 : 1;
-    result[f] = to;
-  }
-  /// Rows that follow one another, each into its own cell.
-  template <std::size_t kRows>
-  void sum_rows(I64 begin, I64 length, const I64* to) const {
-    double sum[kFolds][kRows];
-    for (std::size_t f = 0; f < kFolds; ++f)
-      for (std::size_t row = 0; row < kRows; ++row) sum[f][row] = result[f][to[row]].real;
-    for (I64 k = begin; k < begin + length; ++k)
-      for (std::size_t f = 0; f < kFolds; ++f)
-        for (std::size_t row = 0; row < kRows; ++row)
-          sum[f][row] += from[f][(k + static_cast<I64>(row) * length) * step[f]].real;
-    for (std::size_t f = 0; f < kFolds; ++f)
-      for (std::size_t row = 0; row < kRows; ++row) result[f][to[row]].real = sum[f][row];
-  }
-  template <std::size_t kRows>
-  void sum_in_turn(I64 begin, I64 length, const I64 (&to)[kRows]) const {
-    for (const I64& at : to) {
-      sum_rows<1>(begin, length, &at);
-      begin += length;
+void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make) {
+  const auto at = [&](I64 line, I64 k) {
+    return x.at[x.single ? 0 : s.begin + line * s.line_step + k * s.step];
+  };
+  Cell* const y = result + s.to;
+  I64 line = 0;
+  for (; line + 4 <= s.lines; line += 4) {
+    auto a = make(y[line]), b = make(y[line + 1]), c = make(y[line + 2]), d = make(y[line + 3]);
+    for (I64 k = 0; k < s.elements; ++k) {
+      a.take(at(line, k)), b.take(at(line + 1, k));
+      c.take(at(line + 2, k)), d.take(at(line + 3, k));
     }
+    y[line] = a.cell(), y[line + 1] = b.cell(), y[line + 2] = c.cell(), y[line + 3] = d.cell();
   }
-  void sum_beside(I64 begin, I64 count, I64 to) const {
-    for (std::size_t f = 0; f < kFolds; ++f) {
-      Cell* const y = result[f] + to;
-      if (step[f] == 0) {
-        for (I64 k = 0; k < count; ++k) y[k].real += from[f]->real;
-      } else {
-        for (I64 k = 0; k < count; ++k) y[k].real += from[f][begin + k].real;
-      }
-    }
+  for (; line < s.lines; ++line) {
+    auto a = make(y[line]);
+    for (I64 k = 0; k < s.elements; ++k) a.take(at(line, k));
+    y[line] = a.cell();
   }
-};
-
-/// One cell's least (greatest) value, of `count` elements that follow one another.
-template <bool kLeast>
-double extreme(double start, const Cell* x, I64 count) {
-  constexpr I64 kLanes = 16;
-  const auto better = [](double a, double b) { return kLeast ? a < b : a > b; };
-  bool nan = std::isnan(start);
-  double value = start;
-  I64 k = 0;
-  if (count >= 2 * kLanes) {
-    double best[kLanes];
-    std::fill_n(best, kLanes, start);
-    for (; k + kLanes <= count; k += kLanes) {
-      I64 nans = 0;
-      for (I64 lane = 0; lane < kLanes; ++lane) {
-        const double v = x[k + lane].real;
-        nans |= v != v;
-        best[lane] = better(best[lane], v) ? best[lane] : v;
-      }
-      nan = nan || nans != 0;
-    }
-    for (const double b : best) value = better(value, b) ? value : b;
-  }
-  for (; k < count; ++k) {
-    const double v = x[k].real;
-    nan |= v != v;
-    value = better(value, v) ? value : v;
-  }
-  if (nan) return std::numeric_limits<double>::quiet_NaN();
-  if (value != 0) return value;
-  while (k > 0)  // the last zero's sign
-    if (x[--k].real == 0) return x[k].real;
-  return start;
 }
 
 MapOp step_of(ReduceOp op) {
@@ -214,30 +129,6 @@ I64 Fold::offset(const Extents& index, const Extents& strides) const {
   return at;
 }
 
-/// Whole rows four at a time, then what is left.
-template <typename Make>
-void Fold::rows(const Operand& x, I64 first, I64 count, const Make& make) const {
-  const bool into_one = strides_.back() == 0;
-  const I64 length = shape_.back();
-  Walk walk(shape_, first);
-  for (I64 done = 0; done < count;) {
-    if (into_one && !x.single && walk.index().back() == 0 && count - done >= 4 * length) {
-      Cell* y[4];
-      for (Cell*& at : y) {
-        at = result_ + offset(walk.index(), strides_);
-        walk.advance(length);
-      }
-      fold_rows(x, done, y, length, make);
-      done += 4 * length;
-    } else {
-      const I64 n = walk.run(count - done);
-      fold_run(x, done, result_ + offset(walk.index(), strides_), into_one, n, make);
-      walk.advance(n);
-      done += n;
-    }
-  }
-}
-
 /// run(walk, where it begins in the block, its length).
 template <typename F>
 void Fold::runs(I64 first, I64 count, const F& run) const {
@@ -250,34 +141,40 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
   }
 }
 
+/// take(lines): what becomes neighbours in the result, as much of it as there is at a time.
+template <typename F>
+void Fold::lines(I64 first, I64 count, const F& take) const {
+  const I64 length = shape_.back();
+  const std::size_t last = shape_.size() - 1;
+  Walk walk(shape_, first);
+  for (I64 done = 0; done < count;) {
+    const I64 to = offset(walk.index(), strides_);
+    I64 rows = 1;
+    I64 n = walk.run(count - done);
+    if (last > 0 && n == length) {
+      rows = std::min((count - done) / length, shape_[last - 1] - walk.index()[last - 1]);
+      walk.advance_rows(rows);
+    } else {
+      walk.advance(n);
+    }
+    take(into_one() ? Lines{done, length, 1, n, rows, to} : Lines{done, 1, length, rows, n, to});
+    done += rows * n;
+  }
+}
+
 template <std::size_t kFolds>
 void Fold::add_all(const Fold* folds, const Operand* x, I64 first, I64 count) {
-  constexpr std::size_t kRows = kFolds > 2 ? 2 : 4;
+  constexpr I64 kLong = 16;
   Summands<kFolds> of;
-  for (std::size_t f = 0; f < kFolds; ++f) of.add(f, x[f], folds[f].result_);
-  const Fold& one = folds[0];
-  const I64 length = one.shape_.back();
-  Walk walk(one.shape_, first);
-  for (I64 done = 0; done < count;) {
-    I64 to[kRows] = {one.offset(walk.index(), one.strides_)};
-    const bool whole = one.into_one() && walk.index().back() == 0;
-    I64 n = walk.run(count - done);
-    walk.advance(n);
-    if (!one.into_one()) {
-      of.sum_beside(done, n, to[0]);
-    } else if (whole && count - done >= length * static_cast<I64>(kRows)) {
-      bool apart = true;  // not where an axis farther out is reduced too
-      for (std::size_t row = 1; row < kRows; ++row, walk.advance(length)) {
-        to[row] = one.offset(walk.index(), one.strides_);
-        apart = apart && to[row] > to[row - 1];
-      }
-      apart ? of.template sum_rows<kRows>(done, length, to) : of.sum_in_turn(done, length, to);
-      n = length * static_cast<I64>(kRows);
-    } else {
-      of.template sum_rows<1>(done, n, to);
-    }
-    done += n;
+  for (std::size_t f = 0; f < kFolds; ++f) {
+    of.from[f] = x[f].at;
+    of.moves[f] = x[f].single ? 0 : 1;
+    of.result[f] = folds[f].result_;
   }
+  folds[0].lines(first, count, [&](const Lines& s) {
+    if (s.line_step != 1 || s.lines < kLong) return of.add(s);
+    for (I64 k = 0; k < s.elements; ++k) of.add_row(s.begin + k * s.step, s.lines, s.to);
+  });
 }
 
 void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x, I64 first,
@@ -296,40 +193,36 @@ void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x,
 }
 
 void Fold::add_counts(const Operand& x, I64 first, I64 count) {
-  runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
-    Cell* const y = result_ + offset(walk.index(), strides_);
-    if (!into_one()) {
-      for (I64 k = 0; k < n; ++k)
-        y[k].real += static_cast<double>(x.at[x.single ? 0 : from + k].whole);
-      return;
+  lines(first, count, [&](const Lines& s) {
+    for (I64 n = 0; n < s.lines; ++n) {
+      const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
+      I64 total = x.single ? s.elements * x.at->whole : 0;  // exact, in any order
+      if (!x.single && s.step == 1) {
+        for (I64 k = 0; k < s.elements; ++k) total += from[k].whole;
+      } else if (!x.single) {
+        for (I64 k = 0; k < s.elements; ++k) total += from[k * s.step].whole;
+      }
+      result_[s.to + n].real += static_cast<double>(total);
     }
-    I64 total = x.single ? n * x.at->whole : 0;  // exact, in any order
-    if (!x.single)
-      for (I64 k = from; k < from + n; ++k) total += x.at[k].whole;
-    y->real += static_cast<double>(total);
   });
 }
 
 template <bool kLeast>
 void Fold::add_extremes(const Operand& x, I64 first, I64 count) const {
-  runs(first, count, [&](const Walk& walk, I64 from, I64 n) {
-    Cell* const y = result_ + offset(walk.index(), strides_);
-    const Cell* const at = x.at + (x.single ? 0 : from);
-    if (into_one()) {
-      y->real = extreme<kLeast>(y->real, at, x.single ? 1 : n);
-      return;
-    }
-    for (I64 k = 0; k < n; ++k) {
-      const double v = at[x.single ? 0 : k].real;
-      const double old = y[k].real;
-      y[k].real = (kLeast ? old < v : old > v) || old != old ? old : v;
+  lines(first, count, [&](const Lines& s) {
+    for (I64 n = 0; n < s.lines; ++n) {
+      Cell& y = result_[s.to + n];
+      const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
+      y.real = extreme<kLeast>(y.real, from, s.step, x.single ? 1 : s.elements);
     }
   });
 }
 
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
-  const auto each = [&](const auto& make) { rows(x, first, count, make); };
+  const auto each = [&](const auto& make) {
+    lines(first, count, [&](const Lines& s) { fold_lines(x, s, result_, make); });
+  };
   if (is_real(dtype_) && op_ == ReduceOp::sum) return add_all<1>(this, &x, first, count);
   if (is_real(dtype_) && op_ == ReduceOp::prod) return each([](Cell y) { return Product(y); });
   if (is_real(dtype_) && op_ == ReduceOp::min) return add_extremes<true>(x, first, count);

@@ -23,8 +23,8 @@ class Fold {
                            std::int64_t first, std::int64_t count);
 
  private:
-  template <typename Make>
-  void rows(const Operand& x, std::int64_t first, std::int64_t count, const Make& make) const;
+  template <typename F>
+  void lines(std::int64_t first, std::int64_t count, const F& take) const;
   template <typename F>
   void runs(std::int64_t first, std::int64_t count, const F& run) const;
   template <std::size_t kFolds>

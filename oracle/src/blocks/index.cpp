@@ -359,9 +359,20 @@ void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) 
 
 void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                           std::vector<Stretch>& out) const {
+  constexpr std::int64_t kShort = 64;
   out.clear();
   Walk walk(rows_.extents, first);
   while (count > 0) {
+    if (inside_ && rows_.first > 0 && rows_.extents.back() < kShort && walk.index().back() == 0) {
+      if (const std::int64_t rows = fill_rows(walk, count, space); rows > 0) {
+        const std::int64_t n = rows * rows_.extents.back();
+        out.push_back({n, 0, 0, space, true});
+        walk.advance_rows(rows);
+        space += n;
+        count -= n;
+        continue;
+      }
+    }
     const std::int64_t n = walk.run(count);
     std::int64_t base = 0;
     if (!apart_ || !base_of(walk, base)) {
@@ -376,6 +387,30 @@ void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* 
     walk.advance(n);
     count -= n;
   }
+}
+
+/// The positions of the whole rows that follow within the last axis but one, `count` elements at
+/// most; how many rows. Nothing is out of range.
+std::int64_t Positions::fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const {
+  const std::size_t axis = rows_.first - 1;
+  const std::int64_t length = rows_.extents.back();
+  const std::int64_t begin = walk.index()[axis];
+  const std::int64_t rows = std::min(count / length, rows_.shape[axis] - begin);
+  std::int64_t outer = first_;
+  const IndexFunction::Part* moving = nullptr;
+  for (const Base& b : bases_) {
+    if (b.axis == axis) {
+      moving = &b.part;
+    } else {
+      outer = wrap_add(outer, b.part.at(walk.index()[b.axis]));
+    }
+  }
+  for (std::int64_t row = begin; row < begin + rows; ++row) {
+    const std::int64_t base = moving != nullptr ? wrap_add(outer, moving->at(row)) : outer;
+    for (std::int64_t k = 0; k < length; ++k)
+      *out++ = base + (offsets_.empty() ? step_ * k : offsets_[static_cast<std::size_t>(k)]);
+  }
+  return rows;
 }
 
 /// False: somewhere along the last axis it is out of range.

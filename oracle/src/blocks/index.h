@@ -49,15 +49,18 @@ class Walk {
     return std::min(shape_.back() - index_.back(), most);
   }
   /// Not beyond the last axis' end.
-  void advance(std::int64_t by) {
-    index_.back() += by;
-    for (std::size_t k = index_.size() - 1; k > 0 && index_[k] == shape_[k]; --k) {
+  void advance(std::int64_t by) { advance_along(index_.size() - 1, by); }
+  /// Whole rows, not beyond the end of the last axis but one.
+  void advance_rows(std::int64_t by) { advance_along(index_.size() - 2, by); }
+
+ private:
+  void advance_along(std::size_t k, std::int64_t by) {
+    index_[k] += by;
+    for (; k > 0 && index_[k] == shape_[k]; --k) {
       index_[k] = 0;
       ++index_[k - 1];
     }
   }
-
- private:
   const Extents& shape_;
   Extents index_;
 };
@@ -139,6 +142,7 @@ class Positions {
   bool is_inside(const Axis& a) const;
   void make_bases();
   bool base_of(const Walk& walk, std::int64_t& base) const;
+  std::int64_t fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const;
   void run(const Walk& walk, std::int64_t count, std::int64_t* out) const;
 
   const Rows& rows_;
