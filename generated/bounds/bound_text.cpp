@@ -24,8 +24,9 @@ bool is_bounded(const Program& p) {
   return false;
 }
 
-/// Compiled it is faster than interpreted: it has few nodes, and not every element has the same
-/// arithmetic done to it alone, which goes by vectors when interpreted.
+/// Compiled it is faster than interpreted: it has few nodes, it scatters or multiplies what does
+/// not become vectors when interpreted, and no sums, of which the interpreter takes several in one
+/// sweep.
 bool is_worth_compiling(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
@@ -34,7 +35,12 @@ bool is_worth_compiling(const Program& p) {
     const auto& kind = u.node().kind;
     return std::holds_alternative<uop::Map>(kind) || operands(u).empty();
   };
-  return nodes.size() <= kCompiledNodes && !std::ranges::all_of(nodes, is_elementwise);
+  const auto is_sum = [](const Uop& u) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    return r != nullptr && r->op == ReduceOp::sum && is_real(u.dtype());
+  };
+  return nodes.size() <= kCompiledNodes && !std::ranges::all_of(nodes, is_elementwise) &&
+         std::ranges::none_of(nodes, is_sum);
 }
 
 std::string temporaries_of(const LoopProgram& loops) {

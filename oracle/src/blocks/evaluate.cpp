@@ -209,12 +209,10 @@ class Run {
       walk.advance(run);
       done += run;
     }
-    for (std::int64_t k = 0; k < n; ++k) {
-      if (is_real(dtype)) {
-        to[k].real = static_cast<double>(values[k]);
-      } else {
-        to[k].whole = values[k];
-      }
+    if (is_real(dtype)) {
+      for (std::int64_t k = 0; k < n; ++k) to[k].real = static_cast<double>(values[k]);
+    } else {
+      for (std::int64_t k = 0; k < n; ++k) to[k].whole = values[k];
     }
   }
 

@@ -83,6 +83,37 @@ struct Flags {
   }
 };
 
+/// Operand k, of integers.
+template <std::size_t k>
+struct Whole {
+  static constexpr bool kTruth = true;  // of the same type
+  static constexpr std::size_t kOperands = k + 1;
+  static constexpr std::uint32_t kNumbers = 0;
+  static bool matches(const Uop& u, Operands& operands, const Inner&) {
+    return is_integer(u.dtype()) && !is_number(u) && bind(operands, k, u);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Truth& y) {
+    y = *reinterpret_cast<const typename Unaligned<typename V::Truth>::type*>(x[k] + i);
+  }
+};
+
+/// Operand k, an integer.
+template <std::size_t k>
+struct WholeConstant {
+  static constexpr bool kTruth = true;
+  static constexpr std::size_t kOperands = k + 1;
+  static constexpr std::uint32_t kNumbers = 1U << k;
+  static bool matches(const Uop& u, Operands& operands, const Inner&) {
+    return std::holds_alternative<uop::Scalar>(u.node().kind) && is_integer(u.dtype()) &&
+           bind(operands, k, u);
+  }
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t, typename V::Truth& y) {
+    y = x[k]->whole - typename V::Truth{};
+  }
+};
+
 /// Operand k, a number.
 template <std::size_t k>
 struct Constant {
@@ -296,6 +327,12 @@ using SumGrid = Min<Lowest<X>, Lowest<Y>>;
 template <typename X, typename Y>
 using ProductGrid = Mul<Lowest<X>, Lowest<Y>>;
 
+template <typename X, typename Y>
+using GreaterEqual = Node<MapOp::ge, X, Y>;
+/// A position from `Least` up to operand `end`.
+template <std::size_t at, typename Least, std::size_t end>
+using InRange = And<GreaterEqual<Whole<at>, Least>, Node<MapOp::lt, Whole<at>, Whole<end>>>;
+
 /// One end is NaN alone.
 using Differ = Ne<IsNan<A>, IsNan<B>>;
 template <typename X>
@@ -331,6 +368,7 @@ template <MapOp end>
 using Ends =
     List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
          Where<Flags<0>, Joined<end, B>, RoundedUp<end, B, 2>>,
+         Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
          RoundedUp<end, Corners<MapOp::mul, end>, 4>, RoundedUp<end, Corners<MapOp::div, end>, 4>,
          Rounded<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::div, end>, 4>,
