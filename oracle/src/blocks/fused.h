@@ -10,7 +10,7 @@
 
 namespace mote::blocks {
 
-constexpr std::size_t kFusedOperands = 6;
+constexpr std::size_t kFusedOperands = 8;
 
 /// y[k] from element k of each operand, which is none that stands for all unless it is a number of
 /// the tree.

@@ -10,6 +10,10 @@
 
 #include "fused.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace mote::blocks {
 namespace {
 
@@ -149,6 +153,27 @@ void set_lowest_bit(const typename V::Real& a, typename V::Real& y) {
   y = size == 0 ? zero + HUGE_VAL : y;
 }
 
+/// min or max; b where one is NaN.
+template <MapOp op, typename R>
+void set_end(const R& a, const R& b, R& y) {
+  constexpr bool kLeast = op == MapOp::min;
+#if defined(__x86_64__)
+  if constexpr (sizeof(R) == 16) return (void)(y = kLeast ? _mm_min_pd(a, b) : _mm_max_pd(a, b));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(R) == 32)
+    return (void)(y = kLeast ? _mm256_min_pd(a, b) : _mm256_max_pd(a, b));
+#endif
+#if defined(__AVX512F__)
+  constexpr __mmask8 kAll = 0xff;  // the plain forms read what nobody set, GCC 12 warns
+  if constexpr (sizeof(R) == 64)
+    return (void)(y = kLeast ? _mm512_mask_min_pd(a, kAll, a, b)
+                             : _mm512_mask_max_pd(a, kAll, a, b));
+#endif
+  if constexpr (kLeast) y = a < b ? a : b;
+  if constexpr (!kLeast) y = a > b ? a : b;
+}
+
 template <MapOp op, typename V, typename Y, typename A>
 void set(Y& y, const A& a) {
   typename V::Real size;
@@ -166,10 +191,14 @@ void set(Y& y, const A& a, const A& b) {
   if constexpr (op == MapOp::sub) y = a - b;
   if constexpr (op == MapOp::mul) y = a * b;
   if constexpr (op == MapOp::div) y = a / b;
-  if constexpr (op == MapOp::min) y = a < b ? a : b, y = a != a ? a : y;
-  if constexpr (op == MapOp::max) y = a > b ? a : b, y = a != a ? a : y;
+  if constexpr (op == MapOp::min || op == MapOp::max) {
+    Y end;
+    set_end<op>(a, b, end);
+    y = a != a ? a : end;
+  }
   if constexpr (op == MapOp::lt) y = a < b;
   if constexpr (op == MapOp::le) y = a <= b;
+  if constexpr (op == MapOp::gt) y = a > b;
   if constexpr (op == MapOp::ge) y = a >= b;
   if constexpr (op == MapOp::eq) y = a == b;
   if constexpr (op == MapOp::ne) y = a != b;
@@ -238,6 +267,18 @@ struct Node {
   }
 };
 
+/// min or max of two that are NaN together.
+template <MapOp op, typename X, typename Y>
+struct End : Node<op, X, Y> {
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    typename V::Real a, b;
+    X::template at<V>(x, i, a);
+    Y::template at<V>(x, i, b);
+    set_end<op>(a, b, y);
+  }
+};
+
 /// Rounded to f32.
 template <typename X>
 struct ToFloat {
@@ -298,9 +339,9 @@ using F = Block<5>;
 
 /// min: a lower end, max: an upper one.
 template <MapOp end, typename X, std::size_t k>
-using Outward = Node<end, Mul<X, Constant<k>>, Mul<X, Constant<k + 1>>>;
+using Outward = End<end, Mul<X, Constant<k>>, Mul<X, Constant<k + 1>>>;
 template <MapOp end, typename X>
-using Joined = Node<end, X, ToFloat<X>>;
+using Joined = End<end, X, ToFloat<X>>;
 template <MapOp op, MapOp end>
 using Corners =
     Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
@@ -357,6 +398,34 @@ using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
 template <MapOp end>
 using ChosenSum = Where<OnGrid<Add<A, B>, Add<A, B>, SumGrid<A, B>, 2>, Joined<end, Add<A, B>>,
                         Rounded<end, Add<A, B>, 3>>;
+
+/// A quotient: rounded outward, then by 1.5 units and a subnormal number more; [0, 0] stays.
+using IsZero = And<Eq<A, Constant<2>>, Eq<B, Constant<2>>>;
+using QuotientLower =
+    Where<IsZero, A, Sub<Outward<MapOp::min, Rounded<MapOp::min, A, 3>, 5>, Constant<7>>>;
+using QuotientUpper =
+    Where<IsZero, B, Add<Outward<MapOp::max, Rounded<MapOp::max, B, 3>, 5>, Constant<7>>>;
+/// The same of what is not below 0.
+using QuotientLowerUp =
+    Where<IsZero, A, Sub<Mul<RoundedUp<MapOp::min, A, 3>, Constant<4>>, Constant<5>>>;
+using QuotientUpperUp =
+    Where<IsZero, B, Add<Mul<RoundedUp<MapOp::max, B, 3>, Constant<4>>, Constant<5>>>;
+using MayBeZero =
+    And<And<Node<MapOp::le, A, Constant<3>>, GreaterEqual<B, Constant<3>>>, Not<IsNan<C>>>;
+
+/// A function's value and what it may be off by.
+using Slack = Add<Mul<Abs<A>, B>, C>;
+template <MapOp op>
+using WithSlack = Where<IsInf<A>, A, Node<op, A, Slack>>;
+
+/// A sum's slack, of the count A and the magnitude B; and its ends, of magnitude A.
+using SumSlack = Where<Node<MapOp::le, A, Constant<2>>, Constant<3>, Mul<A, Mul<B, Constant<4>>>>;
+template <typename X>
+using UnlessGreat = Where<Node<MapOp::gt, A, Constant<3>>, Constant<4>, X>;
+
+/// What is chosen by flags that are known.
+using Either = Where<Flags<0>, Constant<1>, C>;
+using OneOf = Where<Flags<0>, Constant<1>, Where<Flags<2>, Constant<1>, D>>;
 
 template <typename... X>
 struct List {
