@@ -226,6 +226,6 @@ constexpr std::array kKernels = {
 }  // namespace mote::subject::blis
 
 extern "C" MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin) {
-  return mote::subject::offer(*plugin, "blis", bli_info_get_version_str(),
-                              mote::subject::blis::kKernels);
+  return mote::subject::offer(*plugin, bli_info_get_version_str(),
+                              {{"blis", mote::subject::blis::kKernels}});
 }

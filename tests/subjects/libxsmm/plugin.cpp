@@ -154,20 +154,30 @@ Work bf16_product(const Operand& a, const Operand& b, const Operand& y) {
   };
 }
 
+template <bool kBf16>
+void need_dtypes(const Operand& y, const Operand& a, const Operand& b) {
+  if (kBf16)
+    need({DType::bf16}, {&y, &a, &b});
+  else
+    need({DType::f32, DType::f64}, {&y, &a, &b});
+}
+
+template <bool kBf16>
 Work matmul(const Call& call) {
   const Operand y = call.output(0, 4);
   Operand a = call.input(0, 4), b = call.input(1, 4);
-  need({DType::f32, DType::f64, DType::bf16}, {&y, &a, &b});
+  need_dtypes<kBf16>(y, a, b);
   need_elements({&y, &a});
   a = broadcast(a, {y.shape[0], y.shape[1], a.shape[2], a.shape[3]});
   b = broadcast(b, {y.shape[0], y.shape[1], b.shape[2], b.shape[3]});
-  if (y.dtype == DType::bf16) return bf16_product(a, b, y);
+  if (kBf16) return bf16_product(a, b, y);
   return y.dtype == DType::f32 ? product<float>(a, b, {}, y) : product<double>(a, b, {}, y);
 }
 
+template <bool kBf16>
 Work gemm(const Call& call) {
   const Operand a = call.input(0, 4), b = call.input(1, 4), y = call.output(0, 4);
-  need({DType::f32, DType::f64, DType::bf16}, {&y, &a, &b});
+  need_dtypes<kBf16>(y, a, b);
   need_elements({&y, &a});
   if (call.real("alpha", 1) != 1) decline("alpha is not 1");
   std::optional<Operand> c;
@@ -176,7 +186,7 @@ Work gemm(const Call& call) {
     if (beta != 0 && beta != 1) decline("beta is neither 0 nor 1");
     if (beta == 1) c = call.input(2, 4);
   }
-  if (y.dtype == DType::bf16) {
+  if (kBf16) {
     if (c) decline("c in bf16 would be rounded before it is added");
     return bf16_product(a, b, y);
   }
@@ -225,16 +235,25 @@ Work to_bf16(const Call& call) {
 constexpr std::array kCToY = {mote_op_pair{.input = 2, .output = 0}};
 
 constexpr std::array kKernels = {
-    Kernel{"matmul", matmul},
-    Kernel{"gemm", gemm, {.in_place = kCToY}},
+    Kernel{"matmul", matmul<false>},
+    Kernel{"gemm", gemm<false>, {.in_place = kCToY}},
     Kernel{"transpose", transpose},
     Kernel{"cast_bf16", to_bf16},
+};
+
+// The instruction for pairs of bf16 takes and gives no denormals.
+constexpr Promise kBf16 = {.accumulator = MOTE_ACC_F32, .flushes_denormals = true};
+constexpr std::array kBf16Kernels = {
+    Kernel{"matmul", matmul<true>, kBf16},
+    Kernel{"gemm", gemm<true>, kBf16},
 };
 
 }  // namespace
 }  // namespace mote::subject::xsmm
 
 extern "C" MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin) {
+  using namespace mote::subject::xsmm;
   libxsmm_init();
-  return mote::subject::offer(*plugin, "libxsmm", LIBXSMM_VERSION, mote::subject::xsmm::kKernels);
+  return mote::subject::offer(*plugin, LIBXSMM_VERSION,
+                              {{"libxsmm", kKernels}, {"libxsmm_bf16", kBf16Kernels}});
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <utility>
 
@@ -15,15 +16,14 @@ using backend::Check;
 
 struct Table {
   std::span<const Kernel> kernels;
-  std::string version;
   std::deque<mote_contract> contracts;
   std::vector<mote_kernel> offered;
-  mote_backend backend{};
 };
 
-Table& table() {
-  static Table it;
-  return it;
+constexpr std::size_t kTables = 2;
+std::array<Table, kTables>& tables() {
+  static std::array<Table, kTables> all;
+  return all;
 }
 
 void unless(const Check& refusal) {
@@ -37,17 +37,17 @@ void lift(Operand& operand, int rank) {
   }
 }
 
-Work planned(const mote_call& call) {
+Work planned(const mote_call& call, const Table& table) {
   const std::string_view op = call.op;
-  for (const Kernel& kernel : table().kernels)
+  for (const Kernel& kernel : table.kernels)
     if (op == kernel.op) return kernel.plan(Call(call));
   decline(fmt::format("no kernel for {}", op));
 }
 
-mote_status guarded(const mote_call* call, bool runs) {
+mote_status guarded(const mote_call* call, const Table& table, bool runs) {
   return backend::guarded(*call, [&]() -> Check {
     try {
-      const Work work = planned(*call);
+      const Work work = planned(*call, table);
       if (runs) work();
       return {};
     } catch (const Declined& declined) {
@@ -56,8 +56,50 @@ mote_status guarded(const mote_call* call, bool runs) {
   });
 }
 
-mote_status can_run(const mote_call* call) { return guarded(call, false); }
-mote_status run(const mote_call* call, void*) { return guarded(call, true); }
+// A call does not say which backend was asked: each has functions of its own.
+template <std::size_t kTable>
+mote_status can_run(const mote_call* call) {
+  return guarded(call, tables()[kTable], false);
+}
+template <std::size_t kTable>
+mote_status run(const mote_call* call, void*) {
+  return guarded(call, tables()[kTable], true);
+}
+constexpr std::array kCanRun = {can_run<0>, can_run<1>};
+constexpr std::array kRun = {run<0>, run<1>};
+
+mote_contract contract(const Promise& promise) {
+  return {.size = sizeof(mote_contract),
+          .accumulator = promise.accumulator,
+          .multiply_rounding = 0,
+          .flushes_denormals = promise.flushes_denormals ? 1 : 0,
+          .deterministic = 1,
+          .form = promise.form,
+          .function_count = static_cast<std::int32_t>(promise.functions.size()),
+          .in_place_count = static_cast<std::int32_t>(promise.in_place.size()),
+          .functions = promise.functions.data(),
+          .in_place = promise.in_place.data(),
+          .ignores_nan = promise.ignores_nan ? 1 : 0,
+          .reserved = 0};
+}
+
+mote_backend backend_of(const Backend& given, const char* version, std::size_t at) {
+  Table& t = tables()[at];
+  t.kernels = given.kernels;
+  for (const Kernel& kernel : given.kernels)
+    t.offered.push_back({.size = sizeof(mote_kernel),
+                         .op = kernel.op,
+                         .contract = &t.contracts.emplace_back(contract(kernel.promise)),
+                         .can_run = kCanRun[at],
+                         .workspace_bytes = nullptr,
+                         .run = kRun[at]});
+  return {.size = sizeof(mote_backend),
+          .name = given.name,
+          .version = version,
+          .kernel_count = static_cast<std::int32_t>(t.offered.size()),
+          .reserved = 0,
+          .kernels = t.offered.data()};
+}
 
 }  // namespace
 
@@ -148,44 +190,16 @@ void for_each_offset(std::span<const std::int64_t> shape, std::span<const std::i
   }
 }
 
-mote_contract contract(const Promise& promise) {
-  return {.size = sizeof(mote_contract),
-          .accumulator = MOTE_ACC_NATIVE,
-          .multiply_rounding = 0,
-          .flushes_denormals = promise.flushes_denormals ? 1 : 0,
-          .deterministic = 1,
-          .form = promise.form,
-          .function_count = static_cast<std::int32_t>(promise.functions.size()),
-          .in_place_count = static_cast<std::int32_t>(promise.in_place.size()),
-          .functions = promise.functions.data(),
-          .in_place = promise.in_place.data(),
-          .ignores_nan = promise.ignores_nan ? 1 : 0,
-          .reserved = 0};
-}
-
-mote_status offer(mote_plugin& plugin, const char* name, const std::string& version,
-                  std::span<const Kernel> kernels) {
-  Table& t = table();
-  t.kernels = kernels;
-  t.version = version;
-  for (const Kernel& kernel : kernels) {
-    const mote_contract& promised = t.contracts.emplace_back(contract(kernel.promise));
-    t.offered.push_back({.size = sizeof(mote_kernel),
-                         .op = kernel.op,
-                         .contract = &promised,
-                         .can_run = can_run,
-                         .workspace_bytes = nullptr,
-                         .run = run});
-  }
-  t.backend = {.size = sizeof(mote_backend),
-               .name = name,
-               .version = t.version.c_str(),
-               .kernel_count = static_cast<std::int32_t>(t.offered.size()),
-               .reserved = 0,
-               .kernels = t.offered.data()};
+mote_status offer(mote_plugin& plugin, const std::string& version,
+                  std::initializer_list<Backend> backends) {
+  static std::string kept_version;
+  static std::vector<mote_backend> offered;
+  kept_version = version;
+  for (const Backend& backend : backends)
+    offered.push_back(backend_of(backend, kept_version.c_str(), offered.size()));
   plugin.abi_version = MOTE_ABI_VERSION;
-  plugin.backend_count = 1;
-  plugin.backends = &t.backend;
+  plugin.backend_count = static_cast<std::int32_t>(offered.size());
+  plugin.backends = offered.data();
   return MOTE_OK;
 }
 

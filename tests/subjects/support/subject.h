@@ -81,15 +81,15 @@ void unpack(const T* values, const Operand& to) {
 
 using Work = std::function<void()>;
 
-/// What a kernel promises beside sums in its dtype and equal bits for equal calls.
+/// What a kernel promises beside equal bits for equal calls.
 struct Promise {
   const char* form = "direct";
   std::span<const mote_op_pair> in_place = {};
   std::span<const mote_accuracy> functions = {};
+  mote_accumulator accumulator = MOTE_ACC_NATIVE;
   bool flushes_denormals = false;
   bool ignores_nan = false;
 };
-mote_contract contract(const Promise& promise);
 
 struct Kernel {
   const char* op;
@@ -97,8 +97,14 @@ struct Kernel {
   Promise promise = {};
 };
 
-/// Makes the plug-in one backend of these kernels, which stay.
-mote_status offer(mote_plugin& plugin, const char* name, const std::string& version,
-                  std::span<const Kernel> kernels);
+/// Kernels that promise different things of one op for different dtypes are different backends.
+struct Backend {
+  const char* name;
+  std::span<const Kernel> kernels;  ///< stay
+};
+
+/// Makes the plug-in these backends, at most two.
+mote_status offer(mote_plugin& plugin, const std::string& version,
+                  std::initializer_list<Backend> backends);
 
 }  // namespace mote::subject
