@@ -172,6 +172,15 @@ std::int64_t count(const Operand& operand) {
   return product;
 }
 
+bool is_row_major(const Operand& operand) {
+  std::int64_t distance = 1;
+  for (std::size_t axis = operand.shape.size(); axis-- > 0;) {
+    if (operand.shape[axis] != 1 && operand.strides[axis] != distance) return false;
+    distance *= operand.shape[axis];
+  }
+  return true;
+}
+
 void for_each_offset(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                      const std::function<void(std::int64_t)>& visit) {
   if (std::ranges::find(shape, 0) != shape.end()) return;

@@ -50,6 +50,7 @@ Operand permuted(const Operand& operand, std::initializer_list<std::size_t> orde
 /// Axes of extent 1 repeated to `shape`, by strides of 0.
 Operand broadcast(const Operand& operand, const std::vector<std::int64_t>& shape);
 std::int64_t count(const Operand& operand);
+bool is_row_major(const Operand& operand);  ///< without gaps
 
 /// The element at distance `offset` from the first.
 template <typename T>

@@ -225,8 +225,11 @@ Work deconvolution(const Call& call) {
   need({kDType<T>}, {&x, &w, &y});
   need_elements({&x, &w, &y});
   const Window v = window_of(call, w);
-  for (const std::size_t axis : {0U, 1U})
+  for (const std::size_t axis : {0U, 1U}) {
     if (v.extra[axis] >= v.stride[axis]) decline("output_pad is not below the stride");
+    if (y.shape[axis + 1] < v.stride[axis])
+      decline("a result smaller than the stride, for which XNNPACK writes beyond a buffer");
+  }
   const std::int64_t group_inputs = w.shape[0] / v.groups;
   const Deconvolution<T> how{v, size(group_inputs), size(w.shape[1])};
   w.shape[0] = group_inputs;

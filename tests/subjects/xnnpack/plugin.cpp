@@ -25,6 +25,12 @@ constexpr Promise kOfNumbers = {.flushes_denormals = true, .ignores_nan = true};
 constexpr Promise kPadded = {
     .form = "padding_multiplied", .flushes_denormals = true, .ignores_nan = true};
 
+// f16 is computed in f32, where its denormals are none.
+constexpr Promise kHalfUnaryOfNumbers = {.in_place = kOverX, .ignores_nan = true};
+constexpr Promise kHalfBinary = {.in_place = kOverBoth, .ignores_nan = true};
+constexpr Promise kHalfOfNumbers = {.ignores_nan = true};
+constexpr Promise kHalfPadded = {.form = "padding_multiplied", .ignores_nan = true};
+
 constexpr std::array kKernels = {
     Kernel{"abs", unary<float>, kExact},
     Kernel{"ceil", unary<float>, kUnary},
@@ -60,17 +66,17 @@ constexpr std::array kKernels = {
 };
 
 constexpr std::array kHalfKernels = {
-    Kernel{"leaky_relu", unary<Half>, kUnary},
-    Kernel{"relu", unary<Half>, kUnaryOfNumbers},
-    Kernel{"add", binary<Half>, kBinaryOfNumbers},
-    Kernel{"mul", binary<Half>, kBinaryOfNumbers},
-    Kernel{"prelu", prelu<Half>, kUnary},
-    Kernel{"matmul", matmul<Half>, kOfNumbers},
-    Kernel{"gemm", gemm<Half>, kOfNumbers},
-    Kernel{"conv2d", convolution<Half>, kPadded},
-    Kernel{"conv_transpose2d", deconvolution<Half>, kPadded},
-    Kernel{"global_avg_pool", global_average<Half>, kOfNumbers},
-    Kernel{"max_pool2d", max_pool<Half>, kOfNumbers},
+    Kernel{"leaky_relu", unary<Half>, kExact},
+    Kernel{"relu", unary<Half>, kHalfUnaryOfNumbers},
+    Kernel{"add", binary<Half>, kHalfBinary},
+    Kernel{"mul", binary<Half>, kHalfBinary},
+    Kernel{"prelu", prelu<Half>, kHalfUnaryOfNumbers},
+    Kernel{"matmul", matmul<Half>, kHalfOfNumbers},
+    Kernel{"gemm", gemm<Half>, kHalfOfNumbers},
+    Kernel{"conv2d", convolution<Half>, kHalfPadded},
+    Kernel{"conv_transpose2d", deconvolution<Half>, kHalfPadded},
+    Kernel{"global_avg_pool", global_average<Half>, kHalfOfNumbers},
+    Kernel{"max_pool2d", max_pool<Half>, kHalfOfNumbers},
 };
 
 }  // namespace

@@ -58,8 +58,9 @@ template <typename T, typename Create, typename Setup, typename Limit>
 Work max_pooled(const Call& call, const Operand& x, const Operand& y, Create create, Setup setup,
                 Limit least, Limit greatest) {
   const Window v = window_of(call, x, y);
-  if ((v.dilation[0] != 1 || v.dilation[1] != 1) && (v.after[0] != 0 || v.after[1] != 0))
-    decline("dilated windows beyond the end, where XNNPACK reads what is no element of x");
+  const bool pads = v.before[0] + v.before[1] + v.after[0] + v.after[1] != 0;
+  if (pads && (v.dilation[0] != 1 || v.dilation[1] != 1))
+    decline("dilated windows over pads, where XNNPACK reads other elements");
   const std::size_t c = size(x.shape[3]);
   return pooled<T>(
       x, y,
