@@ -7,6 +7,8 @@ packages=(
   libdlpack-dev libfmt-dev zlib1g-dev libcli11-dev nlohmann-json3-dev libpugixml-dev librapidcheck-dev libgtest-dev
   libbenchmark-dev libmpfrc++-dev libdnnl-dev
   libopenblas-openmp-dev libonnx-testdata abigail-tools xz-utils
+  # judged by the preset nightly, left out where they are missing
+  libblis-openmp-dev libeigen3-dev libpthreadpool-dev libxnnpack-dev libxsmm-dev
 )
 
 missing=()

@@ -64,6 +64,9 @@ Interval settled(const Interval& x, DType dtype, const Context& c);
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
 
 Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c);
+/// A sum that nothing has read times a factor without data: the sum of its terms times that, since
+/// implementations may scale operands, products or partial sums.
+Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c);
 Interval negated(const Interval& x);
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum);
