@@ -88,11 +88,12 @@ class Bounder {
       if (!c.e.mentions(loop.variable)) {
         if (!loads_inputs_in_range(c.e, facts)) continue;
         outside.push_back(c);
-      } else if (has_load(c)) {
-        continue;
-      } else if (c.kind == Condition::Kind::nonneg ? !tighten(loop, c.e, facts)
-                                                   : !stride(loop, c.e, facts)) {
-        continue;
+      } else {
+        const auto absorbs = [&] {
+          return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, facts)
+                                                   : stride(loop, c.e, facts);
+        };
+        if (has_load(c) || !absorbs()) continue;
       }
       loop.body = without(std::move(loop.body), c);
     }

@@ -270,11 +270,10 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
     const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
     const std::string end = level == 0 ? "" : "#endif\n";
     const std::string test = level == 0 ? "" : fmt::format("if (mote_level() >= {}) ", level);
-    declarations += guard + emit::signature(p, names, function) + ";\n" + end;
-    calls += guard +
-             emit::wrap(fmt::format("  {}return {}({});", test, function,
-                                    emit::argument_names(p, names))) +
-             "\n" + end;
+    const std::string call = emit::wrap(
+        fmt::format("  {}return {}({});", test, function, emit::argument_names(p, names)));
+    declarations += fmt::format("{}{};\n{}", guard, emit::signature(p, names, function), end);
+    calls += fmt::format("{}{}\n{}", guard, call, end);
   }
   return declarations + emit::signature(p, names, emit::function_name(p, options)) + " {\n" +
          calls + "}\n";
