@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "bound_value.h"
 #include "mote/base/error.h"
@@ -12,8 +11,6 @@
 
 namespace mote::bounds {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
