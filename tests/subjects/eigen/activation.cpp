@@ -62,9 +62,4 @@ Work activation(const Call& call) {
   });
 }
 
-Work activation_of_floats(const Call& call) {
-  if (call.input(0, 4).dtype == DType::f64) decline("f64 has another error");
-  return activation(call);
-}
-
 }  // namespace mote::subject::eigen

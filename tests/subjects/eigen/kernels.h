@@ -9,12 +9,14 @@ namespace mote::subject::eigen {
 
 Work unary(const Call& call);       ///< arithmetic and functions of one element
 Work activation(const Call& call);  ///< expressions of these
-/// The same where f64 has another error, which would need another contract; it is declined.
-Work unary_of_floats(const Call& call);
-Work activation_of_floats(const Call& call);
 Work binary(const Call& call);
 Work comparison(const Call& call);
 Work cast(const Call& call);
+/// The same for f32 alone, where other dtypes have another error, which would need another
+/// contract.
+Work unary_of_f32(const Call& call);
+Work activation_of_f32(const Call& call);
+Work binary_of_f32(const Call& call);
 
 Work reduction(const Call& call);
 Work position(const Call& call);    ///< argmax, argmin

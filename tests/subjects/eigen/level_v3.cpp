@@ -7,16 +7,18 @@ namespace mote::subject::eigen {
 namespace {
 
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
-/// exp of what is below the least normal number's logarithm is a denormal, never 0.
+/// exp of what is below the least normal number's logarithm is a denormal, never 0, that of -inf
+/// too.
 constexpr std::array kExp = {mote_accuracy{"exp", 4, 0, 0x1p-126}};
-constexpr Promise kOfExp = {.in_place = kOverX, .functions = kExp, .flushes_denormals = true};
+constexpr Promise kOfExp = {
+    .in_place = kOverX, .functions = kExp, .flushes_denormals = true, .ignores_nan = true};
 constexpr Promise kFlushing = {.in_place = kOverX, .flushes_denormals = true};
 
 constexpr std::array kKernels = {
-    Kernel{"exp", unary_of_floats, kOfExp},
+    Kernel{"exp", unary_of_f32, kOfExp},
     Kernel{"expm1", unary, kFlushing},
-    Kernel{"silu", activation_of_floats, kOfExp},
-    Kernel{"pow", binary},
+    Kernel{"silu", activation_of_f32, kOfExp},
+    Kernel{"pow", binary_of_f32},
 };
 
 }  // namespace

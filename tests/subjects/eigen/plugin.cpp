@@ -40,7 +40,7 @@ constexpr std::array kKernels = {
     Kernel{"relu", unary, kUnaryOfNumbers},
     Kernel{"round", unary, kUnary},
     Kernel{"rsqrt", unary, kRoot},
-    Kernel{"sigmoid", unary_of_floats, kLogistic},
+    Kernel{"sigmoid", unary_of_f32, kLogistic},
     Kernel{"sign", unary, kUnary},
     Kernel{"sin", unary, kUnary},
     Kernel{"sinh", unary, kUnary},

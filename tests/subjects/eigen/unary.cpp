@@ -55,9 +55,4 @@ Work unary(const Call& call) {
   });
 }
 
-Work unary_of_floats(const Call& call) {
-  if (call.input(0, 4).dtype == DType::f64) decline("f64 has another error");
-  return unary(call);
-}
-
 }  // namespace mote::subject::eigen
