@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cuda_source.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin_search.h"
 #include "mote/generated/kernels.h"
@@ -76,7 +77,8 @@ Backends find_backends(const std::vector<std::string>& named_libraries, Isolatio
     if (path.find('\n') != std::string::npos) {
       throw Error("plug-in: a path with a line break cannot stand in a case");
     }
-    if (!is_loaded(backends, path)) add(backends, load(path, isolation), path);
+    const std::string library = is_cuda_source(path) ? compile_cuda_source(path) : path;
+    if (!is_loaded(backends, library)) add(backends, load(library, isolation), path);
   }
   backends.all.push_back({&gen_backend(), "", "built in"});
   for (const PluginPlace& place : plugin_places()) {

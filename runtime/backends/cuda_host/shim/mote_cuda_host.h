@@ -27,6 +27,7 @@ struct uint3 {
 };
 struct dim3 {
   unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 struct alignas(16) float4 {
   float x, y, z, w;
