@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "../oracle/temporary_folder.h"
+#include "oracle/temporary_folder.h"
 
 namespace mote {
 namespace {
