@@ -110,8 +110,11 @@ std::string absence(const Backends& backends, const std::string& name) {
   const bool broken = std::ranges::any_of(backends.problems, [&](const std::string& problem) {
     return problem.find(library) != std::string::npos;
   });
-  return fmt::format("backend {} is not on this machine: {} (there is: {})", name,
-                     broken ? "its plug-in cannot be loaded" : "it is not part of this build",
+  const std::string beside = beside_plugins(name + ".so");
+  const std::string why = broken           ? "its plug-in cannot be loaded"
+                          : beside.empty() ? "it is not part of this build"
+                                           : "its plug-in must be named: --plugin " + beside;
+  return fmt::format("backend {} is not on this machine: {} (there is: {})", name, why,
                      list_text(names_of(backends.all)));
 }
 

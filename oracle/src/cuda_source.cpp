@@ -188,20 +188,16 @@ fs::path object_of(const fs::path& folder, const std::string& name, const std::s
   return object;
 }
 
-/// Beside the folders of plug-ins, where it is no plug-in of its own.
-fs::path shim() {
+std::string shim() {
   std::vector<std::string> tried;
-  for (const PluginPlace& place : plugin_places()) {
-    const fs::path file = (fs::path(place.path) / ".." / "cuda_shim.so").lexically_normal();
-    if (std::error_code failed; fs::exists(file, failed)) return file;
-    tried.push_back(file);
-  }
-  throw Error(
-      fmt::format("the shim that .cu files run on is not there: {}", fmt::join(tried, ", ")));
+  std::string file = beside_plugins("cuda_shim.so", &tried);
+  if (file.empty())
+    throw Error(
+        fmt::format("the shim that .cu files run on is not there: {}", fmt::join(tried, ", ")));
+  return file;
 }
 
-/// Products are not fused into sums, for the numbers to be those of every machine; the line numbers
-/// of macros that span lines are those of their first.
+/// Products are not fused into sums, for the numbers to be those of every machine.
 void link(const std::string& path, const fs::path& folder, const std::vector<std::string>& objects,
           const fs::path& library) {
   const fs::path shim_file = shim();
@@ -237,6 +233,15 @@ struct Built {
 };
 
 }  // namespace
+
+std::string beside_plugins(const std::string& name, std::vector<std::string>* tried) {
+  for (const PluginPlace& place : plugin_places()) {
+    const fs::path file = (fs::path(place.path) / ".." / name).lexically_normal();
+    if (std::error_code failed; fs::exists(file, failed)) return file;
+    if (tried != nullptr) tried->push_back(file);
+  }
+  return "";
+}
 
 bool is_cuda_source(std::string_view path) { return path.ends_with(".cu"); }
 

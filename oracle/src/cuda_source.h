@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mote {
 
@@ -16,5 +17,9 @@ bool is_cuda_source(std::string_view path);
 /// `mote emit OP` prints, with C linkage, and a cudaStream_t behind. Throws Error where no line
 /// says that, for what a line says wrongly, and with the compiler's messages.
 std::string compile_cuda_source(const std::string& path);
+
+/// A file beside the folders of plug-ins, where it is none that is found by itself: lib/mote/NAME.
+/// Empty where it is not there; `tried` gets where it was looked for.
+std::string beside_plugins(const std::string& name, std::vector<std::string>* tried = nullptr);
 
 }  // namespace mote

@@ -14,7 +14,7 @@ fi
 
 printf '#!/bin/sh\necho "a fake GPU, 0, 9.0"\n' > "$4/bin/nvidia-smi"
 chmod +x "$4/bin/nvidia-smi"
-export PATH="$4/bin:$PATH" MOTE_CUDA_DRIVER="$3" MOTE_NVRTC="$3" MOTE_CACHE="$2/cuda_fake_cache"
+export PATH="$4/bin:$PATH" MOTE_CUDA_DRIVER="$3" MOTE_NVRTC="$3" MOTE_CACHE="$4/cache"
 sh "$1" "$2" "$4/results" neg
 grep -q '"type":"result","exit":0' "$4/results/oracle_cuda.json"
 grep -q '"type":"result","exit":0' "$4/results/oracle_cuda_oracle.json"

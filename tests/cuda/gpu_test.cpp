@@ -290,6 +290,12 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
   EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
 }
 
+TEST(CudaGpu, ThePluginMustBeNamed) {
+  const std::string out = mote_run("check neg --backend cuda");
+  EXPECT_NE(out.find("its plug-in must be named: --plugin "), std::string::npos) << out;
+  EXPECT_NE(out.find("/lib/mote/cuda.so"), std::string::npos) << out;
+}
+
 TEST(CudaGpu, TheDoctorSeesTheDriver) {
   EXPECT_NE(mote_run("doctor").find("a fake GPU"), std::string::npos);
   EXPECT_NE(mote_run("doctor", "FAKE_CUDA_FAIL=0:700").find("cuInit returned 700"),

@@ -46,7 +46,8 @@ bool Driver::get_all() {
 
 std::shared_ptr<const Driver> Driver::find(std::string& why) {
   const std::string path = cuda_driver();
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // It has threads of its own: it stays.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     why = fmt::format("no driver: {}", dlerror());
     return nullptr;

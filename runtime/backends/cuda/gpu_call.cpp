@@ -59,6 +59,11 @@ std::vector<Area> areas_of(const Plan& plan) {
   return joined;
 }
 
+/// The driver's addresses are integers, those in arguments of kernels pointers.
+void* pointer_of(DevicePointer at) {
+  return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
+}
+
 class GpuCall {
  public:
   GpuCall(Gpu& gpu, const OpInstance& instance, Variant variant, const Plan& plan)
@@ -95,8 +100,7 @@ class GpuCall {
       check(calls().copy_in(a.device, a.begin, bytes_of(a), stream_), "cuMemcpyHtoDAsync");
     }
     void* workspace = nullptr;
-    if (plan_.workspace_bytes() > 0)
-      workspace = reinterpret_cast<void*>(new_memory(plan_.workspace_bytes()));
+    if (plan_.workspace_bytes() > 0) workspace = pointer_of(new_memory(plan_.workspace_bytes()));
     std::vector<void*> data;
     for (const TensorView& view : plan_.views()) data.push_back(on_gpu(view, areas));
     launch(data, workspace, stream_);
@@ -133,7 +137,7 @@ class GpuCall {
     const auto in = std::ranges::find_if(
         areas, [&](const Area& a) { return a.begin <= own->begin && own->end <= a.end; });
     const std::int64_t offset = static_cast<char*>(view.data) - in->begin;
-    return reinterpret_cast<void*>(in->device + static_cast<DevicePointer>(offset));
+    return pointer_of(in->device + static_cast<DevicePointer>(offset));
   }
 
   void launch(const std::vector<void*>& data, void* workspace, DriverStream* stream) {
