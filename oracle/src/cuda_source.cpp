@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <sstream>
 #include <vector>
@@ -227,11 +227,6 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
   link(path, folder, objects, library);
 }
 
-struct Built {
-  std::unique_ptr<TemporaryFolder> folder;
-  std::string library;
-};
-
 }  // namespace
 
 std::string beside_plugins(const std::string& name, std::vector<std::string>* tried) {
@@ -247,15 +242,16 @@ bool is_cuda_source(std::string_view path) { return path.ends_with(".cu"); }
 
 std::string compile_cuda_source(const std::string& path) {
   static std::mutex mutex;
-  static std::map<std::string, Built> known;
+  static std::list<TemporaryFolder> folders;
+  static std::map<std::string, std::string> known;
   const std::lock_guard lock(mutex);
   std::error_code failed;
   const std::string file = fs::weakly_canonical(path, failed);
-  if (const auto at = known.find(file); at != known.end()) return at->second.library;
-  Built made{std::make_unique<TemporaryFolder>(), {}};
-  made.library = made.folder->path() / (fs::path(path).stem().string() + ".so");
-  build(path, made.folder->path(), made.library);
-  return known.emplace(file, std::move(made)).first->second.library;
+  if (const auto at = known.find(file); at != known.end()) return at->second;
+  const fs::path& folder = folders.emplace_back().path();
+  const fs::path library = folder / (fs::path(path).stem().string() + ".so");
+  build(path, folder, library);
+  return known[file] = library;
 }
 
 }  // namespace mote
