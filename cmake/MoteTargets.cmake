@@ -92,19 +92,28 @@ function(mote_add_plugin name)
   add_dependencies(mote_${arg_GROUP} ${name})
 endfunction()
 
-# mote_build_fast(target header): for targets that no kernel and no case waits for, such as the command
-# line: at -O1, and with mote_precompile().
+# mote_build_fast(target header [option]): for targets that no kernel and no case waits for, such as the
+# command line: at -O1 or with the option given, and with mote_precompile().
 function(mote_build_fast target header)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set(option -O1)
+  if(ARGC GREATER 2)
+    set(option ${ARGV2})
+  endif()
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${option}>)
   mote_precompile(${target} ${header})
 endfunction()
 
-# mote_add_test(name SOURCES... LINK deps...): one GoogleTest program, one ctest entry. At -O1: what is
-# under test is in the libraries, and macros of GoogleTest cost most of the time to compile.
+# mote_add_test(name [COMPUTES] SOURCES... LINK deps...): one GoogleTest program, one ctest entry. At -O0:
+# what is under test is in the libraries, and macros of GoogleTest cost most of the time to compile;
+# at -O1 where the test itself COMPUTES for minutes.
 function(mote_add_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINK" ${ARGN})
+  set(option -O0)
+  if(arg_COMPUTES)
+    set(option -O1)
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main mote_options)
-  mote_build_fast(${name} test.h)
+  mote_build_fast(${name} test.h ${option})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

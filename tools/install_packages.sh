@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that mote is built with; asks apt only for those that are missing.
+#   tools/install_packages.sh            what the build and the tests take
+#   tools/install_packages.sh --subjects also the libraries that the preset nightly checks
 set -euo pipefail
 
 packages=(
@@ -8,6 +10,14 @@ packages=(
   libbenchmark-dev libmpfrc++-dev libdnnl-dev
   libopenblas-openmp-dev libonnx-testdata abigail-tools xz-utils
 )
+case "${1:-}" in
+  "") ;;
+  --subjects) packages+=(libblis-openmp-dev libeigen3-dev libpthreadpool-dev libxnnpack-dev libxsmm-dev) ;;
+  *)
+    echo "packages: unknown argument '$1', expected --subjects or none" >&2
+    exit 2
+    ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do

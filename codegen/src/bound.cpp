@@ -6,71 +6,13 @@
 // neutral changes nothing.
 #include <algorithm>
 
+#include "common_conditions.h"
 #include "conditions.h"
 #include "dependence.h"
 #include "mote/codegen/passes.h"
 
 namespace mote {
 namespace {
-
-/// Folding the otherwise of this guard leaves every accumulator as it is. Not for argmax and
-/// argmin, which count positions.
-const value::Guard* neutral_guard(const Fold& f) {
-  const auto* g = std::get_if<value::Guard>(&f.value->kind);
-  if (!g || f.op == ReduceOp::argmax || f.op == ReduceOp::argmin) return nullptr;
-  return same(g->otherwise, neutral(f.op, f.value->dtype)) ? g : nullptr;
-}
-
-/// The conditions that a statement stands under; nullopt for one that has no effect of its own.
-std::optional<Conditions> conditions_of(const Stmt& s) {
-  if (std::holds_alternative<Let>(s.kind)) return std::nullopt;
-  if (const auto* branch = std::get_if<If>(&s.kind)) return branch->conditions;
-  if (const auto* fold = std::get_if<Fold>(&s.kind))
-    if (const auto* g = neutral_guard(*fold)) return g->conditions;
-  return Conditions{};
-}
-
-/// What everything in the body stands under.
-Conditions common_conditions(const Body& body) {
-  std::optional<Conditions> common;
-  for (const Stmt& s : body) {
-    const auto own = conditions_of(s);
-    if (!own) continue;
-    if (!common) {
-      common = own;
-    } else {
-      std::erase_if(*common, [&](const Condition& c) { return !contains(*own, c); });
-    }
-  }
-  Conditions result = common.value_or(Conditions{});
-  std::stable_sort(result.begin(), result.end(), [](const Condition& a, const Condition& b) {
-    return a.kind == Condition::Kind::nonneg && b.kind == Condition::Kind::zero;
-  });
-  return result;
-}
-
-Body without(Body body, const Condition& gone) {
-  Body out;
-  const auto is_gone = [&](const Condition& c) { return c == gone; };
-  for (Stmt& s : body) {
-    if (auto* branch = std::get_if<If>(&s.kind)) {
-      std::erase_if(branch->conditions, is_gone);
-      if (branch->conditions.empty()) {
-        Body nested = std::move(branch->body);
-        std::move(nested.begin(), nested.end(), std::back_inserter(out));
-        continue;
-      }
-    } else if (auto* fold = std::get_if<Fold>(&s.kind)) {
-      if (const auto* g = neutral_guard(*fold)) {
-        Conditions kept = g->conditions;
-        std::erase_if(kept, is_gone);
-        fold->value = guard_value(std::move(kept), g->then, g->otherwise);
-      }
-    }
-    out.push_back(std::move(s));
-  }
-  return out;
-}
 
 /// factor·v + rest >= 0 as a limit of the loop.
 bool tighten(Loop& loop, const Expr& e, const Facts& outer) {
@@ -146,11 +88,12 @@ class Bounder {
       if (!c.e.mentions(loop.variable)) {
         if (!loads_inputs_in_range(c.e, facts)) continue;
         outside.push_back(c);
-      } else if (has_load(c)) {
-        continue;
-      } else if (c.kind == Condition::Kind::nonneg ? !tighten(loop, c.e, facts)
-                                                   : !stride(loop, c.e, facts)) {
-        continue;
+      } else {
+        const auto absorbs = [&] {
+          return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, facts)
+                                                   : stride(loop, c.e, facts);
+        };
+        if (has_load(c) || !absorbs()) continue;
       }
       loop.body = without(std::move(loop.body), c);
     }

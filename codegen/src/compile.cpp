@@ -89,7 +89,7 @@ NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered
 
 std::span<const Pass> passes() { return kPasses; }
 
-LoopProgram compile(std::shared_ptr<const Program> program,
+LoopProgram compile(const std::shared_ptr<const Program>& program,
                     const std::function<void(const char*, const LoopProgram&)>& observe) {
   NodeSet barred;
   while (true) {

@@ -6,11 +6,6 @@
 namespace mote {
 namespace {
 
-bool mentions_loop(const Expr& e) {
-  return std::any_of(e.symbols().begin(), e.symbols().end(),
-                     [](Symbol s) { return s.kind() == SymbolKind::loop; });
-}
-
 /// b - x/s >= 0 <=> b·s + s - 1 - x >= 0, and x/s + b >= 0 <=> x + b·s >= 0, for s >= 1: without
 /// the division the condition is linear in the loop variables of x.
 Condition without_division(const Condition& c) {
@@ -78,6 +73,11 @@ Value self_comparison(MapOp op, const Value& v) {
 }
 
 }  // namespace
+
+bool mentions_loop(const Expr& e) {
+  return std::any_of(e.symbols().begin(), e.symbols().end(),
+                     [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
 
 bool contains(const Conditions& conditions, const Condition& c) {
   return std::find(conditions.begin(), conditions.end(), c) != conditions.end();

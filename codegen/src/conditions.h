@@ -16,6 +16,8 @@ std::optional<Conditions> clean(const Conditions& conditions, const Facts& facts
 Conditions in_range(const Expr& e, const Expr& extent);
 /// The facts, with the conditions assumed.
 Facts assuming(const Facts& facts, const Conditions& conditions);
+/// The value depends on the round of some loop.
+bool mentions_loop(const Expr& e);
 /// Some condition's truth depends on a loaded element (or on a Let named in an index).
 bool has_load(const Condition& c);
 /// guard_value in normal form under the facts: proved conditions dropped, a refuted one gives the

@@ -49,7 +49,7 @@ std::string operand(const Text& t, Precedence least);
 Text as_number(const Text& t);
 /// The ops of one and two arguments, but cast.
 Text unary(MapOp op, const Text& x);
-Text binary(MapOp op, Text a, Text b);
+Text binary(MapOp op, Text a, const Text& b);
 /// The same in float, of floats; the ops without a real result as above. native_binary: in float if
 /// either argument is a float, else as binary().
 Text float_unary(MapOp op, const Text& x);
@@ -104,7 +104,7 @@ class Names {
  private:
   const std::string& at(const char* kind, const std::string& name) const;
   void add(const char* kind, const std::string& name, const std::string& hint);
-  void add_locals(const Body& body, std::set<std::string> enclosing);
+  void add_locals(const Body& body, const std::set<std::string>& enclosing);
   void add_variable(const std::string& name, const std::set<std::string>& enclosing);
 
   std::map<std::pair<std::string, std::string>, std::string> names_;

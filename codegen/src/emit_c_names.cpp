@@ -167,7 +167,7 @@ void Names::add_variable(const std::string& name, const std::set<std::string>& e
   variables_.insert(name);
 }
 
-void Names::add_locals(const Body& body, std::set<std::string> enclosing) {
+void Names::add_locals(const Body& body, const std::set<std::string>& enclosing) {
   for (const Stmt& s : body) {
     if (const auto* loop = std::get_if<Loop>(&s.kind)) {
       add_variable(loop->variable.name(), enclosing);

@@ -75,7 +75,7 @@ Text self_comparison(MapOp op, const Text& a, bool real) {
   return {call("isnan", a), kTight, CType::truth};
 }
 
-Text binary_real(MapOp op, Text a, Text b) {
+Text binary_real(MapOp op, Text a, const Text& b) {
   if (is_comparison(op) && a.text == b.text) return self_comparison(op, a, true);
   switch (op) {
     case MapOp::pow:
@@ -199,9 +199,8 @@ Text as_number(const Text& t) {
   return {within(t, kEquality) + " ? 1 : 0", kTernary, CType::flag};
 }
 
-Text binary(MapOp op, Text a, Text b) {
-  return is_real_type(a.type) ? binary_real(op, std::move(a), std::move(b))
-                              : binary_integer(op, a, b);
+Text binary(MapOp op, Text a, const Text& b) {
+  return is_real_type(a.type) ? binary_real(op, std::move(a), b) : binary_integer(op, a, b);
 }
 
 Text unary(MapOp op, const Text& x) {

@@ -134,7 +134,9 @@ static inline int64_t mote_philox(int64_t seed, int64_t n) {
     k[0] += UINT32_C(0x9E3779B9);
     k[1] += UINT32_C(0xBB67AE85);
   }
-  return (int64_t)c[(uint64_t)n % 4];
+  const uint32_t even = n & 2 ? c[2] : c[0];
+  const uint32_t odd = n & 2 ? c[3] : c[1];
+  return (int64_t)(n & 1 ? odd : even);
 }
 )"},
     {"mote_add", R"(/* Integer arithmetic wraps around. */

@@ -1,9 +1,10 @@
 // What a schedule adds to C: OpenMP's pragmas under a guard, temporaries of one round, strides as
-// constants, and a function that chooses among versions.
+// constants, a function that chooses among versions, and one that opens a region of threads.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "dependence.h"
 #include "emit_c_writer.h"
 #include "leave_out.h"
 #include "mote/base/error.h"
@@ -83,13 +84,17 @@ void Writer::parallel_loops(const Loop& first, const Facts& facts) {
     heads.push_back(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
     inside.set_range(l->variable, l->begin, l->end);
   }
-  const std::string work = names_.fresh("work");
   const std::string collapse =
       chain.size() > 1 ? fmt::format(" collapse({})", chain.size()) : std::string();
-  out_ += "#ifdef _OPENMP\n";
-  line(fmt::format("const int64_t {} = {};", work, printer_.expr(first.work, facts).text));
-  out_ += fmt::format("#pragma omp parallel for{} if ({} > MOTE_PARALLEL_ABOVE)\n#endif\n",
-                      collapse, work);
+  if (in_region_) {
+    pragma(fmt::format("for{}{}", collapse, &first == as_loop(p_.body.back()) ? " nowait" : ""));
+  } else {
+    const std::string work = names_.fresh("work");
+    out_ += "#ifdef _OPENMP\n";
+    line(fmt::format("const int64_t {} = {};", work, printer_.expr(first.work, facts).text));
+    out_ += fmt::format("#pragma omp parallel for{} if ({} > MOTE_PARALLEL_ABOVE)\n#endif\n",
+                        collapse, work);
+  }
   for (const std::string& head : heads) {
     line(head);
     ++indent_;
@@ -152,28 +157,91 @@ std::string choice(const Version& v, const Names& names, const std::string& func
          wrap(fmt::format("    return {}({});", function, argument_names(v.program, names))) + "\n";
 }
 
-/// Versions but the last as static functions; the last with the choice among them at its top.
+/// Every statement may be run by all threads of a region: what is no loop that they share gives a
+/// value to a variable that each of them has.
+bool can_join(const Body& body, const LoopProgram& p) {
+  return std::ranges::all_of(body, [&](const Stmt& s) {
+    if (const Loop* loop = as_loop(s)) return loop->parallel > 0;
+    if (const Body* branch = nested_body(s)) return can_join(*branch, p);
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (store == nullptr) return std::holds_alternative<Let>(s.kind);
+    const TensorDecl& t = *find_tensor(p, store->tensor);
+    return t.role == TensorRole::temporary && t.shape.empty();
+  });
+}
+
+/// One region of threads can hold the whole function: it allocates nothing.
+bool can_join(const LoopProgram& p) {
+  const auto is_on_stack = [](const TensorDecl& t) {
+    return t.role != TensorRole::temporary || t.shape.empty() ||
+           (!t.scope.empty() && stack_size(t));
+  };
+  return std::ranges::all_of(p.tensors, is_on_stack) && can_join(p.body, p);
+}
+
+Expr shared_work(const Body& body) {
+  Expr work = 0;
+  for (const Stmt& s : body) {
+    const Loop* loop = as_loop(s);
+    if (loop != nullptr)
+      work = work + loop->work;
+    else if (const Body* branch = nested_body(s))
+      work = work + shared_work(*branch);
+  }
+  return work;
+}
+
+/// The function that has all rounds run, by threads where they are many. A region costs a third of
+/// a microsecond even with one thread, so small calls enter none; where the caller is in one, its
+/// threads must not share the rounds.
+std::string region_text(const LoopProgram& p, const std::string& function,
+                        const std::string& rounds) {
+  Names names(p);
+  Printer printer(p, names);
+  const Facts facts = base_facts(*p.source);
+  const std::string work = names.fresh("work");
+  const std::string amount = printer.expr(shared_work(p.body), facts).text;
+  const std::string call = fmt::format("{}({})", rounds, argument_names(p, names));
+  std::string out = header_comment(p, printer) + signature(p, names, function) + " {\n";
+  out += "#ifdef _OPENMP\n" + size_definitions(printer, facts);
+  out += wrap(fmt::format("  const int64_t {} = {};", work, amount)) + "\n";
+  out += fmt::format("  if ({} > MOTE_PARALLEL_ABOVE || omp_get_level() > 0) {{\n", work);
+  out += fmt::format("#pragma omp parallel if ({} > MOTE_PARALLEL_ABOVE)\n", work);
+  out += wrap("    " + call + ";") + "\n    return 0;\n  }\n#endif\n";
+  return out + wrap("  return " + call + ";") + "\n}\n";
+}
+
+/// Versions as static functions, the last with the choice among them at its top; behind them the
+/// function itself, or the last version is that.
 std::string schedule_text(const Schedule& s, const EmitOptions& options) {
-  const Version& last = s.versions.back();
-  const std::string function = function_name(last.program, options);
+  std::vector<LoopProgram> programs;
+  for (const Version& v : s.versions)
+    programs.push_back(leave_out(v.program, options.optional_outputs));
+  const LoopProgram& last = programs.back();
+  const std::string function = function_name(last, options);
+  const bool joins =
+      std::ranges::all_of(programs, [](const LoopProgram& p) { return can_join(p); });
   std::string out;
   std::string choices;
-  for (const Version& v : s.versions) {
-    const bool is_last = &v == &last;
-    const std::string own = is_last ? function : function + "_" + v.name;
-    const LoopProgram program = leave_out(v.program, options.optional_outputs);
-    Names names(program);
-    Printer printer(program, names);
+  for (std::size_t k = 0; k < programs.size(); ++k) {
+    const Version& v = s.versions[k];
+    const bool is_last = k + 1 == programs.size();
+    const bool is_static = !is_last || joins;
+    const std::string own = !is_last ? function + "_" + v.name
+                            : joins  ? function + "_rounds"
+                                     : function;
+    Names names(programs[k]);
+    Printer printer(programs[k], names);
     std::string comment;
-    if (is_last) comment = header_comment(program, printer);
-    Writer writer(program, names, printer);
+    if (!is_static) comment = header_comment(programs[k], printer);
+    Writer writer(programs[k], names, printer);
+    if (joins) writer.join_region();
     const std::string body = writer.function_body();
-    if (is_last) out += comment;
-    out += (is_last ? "" : "static ") + signature(v.program, names, own) + " {\n" +
-           (is_last ? choices : "") + body + "}\n" + (is_last ? "" : "\n");
+    out += comment + (is_static ? "static " : "") + signature(v.program, names, own) + " {\n" +
+           (is_last ? choices : "") + body + "}\n" + (is_static ? "\n" : "");
     choices += choice(v, names, own);
   }
-  return out;
+  return joins ? out + region_text(last, function, function + "_rounds") : out;
 }
 
 }  // namespace
@@ -190,11 +258,10 @@ std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
     const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
     const std::string end = level == 0 ? "" : "#endif\n";
     const std::string test = level == 0 ? "" : fmt::format("if (mote_level() >= {}) ", level);
-    declarations += guard + emit::signature(p, names, function) + ";\n" + end;
-    calls += guard +
-             emit::wrap(fmt::format("  {}return {}({});", test, function,
-                                    emit::argument_names(p, names))) +
-             "\n" + end;
+    const std::string call = emit::wrap(
+        fmt::format("  {}return {}({});", test, function, emit::argument_names(p, names)));
+    declarations += fmt::format("{}{};\n{}", guard, emit::signature(p, names, function), end);
+    calls += fmt::format("{}{}\n{}", guard, call, end);
   }
   return declarations + emit::signature(p, names, emit::function_name(p, options)) + " {\n" +
          calls + "}\n";

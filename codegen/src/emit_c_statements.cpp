@@ -174,9 +174,10 @@ std::string Writer::stored(const Text& t, const TensorDecl& to) const {
       return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
     }
     case DType::boolean: {
-      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan and && into.
-      const bool folds =
-          t.text.find("isnan(") != std::string::npos || t.text.find("isinf(") != std::string::npos;
+      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan, ?: and && into.
+      const bool folds = std::ranges::any_of(
+          std::initializer_list<const char*>{"isnan(", "isinf(", "?"},
+          [&](const char* part) { return t.text.find(part) != std::string::npos; });
       const bool compared = t.precedence == kEquality || t.precedence == kRelation;
       if (t.type == CType::flag && !folds && (compared || t.precedence == kTight)) return t.text;
       if (t.type == CType::truth && t.text.ends_with(']')) return as_number(t).text;

@@ -20,7 +20,6 @@ CType type_of_storage(DType dtype) {
     case DType::f32:
       return CType::f32;
     case DType::f64:
-      return CType::f64;
     case DType::f16:
     case DType::bf16:
       return CType::f64;

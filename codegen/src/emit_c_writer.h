@@ -22,6 +22,9 @@ class Writer {
  public:
   Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
   std::string function_body();
+  /// The function is run by every thread of a region, which share the loops that are marked
+  /// parallel; without it each of these opens a region of its own.
+  void join_region() { in_region_ = true; }
   /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
   /// are shared go to blocks of threads, else to threads.
   std::string kernel_body(bool by_block);
@@ -78,6 +81,7 @@ class Writer {
   Names& names_;
   Printer& printer_;
   Target target_;
+  bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
   std::string out_;
   int indent_ = 1;

@@ -1,5 +1,5 @@
 // Loop distribution, expansion of scalars to arrays of a tile, interchange. In: a loop with
-// independent rounds; out: a loop over its tiles.
+// independent rounds, which may have scalars of their own; out: a loop over its tiles.
 #include "interchange.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "conditions.h"
 #include "dependence.h"
+#include "joining.h"
 #include "rounds.h"
 
 namespace mote {
@@ -48,6 +50,7 @@ class Inward {
   Stmt run() {
     if (loop_.step != Expr(1) || !loop_.accumulators.empty() || !outer_folds(loop_).empty())
       throw Impossible{};
+    expand_scalars();
     Body body = distributed(loop_.body);
     return {Loop{start_, loop_.begin, loop_.end, Expr(tile_), {}, std::move(body)}};
   }
@@ -77,21 +80,30 @@ class Inward {
     return arrays_.emplace(name, array).first->second;
   }
 
+  /// The scalars that live in a round of the loop.
+  void expand_scalars() {
+    std::vector<TensorDecl> scalars;
+    for (const TensorDecl& t : p_.tensors)
+      if (t.scope == loop_.variable.name()) scalars.push_back(t);
+    for (const TensorDecl& t : scalars) {
+      if (!t.shape.empty() || names_in_index(loop_.body, t.name)) throw Impossible{};
+      array_for(t.name, t.dtype);
+      std::erase_if(p_.tensors, [&](const TensorDecl& other) { return other.name == t.name; });
+    }
+  }
+
   Body distributed(const Body& body) {
     Body out;
     Body group;
     for (const Stmt& s : body) {
       const Body* inner = nested_body(s);
-      if (inner == nullptr || (std::holds_alternative<If>(s.kind) && !holds_loop(*inner))) {
+      const auto* branch = std::get_if<If>(&s.kind);
+      if (inner == nullptr || (branch != nullptr && !holds_loop(*inner) && !is_still(*branch))) {
         group.push_back(s);
         continue;
       }
       close(group, out);
-      if (const Loop* loop = as_loop(s)) {
-        out.push_back({moved(*loop, out)});
-      } else {
-        out.push_back({moved(std::get<If>(s.kind))});
-      }
+      out.push_back(branch != nullptr ? Stmt{moved(*branch)} : Stmt{moved(*as_loop(s), out)});
     }
     close(group, out);
     return out;
@@ -124,14 +136,27 @@ class Inward {
   Value on_arrays(const Value& v) {
     const auto* bound = std::get_if<value::Bound>(&v->kind);
     const auto* folded = std::get_if<value::Accumulated>(&v->kind);
-    if (bound == nullptr && folded == nullptr) return v;
-    const auto found = arrays_.find(bound != nullptr ? bound->name : folded->name);
+    const auto* loaded = std::get_if<value::Load>(&v->kind);
+    if (bound == nullptr && folded == nullptr && loaded == nullptr) return v;
+    const auto found = arrays_.find(bound != nullptr    ? bound->name
+                                    : folded != nullptr ? folded->name
+                                                        : loaded->tensor);
     return found == arrays_.end() ? v : load_value(found->second, place(), v->dtype);
   }
 
   Stmt on_arrays(const Stmt& s) {
     if (const auto* fold = std::get_if<Fold>(&s.kind))
-      return {StoreReduce{arrays_.at(fold->accumulator), place(), joining(fold->op), fold->value}};
+      return {StoreReduce{arrays_.at(fold->accumulator), place(), *joining(fold->op), fold->value}};
+    if (const auto* reduced = std::get_if<StoreReduce>(&s.kind)) {
+      const auto scalar = arrays_.find(reduced->tensor);
+      if (scalar == arrays_.end()) return s;
+      return {StoreReduce{scalar->second, place(), reduced->op, reduced->value}};
+    }
+    if (const auto* stored = std::get_if<Store>(&s.kind)) {
+      const auto scalar = arrays_.find(stored->tensor);
+      if (scalar == arrays_.end()) return s;
+      return {Store{scalar->second, place(), stored->value}};
+    }
     if (const auto* branch = std::get_if<If>(&s.kind)) {
       If copy{branch->conditions, {}};
       for (const Stmt& inner : branch->body) copy.body.push_back(on_arrays(inner));
@@ -142,23 +167,13 @@ class Inward {
     return {Store{arrays_.at(let->name), place(), let->value}};
   }
 
-  /// The folds that moved() lets through, as stores.
-  static ScatterOp joining(ReduceOp op) {
-    return op == ReduceOp::sum    ? ScatterOp::add
-           : op == ReduceOp::prod ? ScatterOp::mul
-           : op == ReduceOp::max  ? ScatterOp::max
-                                  : ScatterOp::min;
-  }
-
   /// The loop with the tile inside; `before` gets the start of its accumulators.
   Loop moved(const Loop& loop, Body& before) {
     for (const Expr* e : {&loop.begin, &loop.end, &loop.step})
       if (e->has_load() || e->mentions(loop_.variable)) throw Impossible{};
     Body starts;
     for (const Accumulator& a : loop.accumulators) {
-      const bool plain = a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
-                         a.op == ReduceOp::min;
-      if (!plain || !is_real(a.dtype)) throw Impossible{};
+      if (!joining(a.op) || !is_real(a.dtype)) throw Impossible{};
       starts.push_back(
           {Store{array_for(a.name, a.dtype), place(), constant(neutral(a.op, a.dtype), a.dtype)}});
     }
@@ -166,10 +181,16 @@ class Inward {
     return {loop.variable, loop.begin, loop.end, loop.step, {}, distributed(loop.body)};
   }
 
+  /// Taken or not for the whole tile.
+  bool is_still(const If& branch) const {
+    return std::ranges::none_of(branch.conditions, [&](const Condition& c) {
+      return has_load(c) || c.e.mentions(loop_.variable);
+    });
+  }
+
   /// Accumulators of loops in a branch are neutral where it is not taken: left alone.
   If moved(const If& branch) {
-    for (const Condition& c : branch.conditions)
-      if (c.e.has_load() || c.e.mentions(loop_.variable)) throw Impossible{};
+    if (!is_still(branch)) throw Impossible{};
     if (!accumulators_declared(branch.body).empty()) throw Impossible{};
     return {branch.conditions, distributed(branch.body)};
   }
@@ -179,7 +200,7 @@ class Inward {
   const std::int64_t tile_;
   std::set<std::string> used_;
   const Symbol start_;
-  std::map<std::string, std::string> arrays_;  ///< of accumulators and names
+  std::map<std::string, std::string> arrays_;  ///< of accumulators, names and scalars
 };
 
 }  // namespace
@@ -187,9 +208,12 @@ class Inward {
 std::optional<Stmt> moved_inward(LoopProgram& p, const Stmt& loop, std::int64_t tile,
                                  std::string& step) {
   const auto own = independent_rounds(p, loop);
-  if (!own || !own->empty()) return std::nullopt;
-  const std::vector<TensorDecl> before = p.tensors;
   const Loop& moving = *as_loop(loop);
+  const auto lives_here = [&](const std::string& t) {
+    return find_tensor(p, t)->scope == moving.variable.name();
+  };
+  if (!own || !std::ranges::all_of(*own, lives_here)) return std::nullopt;
+  const std::vector<TensorDecl> before = p.tensors;
   try {
     Inward inward(p, moving, tile);
     Stmt moved = inward.run();

@@ -106,7 +106,7 @@ class Resolver {
     std::visit([this, &code](const auto& kind) { fill(kind, code); }, v->kind);
     return code;
   }
-  void fill(const value::Constant& c, ValueCode& code) { code.number = c.number; }
+  static void fill(const value::Constant& c, ValueCode& code) { code.number = c.number; }
   void fill(const value::Index& i, ValueCode& code) {
     code.kind = ValueCode::Kind::index;
     code.index = indices({i.e});

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "conditions.h"
 #include "dependence.h"
 #include "interchange.h"
+#include "joining.h"
 #include "keep.h"
 #include "rounds.h"
+#include "scan.h"
 #include "unit_strides.h"
 
 namespace mote {
@@ -50,16 +53,8 @@ std::vector<Path> loops_of(const LoopProgram& p) {
   return out;
 }
 
-bool mentions_loop(const Expr& e) {
-  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
-}
-
 /// Lanes can hold it: an order that may change, no position to remember.
-bool has_lanes(const Accumulator& a) {
-  const bool plain = a.op == ReduceOp::sum || a.op == ReduceOp::prod || a.op == ReduceOp::max ||
-                     a.op == ReduceOp::min;
-  return plain && is_real(a.dtype);
-}
+bool has_lanes(const Accumulator& a) { return joining(a.op).has_value() && is_real(a.dtype); }
 
 /// The accumulators of loops around that the loop folds into have lanes, and pay for them: a short
 /// loop with limits of its own in each round does not.
@@ -200,11 +195,26 @@ void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
 
 // ---- versions
 
-Version native(const LoopProgram& p) {
+/// What all versions begin with; `scans` gets the variables along which something is carried.
+Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
   Version v{"", {"accumulate natively"}, p};
   v.program.native = true;
   for (std::string& step : keep_in_outputs(v.program)) v.steps.push_back(std::move(step));
+  for (Scanned& scanned : scan_prefixes(v.program)) {
+    v.steps.push_back(std::move(scanned.step));
+    scans.push_back(scanned.variable);
+  }
   return v;
+}
+
+/// A scan along contiguous rows leaves tiles across them alone: they may be one element wide.
+void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
+  for (const Symbol v : scans)
+    for (const KnownStride& k : strides_along(rows.program, v))
+      if (are_compatible(rows.program.strides, {k}) &&
+          std::ranges::find(rows.program.strides, k) == rows.program.strides.end())
+        rows.program.strides.push_back(k);
+  if (!rows.program.strides.empty()) rows.name = "scan_" + scans.front().name();
 }
 
 /// The version, and those in which one input repeats along the innermost axis.
@@ -224,21 +234,24 @@ void add_with_repeats(const Version& v, Schedule& s) {
 
 Schedule schedule(const LoopProgram& p) {
   Schedule s;
-  Version rows = native(p);
+  std::vector<Symbol> scans;
+  const Version start = native(p, scans);
+  Version rows = start;
   mark_simd(rows);
   mark_outermost_parallel(rows, Body(rows.program.body), {});
-  Version columns = native(p);
+  Version columns = start;
   if (move_inward(columns)) {
     mark_simd(columns);
     mark_outermost_parallel(columns, Body(columns.program.body), {});
   }
+  if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
   if (!rows.program.strides.empty()) add_with_repeats(rows, s);
   const bool differs = columns.program.strides != rows.program.strides;
   if (!columns.program.strides.empty() && differs) {
     if (columns.name == rows.name) columns.name += "_inward";
     s.versions.push_back(std::move(columns));
   }
-  Version any = native(p);
+  Version any = start;
   mark_outermost_parallel(any, Body(any.program.body), {});
   s.versions.push_back(std::move(any));
   return s;

@@ -1,16 +1,11 @@
 // A loop over A·c whose body divides its variable by c becomes two: v = g·c + r, so that v/c and
 // v%c turn into g and r (the groups of a convolution).
+#include "conditions.h"
 #include "dependence.h"
 #include "mote/codegen/passes.h"
 
 namespace mote {
 namespace {
-
-bool mentions_loop_variable(const Expr& e) {
-  for (const Symbol s : e.symbols())
-    if (s.kind() == SymbolKind::loop) return true;
-  return false;
-}
 
 /// A divisor c of the loop's extent by which the body divides the loop's variable.
 std::optional<Expr> divisor_of(const Loop& loop) {
@@ -19,8 +14,7 @@ std::optional<Expr> divisor_of(const Loop& loop) {
     if (found || !e.mentions(loop.variable)) return;
     e.transform([&](const Atom& a) {
       const bool divides = a.kind == Atom::Kind::div || a.kind == Atom::Kind::mod;
-      if (divides && !found && a.args[0] == Expr(loop.variable) &&
-          !mentions_loop_variable(a.args[1])) {
+      if (divides && !found && a.args[0] == Expr(loop.variable) && !mentions_loop(a.args[1])) {
         const Split s = split_by(loop.end, a.args[1]);
         const bool whole = s.remainder == Expr(0) && s.quotient != Expr(0);
         if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c goes by itself

@@ -8,16 +8,21 @@
 namespace mote {
 namespace {
 
-/// The only axis whose index moves with v, by 1 a round.
+/// The only axis whose index moves with v.
 std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
   std::optional<int> axis;
   for (std::size_t k = 0; k < r.index.size(); ++k) {
     if (!r.index[k].mentions(v)) continue;
-    const auto linear = linear_in(r.index[k], v);
-    if (axis || !linear || linear->factor != Expr(1)) return std::nullopt;
+    if (axis) return std::nullopt;
     axis = static_cast<int>(k);
   }
   return axis;
+}
+
+/// By 1 a round.
+bool moves_on(const Expr& index, Symbol v) {
+  const auto linear = linear_in(index, v);
+  return linear && linear->factor == Expr(1);
 }
 
 bool moves(const TensorReference& r, Symbol v) {
@@ -33,7 +38,8 @@ std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const
     if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
     const TensorDecl* t = find_tensor(p, r.tensor);
     const auto axis = moving_axis(r, v);
-    if (t == nullptr || !axis) return std::nullopt;
+    if (t == nullptr || !axis || !moves_on(r.index[static_cast<std::size_t>(*axis)], v))
+      return std::nullopt;
     if (t->role == TensorRole::temporary) {
       if (*axis + 1 != static_cast<int>(t->shape.size())) return std::nullopt;
       continue;
@@ -44,6 +50,18 @@ std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const
     needed.push_back(stride);
   }
   return needed;
+}
+
+std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v) {
+  std::vector<KnownStride> found;
+  for (const TensorReference& r : references(p.body)) {
+    const auto axis = moving_axis(r, v);
+    if (!axis || find_tensor(p, r.tensor)->role == TensorRole::temporary) continue;
+    const KnownStride stride{r.tensor, *axis, 1};
+    const bool is_new = std::ranges::find(found, stride) == found.end();
+    if (is_new && are_compatible(found, {stride})) found.push_back(stride);
+  }
+  return found;
 }
 
 bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b) {

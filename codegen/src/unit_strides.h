@@ -13,6 +13,10 @@ namespace mote {
 /// strides are.
 std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s);
 
+/// The strides of inputs and outputs that are 1 where a loop over v, in whichever direction, runs
+/// along contiguous rows.
+std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v);
+
 /// Both can hold: no tensor needs stride 1 on two axes.
 bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b);
 

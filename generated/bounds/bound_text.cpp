@@ -24,8 +24,8 @@ bool is_bounded(const Program& p) {
   return false;
 }
 
-/// Compiled it is faster than interpreted: it has few nodes, and not every element has the same
-/// arithmetic done to it alone, which goes by vectors when interpreted.
+/// Compiled it is faster than interpreted: it has few nodes, it scatters, selects or multiplies,
+/// and has no sums of its own, of which the interpreter takes several in one sweep.
 bool is_worth_compiling(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
@@ -34,7 +34,14 @@ bool is_worth_compiling(const Program& p) {
     const auto& kind = u.node().kind;
     return std::holds_alternative<uop::Map>(kind) || operands(u).empty();
   };
-  return nodes.size() <= kCompiledNodes && !std::ranges::all_of(nodes, is_elementwise);
+  const auto has = [&](ReduceOp op) {
+    return std::ranges::any_of(nodes, [&](const Uop& u) {
+      const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+      return r != nullptr && r->op == op && is_real(u.dtype());
+    });
+  };
+  return nodes.size() <= kCompiledNodes && !std::ranges::all_of(nodes, is_elementwise) &&
+         (!has(ReduceOp::sum) || has(ReduceOp::prod));
 }
 
 std::string temporaries_of(const LoopProgram& loops) {

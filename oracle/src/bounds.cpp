@@ -123,7 +123,8 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
   auto made = std::make_shared<BoundOf>();
   bool all = true;
   for (std::size_t k = 0; k < c.program->outputs.size(); ++k) {
-    made->certain_.push_back(is_certain(*body, k));
+    // What only moves and compares is certain, unless what it is given may become 0 first.
+    made->certain_.push_back(is_certain(*body, k) && !contract.flushes_denormals);
     all = all && made->certain_.back();
   }
   if (all) return made;

@@ -22,7 +22,8 @@ mote_check_options complete_options(const mote_check_options* given) {
   if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof options));
   if (options.accumulator == nullptr) options.accumulator = "native";
   if (options.count == 0) options.count = kDefaultCount;
-  if (options.count < 0) throw Error("mote_check: count: expected at least 0, got less");
+  if (options.count < 0)
+    throw Error("mote_check: count: expected at least 0, got " + std::to_string(options.count));
   return options;
 }
 

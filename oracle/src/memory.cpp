@@ -2,6 +2,7 @@
 #include "mote/oracle/memory.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -76,6 +77,14 @@ std::int64_t bytes_needed(const Case& c, bool isolated) {
     total.add(buffer_elements(t), t.dtype, sites);
   }
   return total.bytes;
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the greatest that there is
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+#endif
 }
 
 std::int64_t bytes_available() {

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "mote/base/error.h"
+#include "mote/oracle/memory.h"
 
 namespace mote::tool {
 namespace {
@@ -117,5 +118,8 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 }  // namespace mote::tool
 
 namespace mote {
-int tool_main(int argc, char** argv) { return tool::run_and_report(argc, argv); }
+int tool_main(int argc, char** argv) {
+  keep_freed_memory();
+  return tool::run_and_report(argc, argv);
+}
 }  // namespace mote

@@ -16,6 +16,7 @@
 #include "bounds.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
+#include "mote/oracle/memory.h"
 #include "mote/uops/bound.h"
 #include "reference.h"
 
@@ -146,6 +147,7 @@ int run(const std::vector<std::string>& ops, double limit) {
 
 int main(int argc, char** argv) {
   const char* wanted = std::getenv("MOTE_BOUND_COST");
+  mote::keep_freed_memory();  // as `mote check` does
   try {
     return mote::run({argv + 1, argv + argc}, wanted != nullptr ? std::atof(wanted) : 20);
   } catch (const std::exception& e) {

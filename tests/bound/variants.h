@@ -19,6 +19,10 @@ struct Problem {
   std::vector<Floats> inputs;
 };
 
+/// The parameters that gemm is run with.
+constexpr double kGemmAlpha = 0.7;
+constexpr double kGemmBeta = -1.3;
+
 struct Variant {
   std::string name;
   std::function<Floats(const Problem&)> run;

@@ -50,6 +50,67 @@ VariantsOfOp matmuls() {
   return v;
 }
 
+// ---- gemm: a[R, K], b[K, 4], c[R, 4]; alpha and beta are no floats
+
+/// From a column of b, a row of a and an element of c.
+using Element = std::function<float(Row a, Row b, float c)>;
+Variant gemm(std::string name, const Element& element) {
+  return {std::move(name), [element](const Problem& p) {
+            const auto n = static_cast<std::size_t>(p.columns);
+            Floats y;
+            for (std::size_t at = 0; at < p.inputs[2].size(); ++at) {
+              constexpr std::size_t kColumns = 4;
+              Floats column;
+              for (std::size_t k = 0; k < n; ++k)
+                column.push_back(p.inputs[1][k * kColumns + at % kColumns]);
+              y.push_back(
+                  element(Row(p.inputs[0]).subspan(at / kColumns * n, n), column, p.inputs[2][at]));
+            }
+            return y;
+          }};
+}
+constexpr auto kAlpha = static_cast<float>(kGemmAlpha);
+constexpr auto kBeta = static_cast<float>(kGemmBeta);
+
+/// What the reference BLAS does: one product after the other is added to beta c.
+float products_into_c(Row a, Row b, float c) {
+  float y = kBeta * c;
+  for (std::size_t k = 0; k < a.size(); ++k) y += kAlpha * b[k] * a[k];
+  return y;
+}
+/// What fast ones do: so much of K at a time as fits the cache.
+float blocks_into_c(Row a, Row b, float c) {
+  float y = kBeta * c;
+  constexpr std::size_t kBlock = 3;
+  for (std::size_t k = 0; k < a.size(); k += kBlock) {
+    const std::size_t size = std::min(kBlock, a.size() - k);
+    y = std::fma(kAlpha, dot_fma(a.subspan(k, size), b.subspan(k, size)), y);
+  }
+  return y;
+}
+
+VariantsOfOp gemms() {
+  VariantsOfOp v{"gemm", {}, {}};
+  for (const NamedSum& s : kSums)
+    v.correct.push_back(gemm(s.name, [=](Row a, Row b, float c) {
+      return kAlpha * s.sum(products(a, b, itself)) + kBeta * c;
+    }));
+  v.correct.push_back(gemm("products into c", products_into_c));
+  v.correct.push_back(gemm("blocks into c", blocks_into_c));
+  v.defective = {
+      gemm("alpha multiplies c too",
+           [](Row a, Row b, float c) { return kAlpha * (dot_fma(a, b) + kBeta * c); }),
+      gemm("without beta", [](Row a, Row b, float c) { return kAlpha * dot_fma(a, b) + c; }),
+      gemm("drops the last term",
+           [](Row a, Row b, float c) {
+             return kAlpha * but_the_last(products(a, b, itself)) + kBeta * c;
+           }),
+      gemm("operands in tf32", [](Row a, Row b, float c) {
+        return kAlpha * lanes(products(a, b, tf32_of)) + kBeta * c;
+      })};
+  return v;
+}
+
 // ---- attention: q[T, D] = inputs 0 with T = rows, k[S, D], v[S, E] with S = columns
 
 constexpr std::size_t kDepth = 4;   ///< D
@@ -145,6 +206,6 @@ VariantsOfOp attentions() {
 
 }  // namespace
 
-std::vector<VariantsOfOp> linear_variants() { return {matmuls(), attentions()}; }
+std::vector<VariantsOfOp> linear_variants() { return {matmuls(), gemms(), attentions()}; }
 
 }  // namespace mote::test

@@ -30,6 +30,7 @@ struct Bench {
 using Shapes = std::vector<std::vector<std::int64_t>>;
 Shapes shapes_of(const std::string& op, const Program& p, std::int64_t rows, std::int64_t n) {
   if (op == "matmul") return {{1, 1, rows, n}, {1, 1, n, 4}};
+  if (op == "gemm") return {{rows, n}, {n, 4}, {rows, 4}};
   if (op == "attention") return {{1, 1, rows, 4}, {1, 1, n, 4}, {1, 1, n, 3}};
   if (op == "batch_norm") return {{rows, n, 1}, {n}, {n}, {n}, {n}};
   if (p.inputs[0].rank() == 2) return {{rows, n}};
@@ -59,6 +60,7 @@ Bench make_bench(const std::string& op, const Program& p, const Program& b, int 
   }
   std::map<std::string, Number> params;
   if (op == "var") params["correction"] = Number(0);
+  if (op == "gemm") params = {{"alpha", Number(kGemmAlpha)}, {"beta", Number(kGemmBeta)}};
   t.reference = evaluate(p, t.inputs, params);
   t.bounds = bounds_of(b, t.inputs, params);
   return t;
@@ -76,11 +78,11 @@ struct Counts {
   std::array<std::map<std::string, bool>, kJudges> killed;
 };
 
-/// The inputs that variants have: all that no record may leave out.
+/// The inputs that variants have: all that no record may leave out, and gemm's c.
 std::uint32_t required(const OpRecord& record) {
   std::uint32_t mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k)
-    if (!record.inputs[k].optional) mask |= 1U << k;
+    if (!record.inputs[k].optional || record.name == "gemm") mask |= 1U << k;
   return mask;
 }
 

@@ -263,6 +263,14 @@ TEST(RegressionPrograms, GreatestAndLeastOfTruths) {
       "output z = min[1](x)");
 }
 
+// A comparison of a chosen value with 0, as a bool: gcc folds the choice into it, and then warned.
+TEST(RegressionPrograms, TruthOfAChosenValue) {
+  expect_agreement(
+      "input x f16[]\n"
+      "input y f64[1, 3]\n"
+      "output f = bool(where(x[over 1, 3] != 1, y, y)[i0, 0 over 2, 1])");
+}
+
 // v > v folds to 0 in C; the scalar that it read was then set but not used, a warning.
 TEST(RegressionPrograms, ScalarWhoseReadersFoldAway) {
   expect_agreement(

@@ -37,6 +37,7 @@ class FakeBackend {
 
   const mote_backend& get() const { return backend_; }
   mote_kernel& kernel() { return kernel_; }
+  mote_contract& contract() { return contract_; }
 
  private:
   static Run& current() {

@@ -169,6 +169,21 @@ TEST(Run, FunctionsAreJudgedByTheBound) {
   EXPECT_LT(far.differences[0].allowed->second.real(), far.differences[0].got.real());
 }
 
+TEST(Run, AnOpThatOnlyMovesMayFlushWhereTheContractSaysSo) {
+  const std::string text = "ceil x=f32[1,1,1,64] fill=special:1";
+  FakeBackend fake("ceil", [](const mote_call* call) {
+    for (std::int64_t k = 0; k < 64; ++k) {
+      const float x = floats(call->inputs[0])[k];
+      floats(call->outputs[0])[k] =
+          std::ceil(std::fabs(x) < std::numeric_limits<float>::min() ? 0.0F : x);
+    }
+    return MOTE_OK;
+  });
+  EXPECT_EQ(Prepared(parse_case(text)).run(fake.get()).verdict, Verdict::failed);
+  fake.contract().flushes_denormals = 1;
+  EXPECT_EQ(Prepared(parse_case(text)).run(fake.get()).verdict, Verdict::passed);
+}
+
 TEST(Run, DamageIsSeenWhateverTheValues) {
   const auto exp_case = [](const FakeBackend::Run& kernel) {
     const FakeBackend fake("exp", kernel);

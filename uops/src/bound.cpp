@@ -70,7 +70,7 @@ class Walk {
   }
 
   Interval interval(const Uop& u) {
-    return std::visit([&](const auto& kind) { return visit(u, kind); }, u.node().kind);
+    return std::visit([&](const auto& kind) { return this->visit(u, kind); }, u.node().kind);
   }
   const Interval& at(const Uop& u) const { return done_.at(u.id()); }
   std::vector<Interval> arguments(const Uop& u) const {

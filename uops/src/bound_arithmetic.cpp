@@ -207,6 +207,34 @@ Interval settled(const Interval& x, DType dtype, const Context& c) {
   return unless(ne(isnan(y.lo), isnan(y.hi)), y);
 }
 
+Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c) {
+  const Format f = format_of(dtype, c.contract);
+  const Pending& s = *sum.sum;
+  const Uop size = factor.certain() ? abs(factor.lo) : max(abs(factor.lo), abs(factor.hi));
+  Interval ends = sum;
+  ends.sum.reset();
+  Interval y = corners(MapOp::mul, ends, factor);
+  y.nonnegative = sum.nonnegative && factor.nonnegative;
+  y.sum = Pending{s.count, s.magnitude * size, Uop()};
+  const Uop unit = factor.certain() ? lowest_bit(factor.lo)
+                                    : where(eq(factor.lo, factor.hi), lowest_bit(factor.lo), 0);
+  // Each term is rounded once more, unless the factor's digits are one bit, or the products fit.
+  Uop exact = eq(size, 1);
+  if (s.grid) {
+    y.sum->grid = s.grid * unit;
+    exact = exact || (y.sum->magnitude <= y.sum->grid * std::ldexp(1.0, f.precision) &&
+                      y.sum->grid >= f.least);
+  }
+  const Uop relative_part = where(eq(unit, size), 0, y.sum->magnitude * (f.unit + 0x1p-52));
+  const double lost = c.contract.flushes_denormals ? f.normal : f.least;
+  const Uop slack = where(exact, 0, relative_part + s.count * lost);
+  y.lo = y.lo - slack;
+  y.hi = y.hi + slack;
+  if (y.nonnegative) y.lo = not_below_zero(y.lo);
+  // A sum that may overflow stays what it is, whatever the factor.
+  return unless(s.magnitude > f.greatest || ne(isnan(y.lo), isnan(y.hi)), y);
+}
+
 Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   Interval x;

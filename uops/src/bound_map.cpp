@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "bound_value.h"
 #include "mote/base/error.h"
@@ -12,8 +11,6 @@
 
 namespace mote::bounds {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
@@ -280,6 +277,20 @@ Interval real_rule(MapOp op, const Uop& node, const std::vector<Interval>& args,
   }
 }
 
+/// Which argument of a product is a parameter or a literal whose other is an unread sum; -1: none.
+int factor_of_sum(const Uop& node, const std::vector<Interval>& args, const Context& c) {
+  const auto& m = std::get<uop::Map>(node.node().kind);
+  if (m.op != MapOp::mul || !is_real(node.dtype()) || c.products.contains(node.id())) return -1;
+  for (int k = 0; k < 2; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const uop::Kind& kind = m.args[at].node().kind;
+    const bool no_data =
+        std::holds_alternative<uop::Param>(kind) || std::holds_alternative<uop::Scalar>(kind);
+    if (no_data && args[1 - at].sum) return k;
+  }
+  return -1;
+}
+
 }  // namespace
 
 Interval comparison(MapOp op, const Interval& a, const Interval& b) {
@@ -337,6 +348,10 @@ Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& 
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c) {
   const auto& m = std::get<uop::Map>(node.node().kind);
   const DType from = m.args.back().dtype();
+  if (const int factor = factor_of_sum(node, given, c); factor >= 0) {
+    const auto at = static_cast<std::size_t>(factor);
+    return scaled(given[1 - at], given[at], node.dtype(), c);
+  }
   std::vector<Interval> args;
   for (std::size_t k = 0; k < given.size(); ++k) {
     const bool keeps = m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::neg;

@@ -64,8 +64,11 @@ Interval settled(const Interval& x, DType dtype, const Context& c);
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
 
 Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c);
+/// A sum that nothing has read times a factor without data: the sum of its terms times that, since
+/// implementations may scale operands, products or partial sums.
+Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c);
 Interval negated(const Interval& x);
-Interval multiplied(const Interval& a, const Interval& b, bool square, DType dtype,
+Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum);
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
 /// Reduce sum of x, unrounded.
@@ -79,15 +82,15 @@ Terms as_terms(const Interval& x, const Context& c);
 
 /// Map ops of one argument that are functions (sqrt … erf), pow, and mod.
 bool is_function(MapOp op);
-Interval function_of(MapOp op, const Interval& x, DType dtype, const Context& c);
+Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c);
 Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c);
 Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c);
 /// The parameter that holds a function's accuracy in ulps.
 std::string ulp_param(MapOp op);
 Accuracy accuracy_of(MapOp op, const Contract& contract);
 
-/// Any Map node; `args` as its operands.
-Interval map_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
+/// Any Map node; `given` as its operands.
+Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c);
 /// Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);

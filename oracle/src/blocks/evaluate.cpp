@@ -2,8 +2,13 @@
 #include "evaluate.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "fold.h"
@@ -27,13 +32,12 @@ void scatter_onto(ScatterOp op, DType dtype, Cell& old, Cell x) {
   }
 }
 
-/// One step of a region, made ready for the sizes of a case.
+/// What the steps of a region need that are no arithmetic, made ready for the sizes of a case; by
+/// step.
 struct Ready {
-  const Step* step;
-  std::optional<IndexFunction> iota;
-  std::optional<AlongAxis> along;
-  std::optional<Fold> fold;
-  Cell fill{};
+  std::map<std::size_t, IndexFunction> iotas;
+  std::map<std::size_t, AlongAxis> alongs;
+  std::vector<Fold> folds;  ///< in the order of their steps
 };
 
 class Run {
@@ -101,60 +105,96 @@ class Run {
     const Extents shape = extents_of(region.shape, sizes_);
     const std::int64_t count = element_count(shape);
     const Rows rows(shape);
-    storage_.make_blocks(region.blocks);
-    std::vector<Ready> steps;
-    for (const Step& step : region.steps) steps.push_back(ready(step, rows, count));
+    storage_.make_blocks(region.blocks, std::min(count, kBlock));
+    Ready ready = make_ready(region, rows, count);
     if (count == 0) return;
     std::vector<Positions> reads;
     for (const Read& r : region.reads)
       reads.emplace_back(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
     positions_.resize((reads.size() + 1) * kBlock);
+    stretches_.resize(std::max(stretches_.size(), reads.size()));
     for (std::int64_t first = 0; first < count; first += kBlock) {
       const std::int64_t n = std::min(kBlock, count - first);
       for (std::size_t k = 0; k < reads.size(); ++k)
-        reads[k].fill(first, n, positions_.data() + k * kBlock);
-      for (Ready& r : steps) run_step(r, rows, first, n);
+        reads[k].stretches(first, n, positions_.data() + k * kBlock, stretches_[k]);
+      run_steps(region, ready, rows, first, n);
     }
   }
 
-  Ready ready(const Step& step, const Rows& rows, std::int64_t count) {
-    Ready r{&step, {}, {}, {}, {}};
-    const auto& kind = step.node.node().kind;
-    if (step.result.kind == Place::Kind::array) storage_.make(step.result);
-    if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
-      r.fold.emplace(d->op, d->x.dtype(), rows.shape, d->axes, storage_.result(step.result, 0),
-                     storage_.count(step.result));
-    } else if (const auto* x = std::get_if<uop::Reindex>(&kind)) {
-      r.fill = cell_of(x->fill);
-    } else if (const auto* s = std::get_if<uop::Select>(&kind)) {
-      r.fill = cell_of(s->fill);
-      if (count > 0) r.along.emplace(s->axis, extents(s->x), rows.shape);
-    } else if (const auto* i = std::get_if<uop::Iota>(&kind); i != nullptr && count > 0) {
-      r.iota.emplace(i->value, rows, sizes_);
-    }
-    return r;
-  }
-
-  void run_step(Ready& r, const Rows& rows, std::int64_t first, std::int64_t n) {
-    const Step& step = *r.step;
-    if (r.fold) return r.fold->add(storage_.read(step.args[0], first, n, 0), first, n);
-    Cell* const to = storage_.result(step.result, first);
-    const auto& kind = step.node.node().kind;
-    if (const auto* m = std::get_if<uop::Map>(&kind)) {
-      Operand args[3];
-      for (std::size_t k = 0; k < step.args.size(); ++k)
-        args[k] = storage_.read(step.args[k], first, n, k);
-      map_block(m->op, {args, step.args.size()}, m->args.back().dtype(), step.node.dtype(), to, n);
-    } else if (r.iota) {
-      positions(*r.iota, rows, first, n, step.node.dtype(), to);
-    } else {
-      std::int64_t* at = positions_.data() + static_cast<std::size_t>(step.positions) * kBlock;
-      if (r.along) {
-        at = spare_positions();
-        r.along->fill(storage_.read(step.args[1], first, n, 1), first, n, at);
+  Ready make_ready(const Region& region, const Rows& rows, std::int64_t count) {
+    Ready ready;
+    for (std::size_t k = 0; k < region.steps.size(); ++k) {
+      const Step& step = region.steps[k];
+      const auto& kind = step.node.node().kind;
+      if (step.result.kind == Place::Kind::array) storage_.make(step.result);
+      if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
+        ready.folds.emplace_back(d->op, d->x.dtype(), rows.shape, d->axes,
+                                 storage_.result(step.result, 0), storage_.count(step.result));
+      } else if (const auto* s = std::get_if<uop::Select>(&kind); s != nullptr && count > 0) {
+        ready.alongs.emplace(k, AlongAxis(s->axis, extents(s->x), rows.shape));
+      } else if (const auto* i = std::get_if<uop::Iota>(&kind); i != nullptr && count > 0) {
+        ready.iotas.emplace(std::piecewise_construct, std::tuple(k),
+                            std::tuple(std::cref(i->value), std::cref(rows), std::cref(sizes_)));
       }
-      storage_.read_at(step.args[0], at, n, r.fill, to);
     }
+    return ready;
+  }
+
+  void run_steps(const Region& region, Ready& ready, const Rows& rows, std::int64_t first,
+                 std::int64_t n) {
+    std::size_t fold = 0;
+    for (std::size_t k = 0; k < region.steps.size(); ++k) {
+      const Step& step = region.steps[k];
+      const auto& kind = step.node.node().kind;
+      if (step.loop != nullptr) {
+        run_tree(step, first, n);
+      } else if (step.widens) {
+        storage_.read_into(step.args[0], first, n, storage_.result(step.result, first));
+      } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
+        Operand args[3];
+        for (std::size_t a = 0; a < step.args.size(); ++a)
+          args[a] = storage_.read(step.args[a], first, n, a);
+        map_block(m->op, {args, step.args.size()}, m->args.back().node().dtype,
+                  step.node.node().dtype, storage_.result(step.result, first), n);
+      } else if (std::holds_alternative<uop::Reduce>(kind)) {
+        const std::size_t sums = static_cast<std::size_t>(step.together);
+        run_folds({&step, sums}, {&ready.folds[fold], sums}, first, n);
+        fold += sums;
+        k += sums - 1;
+      } else if (const auto* x = std::get_if<uop::Reindex>(&kind)) {
+        storage_.read_at(step.args[0], stretches_[static_cast<std::size_t>(step.positions)],
+                         cell_of(x->fill), storage_.result(step.result, first));
+      } else if (const auto* s = std::get_if<uop::Select>(&kind)) {
+        std::int64_t* const at = spare_positions();
+        ready.alongs.at(k).fill(storage_.read(step.args[1], first, n, 1), first, n, at);
+        const Stretch all{n, 0, 0, at, false};
+        storage_.read_at(step.args[0], {&all, 1}, cell_of(s->fill),
+                         storage_.result(step.result, first));
+      } else {
+        positions(ready.iotas.at(k), rows, first, n, step.node.dtype(),
+                  storage_.result(step.result, first));
+      }
+    }
+  }
+
+  void run_tree(const Step& step, std::int64_t first, std::int64_t n) {
+    const Cell* operands[kFusedOperands];
+    for (std::size_t k = 0; k < step.args.size(); ++k) {
+      const Place& p = step.args[k];
+      const bool number = (step.numbers >> k & 1U) != 0;
+      operands[k] = number ? storage_.read(p, first, n, k).at : storage_.read_each(p, first, n, k);
+    }
+    step.loop(operands, storage_.result(step.result, first), n);
+  }
+
+  void run_folds(std::span<const Step> steps, std::span<Fold> folds, std::int64_t first,
+                 std::int64_t n) {
+    std::array<Operand, kTogether> x;
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      x[k] = storage_.read(steps[k].args[0], first, n, k);
+    if (steps[0].counts) return folds[0].add_counts(x[0], first, n);
+    if (steps.size() == 1) return folds[0].add(x[0], first, n);
+    Fold::add_together(folds, {x.data(), steps.size()}, first, n);
   }
 
   std::int64_t* spare_positions() { return positions_.data() + positions_.size() - kBlock; }
@@ -169,12 +209,10 @@ class Run {
       walk.advance(run);
       done += run;
     }
-    for (std::int64_t k = 0; k < n; ++k) {
-      if (is_real(dtype)) {
-        to[k].real = static_cast<double>(values[k]);
-      } else {
-        to[k].whole = values[k];
-      }
+    if (is_real(dtype)) {
+      for (std::int64_t k = 0; k < n; ++k) to[k].real = static_cast<double>(values[k]);
+    } else {
+      for (std::int64_t k = 0; k < n; ++k) to[k].whole = values[k];
     }
   }
 
@@ -197,6 +235,7 @@ class Run {
   std::vector<Dense>& outputs_;
   Storage storage_;
   std::vector<std::int64_t> positions_;
+  std::vector<std::vector<Stretch>> stretches_;  ///< of the block at hand, by read
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Each run along the last axis goes into one cell of the result, or into neighbours.
+// Each row along the last axis goes into one cell of the result, or into neighbours.
 #include "fold.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "fold_loops.h"
 #include "index.h"
 
 namespace mote::blocks {
@@ -21,6 +22,7 @@ struct Axis {
 std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   std::vector<Axis> all;
   for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty())) continue;  // of either kind
     const bool reduced = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
     if (!all.empty() && all.back().reduced == reduced) {
       all.back().extent *= shape[k];
@@ -32,31 +34,11 @@ std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
 }
 
 /// What a cell of the result becomes while elements are taken in.
-struct Sum {
-  double value;
-  explicit Sum(Cell y) : value(y.real) {}
-  void take(Cell x) { value += x.real; }
-  Cell cell() const { return {.real = value}; }
-};
-
 struct Product {
   double value;
   explicit Product(Cell y) : value(y.real) {}
   void take(Cell x) { value *= x.real; }
   Cell cell() const { return {.real = value}; }
-};
-
-/// NaNs are seen apart, so that a comparison does not wait for another's outcome.
-template <bool kLeast>
-struct Extreme {
-  double value;
-  bool nan;
-  explicit Extreme(Cell y) : value(y.real), nan(std::isnan(y.real)) {}
-  void take(Cell x) {
-    nan = nan || std::isnan(x.real);
-    value = (kLeast ? value < x.real : value > x.real) ? value : x.real;
-  }
-  Cell cell() const { return {.real = nan ? std::numeric_limits<double>::quiet_NaN() : value}; }
 };
 
 /// Any other, by its definition.
@@ -68,36 +50,27 @@ struct Defined {
   Cell cell() const { return value; }
 };
 
+/// Four lines at a time: none waits for another's result.
 template <typename Make>
-void fold_run(const Operand& x, I64 from, Cell* y, bool into_one, I64 count, const Make& make) {
-  if (into_one) {
-    auto a = make(*y);
-    for (I64 k = 0; k < count; ++k) a.take(x.at[x.single ? 0 : from + k]);
-    *y = a.cell();
-    return;
+void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make) {
+  const auto at = [&](I64 line, I64 k) {
+    return x.at[x.single ? 0 : s.begin + line * s.line_step + k * s.step];
+  };
+  Cell* const y = result + s.to;
+  I64 line = 0;
+  for (; line + 4 <= s.lines; line += 4) {
+    auto a = make(y[line]), b = make(y[line + 1]), c = make(y[line + 2]), d = make(y[line + 3]);
+    for (I64 k = 0; k < s.elements; ++k) {
+      a.take(at(line, k)), b.take(at(line + 1, k));
+      c.take(at(line + 2, k)), d.take(at(line + 3, k));
+    }
+    y[line] = a.cell(), y[line + 1] = b.cell(), y[line + 2] = c.cell(), y[line + 3] = d.cell();
   }
-  for (I64 k = 0; k < count; ++k) {
-    auto a = make(y[k]);
-    a.take(x.at[x.single ? 0 : from + k]);
-    y[k] = a.cell();
+  for (; line < s.lines; ++line) {
+    auto a = make(y[line]);
+    for (I64 k = 0; k < s.elements; ++k) a.take(at(line, k));
+    y[line] = a.cell();
   }
-}
-
-/// Four rows that follow one another, each into its own cell: none waits for another's sums.
-template <typename Make>
-void fold_rows(const Operand& x, I64 from, Cell* const (&y)[4], I64 length, const Make& make) {
-  if (!(y[0] < y[1] && y[1] < y[2] && y[2] < y[3])) {  // an axis farther out is reduced too
-    for (I64 row = 0; row < 4; ++row) fold_run(x, from + row * length, y[row], true, length, make);
-    return;
-  }
-  auto a = make(*y[0]), b = make(*y[1]), c = make(*y[2]), d = make(*y[3]);
-  for (I64 k = from; k < from + length; ++k) {
-    a.take(x.at[k]);
-    b.take(x.at[k + length]);
-    c.take(x.at[k + 2 * length]);
-    d.take(x.at[k + 3 * length]);
-  }
-  *y[0] = a.cell(), *y[1] = b.cell(), *y[2] = c.cell(), *y[3] = d.cell();
 }
 
 MapOp step_of(ReduceOp op) {
@@ -156,30 +129,6 @@ I64 Fold::offset(const Extents& index, const Extents& strides) const {
   return at;
 }
 
-/// Whole rows four at a time, then what is left.
-template <typename Make>
-void Fold::rows(const Operand& x, I64 first, I64 count, const Make& make) const {
-  const bool into_one = strides_.back() == 0;
-  const I64 length = shape_.back();
-  Walk walk(shape_, first);
-  for (I64 done = 0; done < count;) {
-    if (into_one && !x.single && walk.index().back() == 0 && count - done >= 4 * length) {
-      Cell* y[4];
-      for (Cell*& at : y) {
-        at = result_ + offset(walk.index(), strides_);
-        walk.advance(length);
-      }
-      fold_rows(x, done, y, length, make);
-      done += 4 * length;
-    } else {
-      const I64 n = walk.run(count - done);
-      fold_run(x, done, result_ + offset(walk.index(), strides_), into_one, n, make);
-      walk.advance(n);
-      done += n;
-    }
-  }
-}
-
 /// run(walk, where it begins in the block, its length).
 template <typename F>
 void Fold::runs(I64 first, I64 count, const F& run) const {
@@ -192,14 +141,92 @@ void Fold::runs(I64 first, I64 count, const F& run) const {
   }
 }
 
+/// take(lines): what becomes neighbours in the result, as much of it as there is at a time.
+template <typename F>
+void Fold::lines(I64 first, I64 count, const F& take) const {
+  const I64 length = shape_.back();
+  const std::size_t last = shape_.size() - 1;
+  Walk walk(shape_, first);
+  for (I64 done = 0; done < count;) {
+    const I64 to = offset(walk.index(), strides_);
+    I64 rows = 1;
+    I64 n = walk.run(count - done);
+    if (last > 0 && n == length) {
+      rows = std::min((count - done) / length, shape_[last - 1] - walk.index()[last - 1]);
+      walk.advance_rows(rows);
+    } else {
+      walk.advance(n);
+    }
+    take(into_one() ? Lines{done, length, 1, n, rows, to} : Lines{done, 1, length, rows, n, to});
+    done += rows * n;
+  }
+}
+
+template <std::size_t kFolds>
+void Fold::add_all(const Fold* folds, const Operand* x, I64 first, I64 count) {
+  constexpr I64 kLong = 16;
+  Summands<kFolds> of;
+  for (std::size_t f = 0; f < kFolds; ++f) {
+    of.from[f] = x[f].at;
+    of.moves[f] = x[f].single ? 0 : 1;
+    of.result[f] = folds[f].result_;
+  }
+  folds[0].lines(first, count, [&](const Lines& s) {
+    if (s.line_step != 1 || s.lines < kLong) return of.add(s);
+    for (I64 k = 0; k < s.elements; ++k) of.add_row(s.begin + k * s.step, s.lines, s.to);
+  });
+}
+
+void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x, I64 first,
+                        I64 count) {
+  for (std::size_t k = 0; k < folds.size();) {
+    const std::size_t left = folds.size() - k;
+    if (left >= 3) {
+      add_all<3>(&folds[k], &x[k], first, count);
+    } else if (left == 2) {
+      add_all<2>(&folds[k], &x[k], first, count);
+    } else {
+      add_all<1>(&folds[k], &x[k], first, count);
+    }
+    k += std::min<std::size_t>(left, 3);
+  }
+}
+
+void Fold::add_counts(const Operand& x, I64 first, I64 count) {
+  lines(first, count, [&](const Lines& s) {
+    for (I64 n = 0; n < s.lines; ++n) {
+      const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
+      I64 total = x.single ? s.elements * x.at->whole : 0;  // exact, in any order
+      if (!x.single && s.step == 1) {
+        for (I64 k = 0; k < s.elements; ++k) total += from[k].whole;
+      } else if (!x.single) {
+        for (I64 k = 0; k < s.elements; ++k) total += from[k * s.step].whole;
+      }
+      result_[s.to + n].real += static_cast<double>(total);
+    }
+  });
+}
+
+template <bool kLeast>
+void Fold::add_extremes(const Operand& x, I64 first, I64 count) const {
+  lines(first, count, [&](const Lines& s) {
+    for (I64 n = 0; n < s.lines; ++n) {
+      Cell& y = result_[s.to + n];
+      const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
+      y.real = extreme<kLeast>(y.real, from, s.step, x.single ? 1 : s.elements);
+    }
+  });
+}
+
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
-  const auto each = [&](const auto& make) { rows(x, first, count, make); };
-  if (is_real(dtype_) && op_ == ReduceOp::sum) return each([](Cell y) { return Sum(y); });
+  const auto each = [&](const auto& make) {
+    lines(first, count, [&](const Lines& s) { fold_lines(x, s, result_, make); });
+  };
+  if (is_real(dtype_) && op_ == ReduceOp::sum) return add_all<1>(this, &x, first, count);
   if (is_real(dtype_) && op_ == ReduceOp::prod) return each([](Cell y) { return Product(y); });
-  if (is_real(dtype_) && op_ == ReduceOp::min) return each([](Cell y) { return Extreme<true>(y); });
-  if (is_real(dtype_) && op_ == ReduceOp::max)
-    return each([](Cell y) { return Extreme<false>(y); });
+  if (is_real(dtype_) && op_ == ReduceOp::min) return add_extremes<true>(x, first, count);
+  if (is_real(dtype_) && op_ == ReduceOp::max) return add_extremes<false>(x, first, count);
   const MapOp op = step_of(op_);
   const auto step = [&](Cell y, Cell v) {
     const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};

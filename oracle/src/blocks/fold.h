@@ -1,6 +1,8 @@
 // Reductions, fed with blocks of the elements that are reduced, in row-major order.
 #pragma once
 
+#include <span>
+
 #include "cell.h"
 
 namespace mote::blocks {
@@ -14,13 +16,23 @@ class Fold {
 
   /// The elements from `first` on; calls follow one another from 0.
   void add(const Operand& x, std::int64_t first, std::int64_t count);
+  /// A sum of booleans as reals: how many hold.
+  void add_counts(const Operand& x, std::int64_t first, std::int64_t count);
+  /// Real sums over the same axes of elements of one shape: none waits for another's additions.
+  static void add_together(std::span<const Fold> folds, std::span<const Operand> x,
+                           std::int64_t first, std::int64_t count);
 
  private:
-  template <typename Make>
-  void rows(const Operand& x, std::int64_t first, std::int64_t count, const Make& make) const;
+  template <typename F>
+  void lines(std::int64_t first, std::int64_t count, const F& take) const;
   template <typename F>
   void runs(std::int64_t first, std::int64_t count, const F& run) const;
+  template <std::size_t kFolds>
+  static void add_all(const Fold* folds, const Operand* x, std::int64_t first, std::int64_t count);
+  template <bool kLeast>
+  void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
+  bool into_one() const { return strides_.back() == 0; }
   std::int64_t offset(const Extents& index, const Extents& strides) const;
 
   ReduceOp op_;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace mote::blocks {
@@ -25,6 +28,15 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   const std::int64_t r = b == 0 || b == -1 ? 0 : a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/// By how much each entry is more than the one before, if all are by as much.
+std::optional<std::int64_t> linear_step(const Extents& table) {
+  if (table.size() < 2) return table.empty() ? std::nullopt : std::optional<std::int64_t>(0);
+  const auto rise = [&](std::size_t k) { return wrap_add(table[k], wrap_mul(table[k - 1], -1)); };
+  for (std::size_t k = 2; k < table.size(); ++k)
+    if (rise(k) != rise(1)) return std::nullopt;
+  return rise(1);
 }
 
 IndexTree tree_of(const Expr& e);
@@ -103,68 +115,122 @@ Walk::Walk(const Extents& shape, std::int64_t first) : shape_(shape), index_(sha
   }
 }
 
-std::int64_t Walk::run(std::int64_t most) const {
-  return std::min(shape_.back() - index_.back(), most);
-}
-
-void Walk::advance(std::int64_t by) {
-  index_.back() += by;
-  for (std::size_t k = index_.size() - 1; k > 0 && index_[k] == shape_[k]; --k) {
-    index_[k] = 0;
-    ++index_[k - 1];
-  }
+std::int64_t IndexFunction::Part::at(std::int64_t index) const {
+  return table.empty() ? wrap_mul(step, index) : table[static_cast<std::size_t>(index)];
 }
 
 IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes) : rows_(rows) {
-  std::vector<Extents> of_axes(rows.shape.size());
+  std::vector<Part> parts(rows.shape.size());
   Extents index(rows.shape.size(), 0);
-  IndexTree within;  // several of the axes that are one
-  IndexTree tree = tree_of(with_values(e, sizes));
-  for (IndexTree::Product& term : tree.terms) {
-    std::set<std::size_t> axes;
-    axes_of(term, axes);
-    const IndexTree alone{{term}};
+  IndexTree within;  // of several axes that are one
+  std::map<std::vector<std::size_t>, IndexTree> mixed;
+  const IndexTree tree = tree_of(with_values(e, sizes));
+  for (const IndexTree::Product& term : tree.terms) {
+    std::set<std::size_t> found;
+    axes_of(term, found);
+    const std::vector<std::size_t> axes(found.begin(), found.end());
     if (axes.empty()) {
-      constant_ = wrap_add(constant_, alone.value(index));
+      constant_ = wrap_add(constant_, IndexTree{{term}}.value(index));
     } else if (axes.size() > 1) {
-      (*axes.begin() >= rows.first ? within : others_).terms.push_back(std::move(term));
+      (axes[0] >= rows.first ? within : mixed[axes]).terms.push_back(term);
     } else {
-      const std::size_t axis = *axes.begin();
-      of_axes[axis].resize(static_cast<std::size_t>(rows.shape[axis]), 0);
-      for (std::int64_t& v : of_axes[axis]) {
-        v = wrap_add(v, alone.value(index));
-        ++index[axis];
-      }
-      index[axis] = 0;
+      add_term(term, axes[0], parts[axes[0]]);
     }
   }
-  tables_.assign(of_axes.begin(), of_axes.begin() + static_cast<std::ptrdiff_t>(rows.first));
-  tables_.emplace_back();
-  make_table(rows.first, of_axes, within);
+  for (auto& [axes, terms] : mixed)
+    if (!make_mixed(axes, terms))
+      others_.terms.insert(others_.terms.end(), terms.terms.begin(), terms.terms.end());
+  const auto first = parts.begin() + static_cast<std::ptrdiff_t>(rows.first);
+  outer_.assign(parts.begin(), first);
+  make_along({first, parts.end()}, within);
+}
+
+/// A term of one axis.
+void IndexFunction::add_term(const IndexTree::Product& term, std::size_t axis, Part& to) const {
+  const bool linear = term.factors.size() == 1 && term.factors[0].kind == Atom::Kind::symbol;
+  const auto extent = static_cast<std::size_t>(rows_.shape[axis]);
+  if (linear && to.table.empty()) {
+    to.step = wrap_add(to.step, term.coefficient);
+    return;
+  }
+  if (to.table.empty()) {
+    for (std::size_t k = 0; k < extent; ++k)
+      to.table.push_back(wrap_mul(to.step, static_cast<std::int64_t>(k)));
+  }
+  const IndexTree alone{{term}};
+  Extents index(rows_.shape.size(), 0);
+  for (std::int64_t& v : to.table) {
+    v = wrap_add(v, alone.value(index));
+    ++index[axis];
+  }
 }
 
 /// Of the axes that are one, from their own.
-void IndexFunction::make_table(std::size_t first, const std::vector<Extents>& of_axes,
-                               const IndexTree& within) {
-  bool level = within.terms.empty();
-  for (std::size_t k = first; k < of_axes.size(); ++k) level = level && of_axes[k].empty();
-  if (level) return;
-  Extents& table = tables_.back();
-  Walk walk(rows_.shape, 0);
-  for (std::int64_t at = 0; at < rows_.extents.back(); ++at, walk.advance(1)) {
-    std::int64_t v = within.value(walk.index());
-    for (std::size_t k = first; k < of_axes.size(); ++k)
-      if (!of_axes[k].empty())
-        v = wrap_add(v, of_axes[k][static_cast<std::size_t>(walk.index()[k])]);
-    table.push_back(v);
+void IndexFunction::make_along(const std::vector<Part>& inner, const IndexTree& within) {
+  const auto is_level = [](const Part& p) { return p.table.empty() && p.step == 0; };
+  if (within.terms.empty() && std::ranges::all_of(inner, is_level)) return;
+  if (within.terms.empty() && inner.size() == 1) return (void)(along_ = inner[0]);
+  Extents table{0};
+  for (std::size_t k = 0; k < inner.size(); ++k) {
+    Extents longer;
+    for (const std::int64_t v : table)
+      for (std::int64_t i = 0; i < rows_.shape[rows_.first + k]; ++i)
+        longer.push_back(wrap_add(v, inner[k].at(i)));
+    table = std::move(longer);
   }
+  if (!within.terms.empty()) {
+    Walk walk(rows_.shape, 0);
+    for (std::int64_t& v : table) {
+      v = wrap_add(v, within.value(walk.index()));
+      walk.advance(1);
+    }
+  }
+  if (const auto step = linear_step(table)) {
+    constant_ = wrap_add(constant_, table[0]);
+    along_.step = *step;
+  } else {
+    along_.table = std::move(table);
+  }
+}
+
+/// False: a table would take longer than computing what is asked for.
+bool IndexFunction::make_mixed(const std::vector<std::size_t>& axes, const IndexTree& terms) {
+  constexpr std::int64_t kAlways = 4096;
+  constexpr std::int64_t kShare = 4;
+  const std::int64_t length = rows_.extents.back();
+  Mixed mixed{Extents(rows_.first, 0), {}};
+  std::int64_t size = 1;
+  std::int64_t elements = length;
+  for (std::size_t k = rows_.first; k-- > 0;) {
+    elements *= rows_.shape[k];
+    if (std::ranges::find(axes, k) == axes.end()) continue;
+    mixed.strides[k] = size * length;
+    size *= rows_.shape[k];
+  }
+  if (size * length > std::max(kAlways, elements / kShare)) return false;
+  mixed.table.reserve(static_cast<std::size_t>(size * length));
+  Extents index(rows_.shape.size(), 0);
+  for (std::int64_t row = 0; row < size; ++row) {
+    std::int64_t left = row;
+    for (std::size_t k = rows_.first; k-- > 0;) {
+      if (mixed.strides[k] == 0) continue;
+      index[k] = left % rows_.shape[k];
+      left /= rows_.shape[k];
+    }
+    for (std::int64_t at = 0; at < length; ++at) {
+      std::int64_t rest = at;
+      for (std::size_t k = index.size(); k-- > rows_.first; rest /= rows_.shape[k])
+        index[k] = rest % rows_.shape[k];
+      mixed.table.push_back(terms.value(index));
+    }
+  }
+  mixed_.push_back(std::move(mixed));
+  return true;
 }
 
 std::int64_t IndexFunction::level(const Walk& walk) const {
   std::int64_t sum = constant_;
-  for (std::size_t k = 0; k < rows_.first; ++k)
-    if (!tables_[k].empty())
-      sum = wrap_add(sum, tables_[k][static_cast<std::size_t>(walk.index()[k])]);
+  for (std::size_t k = 0; k < rows_.first; ++k) sum = wrap_add(sum, outer_[k].at(walk.index()[k]));
   return sum;
 }
 
@@ -180,16 +246,21 @@ Extents IndexFunction::full_index(const Walk& walk, std::int64_t along) const {
 
 void IndexFunction::values(const Walk& walk, std::int64_t count, std::int64_t* out) const {
   const std::int64_t base = level(walk);
-  const Extents& table = tables_.back();
-  if (table.empty()) {
-    std::fill_n(out, count, base);
-  } else {
-    const std::int64_t* from = table.data() + walk.index().back();
+  const std::int64_t at = walk.index().back();
+  if (!along_.table.empty()) {
+    const std::int64_t* from = along_.table.data() + at;
     for (std::int64_t t = 0; t < count; ++t) out[t] = wrap_add(base, from[t]);
+  } else {
+    for (std::int64_t t = 0; t < count; ++t) out[t] = wrap_add(base, wrap_mul(along_.step, at + t));
+  }
+  for (const Mixed& m : mixed_) {
+    const std::int64_t* from = m.table.data() + at;
+    for (std::size_t k = 0; k < rows_.first; ++k) from += m.strides[k] * walk.index()[k];
+    for (std::int64_t t = 0; t < count; ++t) out[t] = wrap_add(out[t], from[t]);
   }
   if (others_.terms.empty()) return;
   for (std::int64_t t = 0; t < count; ++t)
-    out[t] = wrap_add(out[t], others_.value(full_index(walk, walk.index().back() + t)));
+    out[t] = wrap_add(out[t], others_.value(full_index(walk, at + t)));
 }
 
 Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const Rows& rows,
@@ -197,8 +268,81 @@ Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const R
     : rows_(rows) {
   std::int64_t stride = 1;
   for (std::size_t k = to.size(); k-- > 0;) {
-    axes_.push_back({IndexFunction(to[k], rows, sizes), tensor[k], stride});
+    axes_.push_back({IndexFunction(to[k], rows, sizes), tensor[k], stride, 0, 0});
     stride *= tensor[k];
+    apart_ = apart_ && axes_.back().at.is_apart();
+  }
+  if (apart_ && rows.extents.back() > 0) make_offsets();
+  inside_ = apart_ && std::ranges::all_of(axes_, [&](const Axis& a) { return is_inside(a); });
+  if (inside_) make_bases();
+}
+
+/// For every element of the shape.
+bool Positions::is_inside(const Axis& a) const {
+  std::int64_t least = a.least;
+  std::int64_t greatest = a.greatest;
+  bool fits = !__builtin_add_overflow(least, a.at.constant(), &least) &&
+              !__builtin_add_overflow(greatest, a.at.constant(), &greatest);
+  for (std::size_t k = 0; fits && k < rows_.first; ++k) {
+    const IndexFunction::Part& part = a.at.outer(k);
+    const std::int64_t last = std::max<std::int64_t>(rows_.shape[k] - 1, 0);
+    std::int64_t lo = 0;
+    std::int64_t hi = 0;
+    if (part.table.empty()) {
+      fits = !__builtin_mul_overflow(part.step, last, &hi);
+      if (hi < lo) std::swap(lo, hi);
+    } else {
+      const auto [low, high] = std::ranges::minmax(part.table);
+      lo = low, hi = high;
+    }
+    fits = fits && !__builtin_add_overflow(least, lo, &least) &&
+           !__builtin_add_overflow(greatest, hi, &greatest);
+  }
+  return fits && least >= 0 && greatest < a.extent;
+}
+
+void Positions::make_bases() {
+  for (const Axis& a : axes_) first_ = wrap_add(first_, wrap_mul(a.at.constant(), a.stride));
+  for (std::size_t k = 0; k < rows_.first; ++k) {
+    IndexFunction::Part sum;
+    const bool linear =
+        std::ranges::all_of(axes_, [&](const Axis& a) { return a.at.outer(k).table.empty(); });
+    if (!linear) sum.table.resize(static_cast<std::size_t>(rows_.shape[k]));
+    for (const Axis& a : axes_) {
+      sum.step = wrap_add(sum.step, wrap_mul(a.at.outer(k).step, a.stride));
+      std::int64_t index = 0;
+      for (std::int64_t& v : sum.table)
+        v = wrap_add(v, wrap_mul(a.at.outer(k).at(index++), a.stride));
+    }
+    if (!linear || sum.step != 0) bases_.push_back({k, std::move(sum)});
+  }
+}
+
+/// Of all axes of the tensor together, and how far each moves.
+void Positions::make_offsets() {
+  bool linear = true;
+  const std::int64_t last = rows_.extents.back() - 1;
+  for (Axis& a : axes_) {
+    std::tie(a.least, a.greatest) = std::minmax({a.at.along(0), a.at.along(last)});
+    if (!a.at.is_linear()) {
+      linear = false;
+      continue;
+    }
+    std::int64_t way = 0;
+    if (__builtin_mul_overflow(a.at.along(1), last, &way)) apart_ = false;
+    step_ = wrap_add(step_, wrap_mul(a.at.along(1), a.stride));
+  }
+  if (linear || !apart_) return;
+  offsets_.assign(static_cast<std::size_t>(last + 1), 0);
+  for (Axis& a : axes_) {
+    if (a.at.is_level()) continue;
+    for (std::int64_t at = 0; at <= last; ++at) {
+      const std::int64_t v = a.at.along(at);
+      a.least = std::min(a.least, v);
+      a.greatest = std::max(a.greatest, v);
+      std::int64_t& offset = offsets_[static_cast<std::size_t>(at)];
+      offset = wrap_add(offset, wrap_mul(v, a.stride));
+    }
   }
 }
 
@@ -211,6 +355,80 @@ void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) 
     out += n;
     count -= n;
   }
+}
+
+void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
+                          std::vector<Stretch>& out) const {
+  constexpr std::int64_t kShort = 64;
+  out.clear();
+  Walk walk(rows_.extents, first);
+  while (count > 0) {
+    if (inside_ && rows_.first > 0 && rows_.extents.back() < kShort && walk.index().back() == 0) {
+      if (const std::int64_t rows = fill_rows(walk, count, space); rows > 0) {
+        const std::int64_t n = rows * rows_.extents.back();
+        out.push_back({n, 0, 0, space, true});
+        walk.advance_rows(rows);
+        space += n;
+        count -= n;
+        continue;
+      }
+    }
+    const std::int64_t n = walk.run(count);
+    std::int64_t base = 0;
+    if (!apart_ || !base_of(walk, base)) {
+      run(walk, n, space);
+      out.push_back({n, 0, 0, space, false});
+      space += n;
+    } else if (offsets_.empty()) {
+      out.push_back({n, base + step_ * walk.index().back(), step_, nullptr, true});
+    } else {
+      out.push_back({n, base, 0, offsets_.data() + walk.index().back(), true});
+    }
+    walk.advance(n);
+    count -= n;
+  }
+}
+
+/// The positions of the whole rows that follow within the last axis but one, `count` elements at
+/// most; how many rows. Nothing is out of range.
+std::int64_t Positions::fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const {
+  const std::size_t axis = rows_.first - 1;
+  const std::int64_t length = rows_.extents.back();
+  const std::int64_t begin = walk.index()[axis];
+  const std::int64_t rows = std::min(count / length, rows_.shape[axis] - begin);
+  std::int64_t outer = first_;
+  const IndexFunction::Part* moving = nullptr;
+  for (const Base& b : bases_) {
+    if (b.axis == axis) {
+      moving = &b.part;
+    } else {
+      outer = wrap_add(outer, b.part.at(walk.index()[b.axis]));
+    }
+  }
+  for (std::int64_t row = begin; row < begin + rows; ++row) {
+    const std::int64_t base = moving != nullptr ? wrap_add(outer, moving->at(row)) : outer;
+    for (std::int64_t k = 0; k < length; ++k)
+      *out++ = base + (offsets_.empty() ? step_ * k : offsets_[static_cast<std::size_t>(k)]);
+  }
+  return rows;
+}
+
+/// False: somewhere along the last axis it is out of range.
+bool Positions::base_of(const Walk& walk, std::int64_t& base) const {
+  if (inside_) {
+    base = first_;
+    for (const Base& b : bases_) base = wrap_add(base, b.part.at(walk.index()[b.axis]));
+    return true;
+  }
+  for (const Axis& a : axes_) {
+    const std::int64_t at = a.at.level(walk);
+    std::int64_t least = 0;
+    std::int64_t greatest = 0;
+    if (__builtin_add_overflow(at, a.least, &least) || least < 0) return false;
+    if (__builtin_add_overflow(at, a.greatest, &greatest) || greatest >= a.extent) return false;
+    base += at * a.stride;
+  }
+  return true;
 }
 
 void Positions::run(const Walk& walk, std::int64_t count, std::int64_t* out) const {

@@ -1,7 +1,9 @@
 // Index expressions over the axes of a shape, for runs of elements in row-major order. Terms that
-// mention one axis are tables, made once; others are computed for each element.
+// are linear are steps, others that mention one axis are tables, made once; what mentions several
+// is a table too, or computed for each element.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "cell.h"
@@ -27,7 +29,7 @@ struct IndexTree {
 /// A shape with its last axes made one, as long as that has no more than kTail elements: what is
 /// done along the last axis is done for many elements at a time.
 struct Rows {
-  static constexpr std::int64_t kTail = 256;
+  static constexpr std::int64_t kTail = 1024;
   /// A shape of rank 0 counts as one axis with one element.
   explicit Rows(const Extents& of);
 
@@ -43,15 +45,27 @@ class Walk {
 
   const Extents& index() const { return index_; }
   /// Elements left on the last axis, and no more than `most`.
-  std::int64_t run(std::int64_t most) const;
-  void advance(std::int64_t by);  ///< not beyond the last axis' end
+  std::int64_t run(std::int64_t most) const {
+    return std::min(shape_.back() - index_.back(), most);
+  }
+  /// Not beyond the last axis' end.
+  void advance(std::int64_t by) { advance_along(index_.size() - 1, by); }
+  /// Whole rows, not beyond the end of the last axis but one.
+  void advance_rows(std::int64_t by) { advance_along(index_.size() - 2, by); }
 
  private:
+  void advance_along(std::size_t k, std::int64_t by) {
+    index_[k] += by;
+    for (; k > 0 && index_[k] == shape_[k]; --k) {
+      index_[k] = 0;
+      ++index_[k - 1];
+    }
+  }
   const Extents& shape_;
   Extents index_;
 };
 
-/// The value of one expression.
+/// The value of one expression: a sum of parts.
 class IndexFunction {
  public:
   /// Sizes and parameters are replaced by their values.
@@ -60,17 +74,48 @@ class IndexFunction {
   /// Of the elements from the walk's position on, along the last axis of the rows.
   void values(const Walk& walk, std::int64_t count, std::int64_t* out) const;
   /// The value is the same all along the last axis.
-  bool is_level() const { return tables_.back().empty() && others_.terms.empty(); }
+  bool is_level() const { return is_apart() && along_.table.empty() && along_.step == 0; }
+  /// The value is level() and what along() has at the position on the last axis.
+  bool is_apart() const { return mixed_.empty() && others_.terms.empty(); }
   std::int64_t level(const Walk& walk) const;  ///< of what does not depend on the last axis
+  std::int64_t along(std::int64_t at) const { return along_.at(at); }
+  bool is_linear() const { return along_.table.empty(); }
+
+  /// What an axis adds: from a table, or else the step times the index.
+  struct Part {
+    std::int64_t step = 0;
+    Extents table;
+    std::int64_t at(std::int64_t index) const;
+  };
+  const Part& outer(std::size_t axis) const { return outer_[axis]; }
+  std::int64_t constant() const { return constant_; }
 
  private:
+  /// Terms of axes that are one and of others: rows of a table, each for an index of the others.
+  struct Mixed {
+    Extents strides;  ///< of the rows; 0: an axis that has no part
+    Extents table;
+  };
+  void add_term(const IndexTree::Product& term, std::size_t axis, Part& to) const;
+  void make_along(const std::vector<Part>& inner, const IndexTree& within);
+  bool make_mixed(const std::vector<std::size_t>& axes, const IndexTree& terms);
   Extents full_index(const Walk& walk, std::int64_t along) const;
-  void make_table(std::size_t axis, const std::vector<Extents>& of_axes, const IndexTree& within);
 
   const Rows& rows_;
   std::int64_t constant_ = 0;
-  std::vector<Extents> tables_;  ///< for each axis of the rows; empty: it has no part
-  IndexTree others_;             ///< terms that mention several of them
+  std::vector<Part> outer_;  ///< for each axis of the rows but the last
+  Part along_;               ///< for the last
+  std::vector<Mixed> mixed_;
+  IndexTree others_;  ///< terms of several axes for which a table would be too large
+};
+
+/// Positions of elements that follow one another: base + offsets[k], or base + step k.
+struct Stretch {
+  std::int64_t count;
+  std::int64_t base;
+  std::int64_t step;
+  const std::int64_t* offsets;  ///< none: the step says it
+  bool inside;                  ///< none is out of range; else those are -1, and base is 0
 };
 
 /// Where in a tensor each element of a shape reads or writes: one expression for each axis of the
@@ -82,17 +127,37 @@ class Positions {
 
   /// Row-major positions of the elements from `first` on; -1 out of range.
   void fill(std::int64_t first, std::int64_t count, std::int64_t* out) const;
+  /// The same in stretches; `space` is for `count` positions that have none of their own.
+  void stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
+                 std::vector<Stretch>& out) const;
 
  private:
-  void run(const Walk& walk, std::int64_t count, std::int64_t* out) const;
-
   struct Axis {
     IndexFunction at;
     std::int64_t extent;
     std::int64_t stride;
+    std::int64_t least, greatest;  ///< of along()
   };
+  void make_offsets();
+  bool is_inside(const Axis& a) const;
+  void make_bases();
+  bool base_of(const Walk& walk, std::int64_t& base) const;
+  std::int64_t fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const;
+  void run(const Walk& walk, std::int64_t count, std::int64_t* out) const;
+
   const Rows& rows_;
   std::vector<Axis> axes_;
+  bool apart_ = true;  ///< what follows is known, along the last axis of the rows
+  std::int64_t step_ = 0;
+  Extents offsets_;  ///< empty: the step says it
+  /// Where nothing is out of range: the position at the first element, and what an axis adds.
+  struct Base {
+    std::size_t axis;
+    IndexFunction::Part part;
+  };
+  bool inside_ = false;
+  std::int64_t first_ = 0;
+  std::vector<Base> bases_;
 };
 
 /// Where in a tensor each element of `shape` reads or writes that has its own index along one axis:

@@ -126,17 +126,15 @@ bool real_binary(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
   }
 }
 
-/// As lowest_bit is defined, by the bits.
+/// What is lost when the lowest digit that is set is cleared; the number itself where that is the
+/// leading one, which is not stored.
 double lowest_bit(double a) {
   constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
-  const auto bits = std::bit_cast<std::uint64_t>(a);
-  const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
-  if (a == 0) return HUGE_VAL;
-  if (exponent == 0x7ff) return 0;
-  const std::uint64_t digits = (bits & kFraction) | (exponent > 0 ? kFraction + 1 : 0);
-  const int place = std::countr_zero(digits) + (exponent > 0 ? exponent : 1) - 1;  // of 2^-1074
-  return std::bit_cast<double>(place >= 52 ? static_cast<std::uint64_t>(place - 51) << 52
-                                           : std::uint64_t{1} << place);
+  const double size = std::fabs(a);
+  const auto bits = std::bit_cast<std::uint64_t>(size);
+  const double lost = size - std::bit_cast<double>(bits & (bits - 1));
+  const double finite = (bits & kFraction) == 0 ? size : lost;
+  return size == 0 ? HUGE_VAL : size < HUGE_VAL ? finite : 0;
 }
 
 bool real_unary(MapOp op, const Operand& x, Cell* y, I64 n) {
@@ -164,7 +162,7 @@ bool real_unary(MapOp op, const Operand& x, Cell* y, I64 n) {
     case MapOp::floor:
       return reals([](double a) { return std::floor(a); });
     case MapOp::lowest_bit:
-      return reals(lowest_bit);
+      return reals([](double a) { return lowest_bit(a); });
     case MapOp::isnan:
       return tests([](double a) -> I64 { return a != a; });
     case MapOp::isinf:

@@ -27,13 +27,30 @@ bool is_constant(const Uop& u) { return as<uop::Scalar>(u) || as<uop::Param>(u);
 bool is_scatter(const Uop& u) { return as<uop::Scatter>(u) || as<uop::SelectScatter>(u); }
 /// It is a whole array, whoever reads it.
 bool is_array(const Uop& u) { return as<uop::Input>(u) || as<uop::Reduce>(u) || is_scatter(u); }
-/// Computed again where it is read later: costs no more than reading it.
-bool is_repeated(const Uop& u) { return as<uop::Reindex>(u) || as<uop::Iota>(u); }
+/// A cast that leaves the value as it is: reals are doubles whatever their dtype.
+bool is_widening(const Uop& u) {
+  const auto* m = as<uop::Map>(u);
+  return m && m->op == MapOp::cast && u.dtype() == DType::f64 && is_real(m->args[0].dtype());
+}
+/// Booleans as reals.
+bool is_of_booleans(const Uop& u) {
+  const auto* m = as<uop::Map>(u);
+  return m && m->op == MapOp::cast && is_real(u.dtype()) && m->args[0].dtype() == DType::boolean;
+}
+/// Sums of reals that may be taken together, by their axes.
+const std::vector<int>* summed_axes(const Step& step) {
+  const auto* r = as<uop::Reduce>(step.node);
+  return r && r->op == ReduceOp::sum && is_real(step.node.dtype()) && !step.counts ? &r->axes
+                                                                                   : nullptr;
+}
 
 /// The operands whose elements are read at any place, not only at the result's own.
 bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
 }
+
+/// More instructions than writing and reading an element are worth.
+constexpr int kMuchWork = 8;
 
 class Planner {
  public:
@@ -48,6 +65,7 @@ class Planner {
   Plan run() {
     for (const Uop& u : order_) set_stage(u);
     for (const Uop& u : order_) keep_operands(u);
+    for (const Uop& u : order_) keep_or_repeat(u);
     for (const Uop& u : order_) place(u);
     for (const Uop& u : order_) compute(u);
     gather();
@@ -101,10 +119,27 @@ class Planner {
       const Uop& x = all[k];
       if (reads_anywhere(u, k) || (!as<uop::Reduce>(u) && !same_shape(u, x))) {
         keep(x);
-      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u) && !is_repeated(x)) {
-        keep(x);
+      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u)) {
+        read_later_.insert(x.id());
       }
     }
+  }
+  /// What a later stage reads is kept, or computed once more there if that costs no more than
+  /// writing and reading it.
+  void keep_or_repeat(const Uop& u) {
+    int& work = work_[u.id()];
+    work = work_again(u);
+    if (read_later_.contains(u.id()) && work >= kMuchWork) keep(u);
+    if (is_constant(u) || kept_.contains(u.id())) work = 0;
+  }
+  /// Instructions for an element, from what all later stages can read.
+  int work_again(const Uop& u) const {
+    if (as<uop::Reindex>(u) || as<uop::Iota>(u)) return 1;
+    const auto* m = as<uop::Map>(u);
+    if (!m || is_transcendental(m->op)) return kMuchWork;
+    int work = is_widening(u) ? 0 : 1;
+    for (const Uop& x : args(u)) work = std::min(work + work_.at(x.id()), kMuchWork);
+    return work;
   }
 
   /// Constants and arrays; the places of others are a region's.
@@ -128,18 +163,20 @@ class Planner {
 
   void compute(const Uop& u) {
     if (is_constant(u) || as<uop::Input>(u)) return;
-    if (is_repeated(u) && !kept_.contains(u.id())) return;  // where it is read
     if (is_scatter(u)) return scatter(u);
     if (const auto* r = as<uop::Reduce>(u)) {
       const Uop x = plain(r->x);
       const int at = reduced_in(x);
       Draft& draft = draft_of(at, x);
-      Step step{u, places_.at(u.id()), {place_in(draft, at, x)}};
+      const bool counts = r->op == ReduceOp::sum && is_of_booleans(x) && !places_.contains(x.id());
+      const Uop from = counts ? args(x)[0] : x;
+      Step step{u, places_.at(u.id()), {place_in(draft, at, from)}};
+      step.counts = counts;
       draft.region.steps.push_back(std::move(step));
       return;
     }
-    add_step(draft_of(stage(u), u), stage(u), u);
-  }
+    if (kept_.contains(u.id())) add_step(draft_of(stage(u), u), stage(u), u);
+  }  // others where they are read
 
   Draft& draft_of(int stage, const Uop& u) {
     Draft& draft = drafts_[{stage, u.shape()}];
@@ -169,16 +206,34 @@ class Planner {
       p.single = x.shape().empty();
       return p;
     }
+    if (is_widening(x) && !is_given_in_floats(args(x)[0]))
+      return place_in(draft, stage, args(x)[0]);
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
     return {Place::Kind::block, draft.blocks.at(x.id()), false};
   }
+  /// Each step that reads it converts it.
+  static bool is_given_in_floats(const Uop& u) {
+    return as<uop::Input>(u) && u.dtype() == DType::f32;
+  }
+
+  /// Nodes between a tree's operands and its root are computed again where others read them too:
+  /// that is less than reading them.
+  Fused tree_of(const Uop& u) const {
+    return fused(u, [&](const Uop& x) {
+      return x.id() == u.id() || (same_shape(x, u) && !places_.contains(x.id()));
+    });
+  }
 
   void add_step(Draft& draft, int stage, const Uop& u) {
+    const Fused tree = tree_of(u);
     Step step{u, {}, {}};
-    const std::vector<Uop> all = args(u);
+    step.loop = tree.loop;
+    step.numbers = tree.numbers;
+    const std::vector<Uop> all = tree.loop ? tree.operands : args(u);
     for (std::size_t k = 0; k < all.size(); ++k)
       step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
-                                               : place_in(draft, stage, all[k]));
+                                               : place_in(draft, stage, plain(all[k])));
+    step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
     if (const auto* r = as<uop::Reindex>(u)) step.positions = read_of(draft.region, *r);
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
@@ -195,6 +250,27 @@ class Planner {
     if (at != region.reads.end()) return static_cast<int>(at - region.reads.begin());
     region.reads.push_back({r.from, r.x.shape()});
     return static_cast<int>(region.reads.size()) - 1;
+  }
+
+  /// Sums over the same axes follow one another.
+  static void gather_sums(Region& region) {
+    std::map<std::vector<int>, std::vector<std::size_t>> sums;
+    for (std::size_t k = 0; k < region.steps.size(); ++k)
+      if (const auto* axes = summed_axes(region.steps[k])) sums[*axes].push_back(k);
+    std::vector<Step> steps;
+    for (std::size_t k = 0; k < region.steps.size(); ++k) {
+      const auto* axes = summed_axes(region.steps[k]);
+      if (axes == nullptr) {
+        steps.push_back(region.steps[k]);
+      } else if (const auto& all = sums.at(*axes); all.back() == k) {
+        for (std::size_t sum = 0; sum < all.size(); ++sum) {
+          steps.push_back(region.steps[all[sum]]);
+          if (sum % kTogether == 0)
+            steps.back().together = std::min(kTogether, static_cast<int>(all.size() - sum));
+        }
+      }
+    }
+    region.steps = std::move(steps);
   }
 
   /// Results of steps share blocks where one is read for the last time before the other begins.
@@ -234,6 +310,7 @@ class Planner {
     };
     for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {
+      gather_sums(draft.region);
       share_blocks(draft.region);
       stage_at(key.first).regions.push_back(std::move(draft.region));
     }
@@ -249,7 +326,9 @@ class Planner {
   const Program& program_;
   Plan plan_;
   std::vector<Uop> order_;
+  std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
+  std::set<const UopNode*> read_later_;  ///< at their own place, by regions of later stages
   std::set<const UopNode*> kept_;
   std::unordered_map<const UopNode*, Place> places_;
   std::vector<int> last_read_;  ///< by array

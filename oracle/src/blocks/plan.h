@@ -11,9 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fused.h"
 #include "mote/uops/program.h"
 
 namespace mote::blocks {
+
+/// So many sums are taken together at most.
+constexpr int kTogether = 3;
 
 /// Where a value is.
 struct Place {
@@ -23,12 +27,17 @@ struct Place {
   bool single = false;  ///< one element stands for all
 };
 
-/// One node for a block.
+/// One node for a block, or a tree of Map nodes.
 struct Step {
-  Uop node;                 ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in
-  Place result;             ///< of a Reduce the array
-  std::vector<Place> args;  ///< of a Reindex its source, of a Select source and index
-  int positions = -1;       ///< of a Reindex
+  Uop node;                   ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in
+  Place result;               ///< of a Reduce the array
+  std::vector<Place> args;    ///< of a Reindex its source, of a Select source and index
+  FusedLoop* loop = nullptr;  ///< of a tree, whose operands the arguments are
+  std::uint32_t numbers = 0;  ///< of a tree: bit k: operand k is a number
+  bool widens = false;        ///< the value is that of an array
+  int positions = -1;         ///< of a Reindex
+  bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
+  int together = 1;           ///< of a sum: so many steps from here on are taken together
 };
 
 /// Positions of a Reindex, which several may share: `from` in a tensor of that shape.

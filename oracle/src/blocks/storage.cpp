@@ -97,7 +97,7 @@ void Storage::make(const Place& p) {
 Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number) {
   const auto at = static_cast<std::size_t>(p.at);
   if (p.kind == Place::Kind::constant) return {&constants_[at], true};
-  if (p.kind == Place::Kind::block) return {blocks_.data() + at * kBlock, false};
+  if (p.kind == Place::Kind::block) return {blocks_.get() + at * block_length_, false};
   const Array& a = arrays_[at];
   if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
   const float* const floats = a.floats + (p.single ? 0 : first);
@@ -106,25 +106,69 @@ Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, st
   return {to, p.single};
 }
 
-void Storage::read_at(const Place& p, const std::int64_t* at, std::int64_t count, Cell fill,
-                      Cell* to) const {
-  if (p.kind == Place::Kind::array) {
-    const Array& a = arrays_[static_cast<std::size_t>(p.at)];
-    if (a.floats == nullptr) {
-      for (std::int64_t k = 0; k < count; ++k) to[k] = at[k] >= 0 ? a.cells[at[k]] : fill;
-    } else {
-      for (std::int64_t k = 0; k < count; ++k)
-        to[k].real = at[k] >= 0 ? static_cast<double>(a.floats[at[k]]) : fill.real;
-    }
-    return;
+const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t count,
+                               std::size_t number) {
+  const Operand x = read(p, first, count, number);
+  if (!x.single) return x.at;
+  Cell* const to = converted_[number].data();
+  std::fill_n(to, count, *x.at);
+  return to;
+}
+
+namespace {
+
+Cell as_cell(Cell c) { return c; }
+Cell as_cell(float v) { return {.real = v}; }
+
+template <typename Element>
+Cell* read_stretch(const Element* from, const Stretch& s, Cell fill, Cell* to) {
+  const Element* const base = from + s.base;
+  if (!s.inside) {
+    for (std::int64_t k = 0; k < s.count; ++k)
+      to[k] = s.offsets[k] >= 0 ? as_cell(base[s.offsets[k]]) : fill;
+  } else if (s.offsets != nullptr) {
+    for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[s.offsets[k]]);
+  } else if (s.step == 0) {
+    std::fill_n(to, s.count, as_cell(*base));
+  } else if (s.step == 1) {
+    for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[k]);
+  } else {
+    for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[k * s.step]);
   }
-  const Cell c = constants_[static_cast<std::size_t>(p.at)];
-  for (std::int64_t k = 0; k < count; ++k) to[k] = at[k] >= 0 ? c : fill;
+  return to + s.count;
+}
+
+}  // namespace
+
+void Storage::read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const {
+  const Stretch all{count, p.single ? 0 : first, p.single ? 0 : 1, nullptr, true};
+  read_at(p, {&all, 1}, {}, to);
+}
+
+void Storage::read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const {
+  const auto number = static_cast<std::size_t>(p.at);
+  if (p.kind == Place::Kind::array && arrays_[number].floats != nullptr) {
+    for (const Stretch& s : at) to = read_stretch(arrays_[number].floats, s, fill, to);
+  } else if (p.kind == Place::Kind::array) {
+    for (const Stretch& s : at) to = read_stretch(arrays_[number].cells, s, fill, to);
+  } else {  // a constant, which has one position
+    for (const Stretch& s : at) to = read_stretch(&constants_[number], s, fill, to);
+  }
+}
+
+void Storage::make_blocks(int count, std::int64_t length) {
+  constexpr std::size_t kAligned = 8;
+  block_length_ = (static_cast<std::size_t>(length) + kAligned - 1) / kAligned * kAligned;
+  const std::size_t cells = static_cast<std::size_t>(count) * block_length_;
+  if (cells <= block_cells_) return;
+  blocks_ = std::make_unique_for_overwrite<Cell[]>(cells);
+  block_cells_ = cells;
 }
 
 Cell* Storage::result(const Place& p, std::int64_t first) {
   const auto at = static_cast<std::size_t>(p.at);
-  return p.kind == Place::Kind::block ? blocks_.data() + at * kBlock : arrays_[at].cells + first;
+  return p.kind == Place::Kind::block ? blocks_.get() + at * block_length_
+                                      : arrays_[at].cells + first;
 }
 
 std::int64_t Storage::count(const Place& p) const {

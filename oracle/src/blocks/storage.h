@@ -4,10 +4,12 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "../buffer.h"
 #include "cell.h"
+#include "index.h"
 #include "plan.h"
 
 namespace mote::blocks {
@@ -27,14 +29,18 @@ class Storage {
   /// Memory for an array.
   void make(const Place& p);
   void free(int array) { arrays_[static_cast<std::size_t>(array)] = {}; }
-  void make_blocks(int count) { blocks_.resize(static_cast<std::size_t>(count) * kBlock); }
+  /// Blocks of that length.
+  void make_blocks(int count, std::int64_t length);
 
   /// Elements `first` to first + count, a block at most. `number` tells the operands of a step
   /// apart.
   Operand read(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
-  /// to[k] = the element at[k], or `fill` where that is -1.
-  void read_at(const Place& p, const std::int64_t* at, std::int64_t count, Cell fill,
-               Cell* to) const;
+  /// The same into `to`.
+  void read_into(const Place& p, std::int64_t first, std::int64_t count, Cell* to) const;
+  /// The same, one after another whatever they are.
+  const Cell* read_each(const Place& p, std::int64_t first, std::int64_t count, std::size_t number);
+  /// The elements at those positions one after another, `fill` for those that are -1.
+  void read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const;
   Cell* result(const Place& p, std::int64_t first);
   std::int64_t count(const Place& p) const;  ///< of an array
 
@@ -54,8 +60,10 @@ class Storage {
   const Case& case_;
   std::vector<Cell> constants_;
   std::vector<Array> arrays_;
-  std::vector<Cell> blocks_;
-  std::array<std::array<Cell, kBlock>, 3> converted_;
+  std::unique_ptr<Cell[]> blocks_;
+  std::size_t block_cells_ = 0;   ///< of all
+  std::size_t block_length_ = 0;  ///< of each
+  std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
 };
 
 }  // namespace mote::blocks

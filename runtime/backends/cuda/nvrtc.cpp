@@ -161,6 +161,7 @@ void Nvrtc::keep(const FileCache& cache, const std::string& key, const Compiled&
   cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.cubin);
 }
 
+// After a kernel's own lines may come those of functions that it calls.
 std::map<std::string, KernelResources> resources_in(const std::string& log) {
   static const std::string kEntry = "Compiling entry function '";
   std::map<std::string, KernelResources> all;
@@ -175,13 +176,15 @@ std::map<std::string, KernelResources> resources_in(const std::string& log) {
     }
     if (current == nullptr) continue;
     if (line.find(" bytes stack frame") != std::string::npos) {
-      current->stack = number_before(line, " bytes stack frame");
-      current->spill_stores = number_before(line, " bytes spill stores");
-      current->spill_loads = number_before(line, " bytes spill loads");
+      current->stack = std::max(current->stack, number_before(line, " bytes stack frame"));
+      current->spill_stores += number_before(line, " bytes spill stores");
+      current->spill_loads += number_before(line, " bytes spill loads");
     }
     if (line.find("Used ") != std::string::npos) {
       current->registers = number_before(line, " registers");
       current->shared = number_before(line, " bytes smem");
+      current->stack =
+          std::max(current->stack, number_before(line, " bytes cumulative stack size"));
     }
   }
   return all;

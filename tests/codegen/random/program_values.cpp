@@ -286,7 +286,7 @@ Uop ProgramBuilder::make_masked(const Uop& u) {
   return rng_.chance(70) ? make_product(rows) : w * sum(rows, {last});
 }
 
-// y[…, i] = sum over j <= i of x[…, j]
+// y[…, i] = sum over j <= i of x[…, j], or over j < i, or over those behind i.
 Uop ProgramBuilder::make_running(const Uop& u) {
   if (u.rank() == 0 || u.dtype() == DType::boolean) return {};
   const int r = u.rank();
@@ -295,7 +295,9 @@ Uop ProgramBuilder::make_running(const Uop& u) {
   if (!fits(wide)) return {};
   Shape shape;
   for (const Expr& e : wide) shape.emplace_back(e);
-  const Uop seen = iota(Expr::loop(r - 1), shape) <= iota(Expr::loop(r), shape);
+  const Expr behind = Expr::loop(r) - Expr::loop(r - 1);
+  const int gap = rng_.chance(30) ? 1 : 0;
+  const Uop seen = iota(rng_.chance(50) ? behind : -behind, shape) >= gap;
   const Uop all = where(seen, read(u, wide, identity(r)), 0);
   return reduced(rng_.pick({ReduceOp::sum, ReduceOp::max, ReduceOp::prod}), all, {r - 1});
 }

@@ -168,6 +168,8 @@ void check_random_programs() {
   for (const Pass& pass : passes())
     expect_share(fmt::format("program changed by: {}", pass.name), session.stages(), pass.name,
                  count, count < 2000 ? 0 : 1);
+  expect_share("schedule that scans", session.stages(), "schedule scan", count,
+               count < 2000 ? 0 : 1);
 }
 
 /// Prints the stages of the program in the file, then checks it.

@@ -54,7 +54,7 @@ bool is_list(const T* list, std::int32_t count) {
 }
 
 void check_promises(const std::string& path, const std::string& what, const mote_contract& c) {
-  if (c.size >= offsetof(mote_contract, functions) + sizeof c.functions) {
+  if (c.size >= offsetof(mote_contract, functions) + sizeof(const void*)) {
     if (!is_list(c.functions, c.function_count))
       fail(path, what + "has a contract with " + std::to_string(c.function_count) +
                      " functions, but no list of them");

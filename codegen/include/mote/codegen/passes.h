@@ -46,7 +46,7 @@ std::span<const Pass> passes();
 /// lower, then every pass; verify after each in debug builds. `observe` sees the program after
 /// lower and after each pass that changed it. Errors get "while lowering NAME" or "in pass P of
 /// NAME".
-LoopProgram compile(std::shared_ptr<const Program> program,
+LoopProgram compile(const std::shared_ptr<const Program>& program,
                     const std::function<void(const char* stage, const LoopProgram&)>& observe = {});
 
 }  // namespace mote

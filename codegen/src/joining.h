@@ -1,0 +1,26 @@
+// A fold into an accumulator as a store that reduces, for steps that keep accumulators in tensors.
+#pragma once
+
+#include <optional>
+
+#include "mote/codegen/loops.h"
+
+namespace mote {
+
+/// nullopt for what remembers a position and for any and all.
+inline std::optional<ScatterOp> joining(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return ScatterOp::add;
+    case ReduceOp::prod:
+      return ScatterOp::mul;
+    case ReduceOp::max:
+      return ScatterOp::max;
+    case ReduceOp::min:
+      return ScatterOp::min;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace mote

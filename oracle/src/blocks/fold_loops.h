@@ -1,0 +1,103 @@
+// The loops of reductions over lines of a block: elements that become one cell.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cell.h"
+
+namespace mote::blocks {
+
+/// Lines beside one another, each into its own cell: element k of line n is at
+/// begin + n line_step + k step, its cell at `to` + n.
+struct Lines {
+  std::int64_t begin;
+  std::int64_t line_step;
+  std::int64_t step;
+  std::int64_t elements;
+  std::int64_t lines;
+  std::int64_t to;
+};
+
+/// Blocks that are added to results of sums over the same axes.
+template <std::size_t kFolds>
+struct Summands {
+  const Cell* from[kFolds];
+  std::int64_t moves[kFolds];  ///< 0: one element stands for all
+  Cell* result[kFolds];
+
+  /// None waits for another's sum.
+  template <std::size_t kLines>
+  void add_lines(const Lines& s, std::int64_t first) const {
+    double sum[kFolds][kLines];
+    const std::int64_t begin = s.begin + first * s.line_step;
+    const std::int64_t to = s.to + first;
+    for (std::size_t f = 0; f < kFolds; ++f)
+      for (std::size_t n = 0; n < kLines; ++n)
+        sum[f][n] = result[f][to + static_cast<std::int64_t>(n)].real;
+    for (std::int64_t k = 0; k < s.elements; ++k)
+      for (std::size_t f = 0; f < kFolds; ++f)
+        for (std::size_t n = 0; n < kLines; ++n) {
+          const std::int64_t at = begin + static_cast<std::int64_t>(n) * s.line_step + k * s.step;
+          sum[f][n] += from[f][at * moves[f]].real;
+        }
+    for (std::size_t f = 0; f < kFolds; ++f)
+      for (std::size_t n = 0; n < kLines; ++n)
+        result[f][to + static_cast<std::int64_t>(n)].real = sum[f][n];
+  }
+  void add(const Lines& s) const {
+    constexpr std::int64_t kTogether = kFolds > 2 ? 2 : 4;
+    std::int64_t line = 0;
+    for (; line + kTogether <= s.lines; line += kTogether) add_lines<kTogether>(s, line);
+    for (; line < s.lines; ++line) add_lines<1>(s, line);
+  }
+  /// One element of each line.
+  void add_row(std::int64_t begin, std::int64_t count, std::int64_t to) const {
+    for (std::size_t f = 0; f < kFolds; ++f) {
+      Cell* const y = result[f] + to;
+      if (moves[f] == 0) {
+        for (std::int64_t k = 0; k < count; ++k) y[k].real += from[f]->real;
+      } else {
+        for (std::int64_t k = 0; k < count; ++k) y[k].real += from[f][begin + k].real;
+      }
+    }
+  }
+};
+
+/// The least (greatest) of one line. In many at a time where the line is long: their order matters
+/// for the sign of zero alone.
+template <bool kLeast>
+double extreme(double start, const Cell* x, std::int64_t step, std::int64_t count) {
+  constexpr std::int64_t kLanes = 16;
+  const auto better = [](double a, double b) { return kLeast ? a < b : a > b; };
+  bool nan = start != start;
+  double value = start;
+  std::int64_t k = 0;
+  if (step == 1 && count >= 2 * kLanes) {
+    double best[kLanes];
+    std::fill_n(best, kLanes, start);
+    for (; k + kLanes <= count; k += kLanes) {
+      std::int64_t nans = 0;
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const double v = x[k + lane].real;
+        nans |= v != v;
+        best[lane] = better(best[lane], v) ? best[lane] : v;
+      }
+      nan = nan || nans != 0;
+    }
+    for (const double b : best) value = better(value, b) ? value : b;
+  }
+  for (; k < count; ++k) {
+    const double v = x[k * step].real;
+    nan |= v != v;
+    value = better(value, v) ? value : v;
+  }
+  if (nan) return std::numeric_limits<double>::quiet_NaN();
+  if (value != 0) return value;
+  while (k > 0)  // the last zero's sign
+    if (const double v = x[--k * step].real; v == 0) return v;
+  return start;
+}
+
+}  // namespace mote::blocks

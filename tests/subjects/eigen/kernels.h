@@ -1,0 +1,33 @@
+// The kernels of this plug-in.
+#pragma once
+
+#include <span>
+
+#include "support/subject.h"
+
+namespace mote::subject::eigen {
+
+Work unary(const Call& call);       ///< arithmetic and functions of one element
+Work activation(const Call& call);  ///< expressions of these
+/// The same where f64 has another error, which would need another contract; it is declined.
+Work unary_of_floats(const Call& call);
+Work activation_of_floats(const Call& call);
+Work binary(const Call& call);
+Work comparison(const Call& call);
+Work cast(const Call& call);
+
+Work reduction(const Call& call);
+Work position(const Call& call);    ///< argmax, argmin
+Work along_axis(const Call& call);  ///< softmax, log_softmax, logsumexp, var, l2_normalise
+
+Work matmul(const Call& call);
+Work gemm(const Call& call);
+
+Work conv2d(const Call& call);
+Work cumsum(const Call& call);
+/// Those that code for this level of instructions computes well enough: level_v3.cpp, level_v4.cpp.
+std::span<const Kernel> kernels_of_this_level();
+
+Work moved(const Call& call);  ///< pad_constant, flip, tile, concat, transpose
+
+}  // namespace mote::subject::eigen

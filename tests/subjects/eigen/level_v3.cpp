@@ -1,0 +1,26 @@
+// Functions that Eigen's code for AVX-512 has other versions of (docs/findings.md).
+#include <array>
+
+#include "kernels.h"
+
+namespace mote::subject::eigen {
+namespace {
+
+constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
+/// exp of what is below the least normal number's logarithm is a denormal, never 0.
+constexpr std::array kExp = {mote_accuracy{"exp", 4, 0, 0x1p-126}};
+constexpr Promise kOfExp = {.in_place = kOverX, .functions = kExp, .flushes_denormals = true};
+constexpr Promise kFlushing = {.in_place = kOverX, .flushes_denormals = true};
+
+constexpr std::array kKernels = {
+    Kernel{"exp", unary_of_floats, kOfExp},
+    Kernel{"expm1", unary, kFlushing},
+    Kernel{"silu", activation_of_floats, kOfExp},
+    Kernel{"pow", binary},
+};
+
+}  // namespace
+
+std::span<const Kernel> kernels_of_this_level() { return kKernels; }
+
+}  // namespace mote::subject::eigen
