@@ -108,6 +108,11 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/MoteKernels.cmake ${CMAKE_CURRENT_LIST_D
         DESTINATION ${package})
 install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/install/kernels/ DESTINATION ${package}/kernels)
 
+# What a .cu file of the user's own includes, under nvcc as on the shim.
+install(FILES ${PROJECT_SOURCE_DIR}/codegen/src/cuda/mote_cuda.h
+              ${PROJECT_SOURCE_DIR}/runtime/backends/cuda_host/source/mote_launch.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mote/cuda)
+
 install(TARGETS mote)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/oracle/cases/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mote/cases
         FILES_MATCHING PATTERN "*.cases")

@@ -1,14 +1,61 @@
 #!/bin/sh
-# gpu_check.sh [BUILD]: what can be shown on a machine with an NVIDIA GPU. Exits 77, and says so, where
-# there is none. Today: every kernel of the catalogue is compiled for sm_80 and sm_90 with NVRTC, its
-# registers and spills are listed, and the kernels are judged on the host's shim. Kernels do not yet
-# run on the GPU: mote has no backend that launches them there.
+# gpu_check.sh [BUILD [RESULTS [OP...]]]: what can be shown on a machine with an NVIDIA GPU. Exits 77, and
+# says so, where there is none; 1 where anything fails. Into the folder RESULTS (default gpu_results):
+#
+#   device.csv               the GPU, its driver, its architecture, the date
+#   oracle_cuda.json, oracle_cuda_oracle.json
+#                            the oracle's lines on both backends, 2 cases of each op and dtype
+#   memcheck.txt, racecheck.txt
+#                            compute-sanitizer on some ops, where it is installed
+#   nvrtc.txt                registers and spills of every kernel, for sm_80 and sm_90
+#   summary.txt              a line for each of these
+#
+# A step that takes more than $MOTE_GPU_CHECK_SECONDS (default 150) is ended and has failed. With OPs: the
+# oracle on these ops alone.
 set -eu
 if ! command -v nvidia-smi > /dev/null 2>&1 || ! nvidia-smi -L > /dev/null 2>&1; then
   echo "gpu_check: no NVIDIA GPU on this machine" >&2
   exit 77
 fi
 build=${1:-build/release}
-nvidia-smi -L
-MOTE_EXHAUSTIVE=1 "$build/bin/cuda_nvrtc_test"
-ctest --test-dir "$build" --output-on-failure -R '^cuda_'
+results=${2:-gpu_results}
+if [ $# -gt 2 ]; then shift 2; else set --; fi
+seconds=${MOTE_GPU_CHECK_SECONDS:-150}
+mkdir -p "$results"
+: > "$results/summary.txt"
+failed=0
+
+# step FILE COMMAND...: its output into the file, how it ended into the summary.
+step() {
+  file=$results/$1
+  shift
+  began=$(date +%s)
+  code=0
+  timeout "$seconds" "$@" > "$file" 2>&1 || code=$?
+  test $code -eq 0 || failed=1
+  echo "$(basename "$file"): exit $code after $(($(date +%s) - began)) s" | tee -a "$results/summary.txt"
+}
+
+{
+  date -u +%Y-%m-%dT%H:%M:%SZ
+  nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv
+} > "$results/device.csv"
+cat "$results/device.csv"
+
+for backend in cuda cuda_oracle; do
+  step "oracle_$backend.json" "$build/bin/mote" check "$@" --plugin "$build/lib/mote/cuda.so" \
+    --backend "$backend" --count 2 --seed 1 --workers "$(nproc)" --json
+done
+if [ $# -eq 0 ]; then
+  if command -v compute-sanitizer > /dev/null 2>&1; then
+    for tool in memcheck racecheck; do
+      step $tool.txt compute-sanitizer --tool $tool --error-exitcode 1 "$build/bin/mote" check \
+        neg sum softmax layer_norm gemm embedding.grad --in-process --dtype f32 \
+        --plugin "$build/lib/mote/cuda.so" --backend cuda --count 2 --seed 1
+    done
+  else
+    echo "compute-sanitizer: not installed" | tee -a "$results/summary.txt"
+  fi
+  step nvrtc.txt env MOTE_EXHAUSTIVE=1 "$build/bin/cuda_nvrtc_test"
+fi
+exit $failed

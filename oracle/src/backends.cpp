@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cuda_source.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin_search.h"
 #include "mote/generated/kernels.h"
@@ -76,7 +77,8 @@ Backends find_backends(const std::vector<std::string>& named_libraries, Isolatio
     if (path.find('\n') != std::string::npos) {
       throw Error("plug-in: a path with a line break cannot stand in a case");
     }
-    if (!is_loaded(backends, path)) add(backends, load(path, isolation), path);
+    const std::string library = is_cuda_source(path) ? compile_cuda_source(path) : path;
+    if (!is_loaded(backends, library)) add(backends, load(library, isolation), path);
   }
   backends.all.push_back({&gen_backend(), "", "built in"});
   for (const PluginPlace& place : plugin_places()) {
@@ -108,8 +110,11 @@ std::string absence(const Backends& backends, const std::string& name) {
   const bool broken = std::ranges::any_of(backends.problems, [&](const std::string& problem) {
     return problem.find(library) != std::string::npos;
   });
-  return fmt::format("backend {} is not on this machine: {} (there is: {})", name,
-                     broken ? "its plug-in cannot be loaded" : "it is not part of this build",
+  const std::string beside = beside_plugins(name + ".so");
+  const std::string why = broken           ? "its plug-in cannot be loaded"
+                          : beside.empty() ? "it is not part of this build"
+                                           : "its plug-in must be named: --plugin " + beside;
+  return fmt::format("backend {} is not on this machine: {} (there is: {})", name, why,
                      list_text(names_of(backends.all)));
 }
 

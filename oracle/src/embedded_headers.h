@@ -10,5 +10,7 @@ struct EmbeddedHeader {
   const char* text;
 };
 extern const std::array<EmbeddedHeader, 3> kEmbeddedHeaders;
+/// What a .cu file needs on a CPU, but for mote_cuda.h.
+extern const std::array<EmbeddedHeader, 2> kCudaHeaders;
 
 }  // namespace mote

@@ -46,7 +46,7 @@ Outcome Prepared::run_isolated(const mote_backend& backend) {
   if (auto refused = refusal(*kernel->contract, run.workspace())) return *refused;
   run.place();
   Outcome outcome = run_in_worker(run, kernel->contract);
-  if (spoils_worker(outcome.verdict)) run.restart();
+  if (spoils_worker(outcome.verdict) || run.has_failed()) run.restart();
   return outcome;
 }
 

@@ -284,7 +284,8 @@ void add_check(CLI::App& app, Action& action) {
   add_list(*command, "--backend", options->backends, "NAME",
            "default: those of --plugin, else all found")
       ->delimiter(',');
-  add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
+  add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",
+           "load a library's backends too; kernels of a CUDA file run on the CPU");
   add_list(*command, "--cases", options->cases, "GROUP|FILE",
            "run a group of cases, or a file of them");
   CLI::Option* budget = command->add_option(

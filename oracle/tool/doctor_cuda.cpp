@@ -76,16 +76,17 @@ Finding look_at_gpu() {
   Finding f{.name = "gpu", .state = "missing", .details = {{"names", nlohmann::json::array()}}};
   f.costs = "CUDA kernels run on the host's shim only";
   f.remedy = "a machine with an NVIDIA GPU and its driver";
-  const auto driver = opened(kCudaDriver);
+  const std::string path = cuda_driver();
+  const auto driver = opened(path);
   if (driver == nullptr) {
-    f.found = fmt::format("no driver: {} cannot be loaded", kCudaDriver);
+    f.found = fmt::format("no driver: {} cannot be loaded", path);
     return f;
   }
   std::string reason;
   const auto names = gpus(driver, reason);
   if (!names || names->empty()) {
     f.state = names ? "missing" : "failed";
-    f.found = names ? "a driver, but no GPU" : fmt::format("{}: {}", kCudaDriver, reason);
+    f.found = names ? "a driver, but no GPU" : fmt::format("{}: {}", path, reason);
     return f;
   }
   f.state = "ok";

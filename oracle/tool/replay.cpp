@@ -84,6 +84,8 @@ void write_standalone(const Case& c, const Selection& selection, const std::stri
   Case subject = c;
   subject.backend = e.name();
   subject.plugin = e.plugin.empty() ? e.path : e.plugin;
+  if (subject.plugin.ends_with(".cu"))
+    throw Error(fmt::format("--standalone: expected a library, got {}", subject.plugin));
   std::ofstream file(path);
   file << standalone_c(subject, *e.backend);
   if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path));

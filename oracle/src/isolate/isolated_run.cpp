@@ -142,6 +142,7 @@ CallResult IsolatedRun::call(const mote_call& call, int site) {
   const Reply& r = answer.reply;
   result.status = r.status;
   result.message = r.message.data();
+  has_failed_ = has_failed_ || r.status == MOTE_FAILED;
   ++calls_;
   grown_ += r.threads_after > r.threads_before ? 1 : 0;
   threads_ = r.threads_after;

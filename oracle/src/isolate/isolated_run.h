@@ -37,6 +37,8 @@ class IsolatedRun {
   /// Every call so far ended with a thread more than it began with.
   bool leaves_threads() const { return calls_ > 0 && grown_ == calls_; }
   int threads() const { return threads_; }
+  /// A call returned MOTE_FAILED: its process may have lost a device, and would fail from then on.
+  bool has_failed() const { return has_failed_; }
 
  private:
   Answer ask(Question question, const mote_call& call, const Site* open);
@@ -58,6 +60,7 @@ class IsolatedRun {
   int calls_ = 0;
   int grown_ = 0;
   int threads_ = 0;
+  bool has_failed_ = false;
 };
 
 }  // namespace mote::isolate

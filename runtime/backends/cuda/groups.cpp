@@ -22,6 +22,8 @@ std::string identity() {
   return text;
 }
 
+const char* name_of(Variant variant) { return variant == Variant::gen ? "gen" : "oracle"; }
+
 }  // namespace
 
 std::uint32_t group_of(std::string_view op, std::uint32_t groups) {
@@ -43,11 +45,15 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant v
 }
 
 std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant) {
-  std::string key = fmt::format("mote {}, {}, group {} of {}:", identity(),
-                                variant == Variant::gen ? "gen" : "oracle", group, groups);
+  std::string key =
+      fmt::format("mote {}, {}, group {} of {}:", identity(), name_of(variant), group, groups);
   for (const OpRecord* record : generated_ops())
     if (group_of(record->name, groups) == group) key += " " + record->name;
   return key;
+}
+
+std::string key_of_instance(const OpInstance& instance, Variant variant) {
+  return fmt::format("mote {}, {}, {}", identity(), name_of(variant), instance.function());
 }
 
 }  // namespace mote::cuda

@@ -25,4 +25,7 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant v
 /// program itself, from whose code and catalogue the source follows, and the group.
 std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
+/// The same for one instance of an op.
+std::string key_of_instance(const OpInstance& instance, Variant variant);
+
 }  // namespace mote::cuda

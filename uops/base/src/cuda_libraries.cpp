@@ -17,4 +17,9 @@ std::vector<std::string> nvrtc_candidates() {
   return all;
 }
 
+std::string cuda_driver() {
+  const char* given = std::getenv("MOTE_CUDA_DRIVER");
+  return given != nullptr && *given != '\0' ? given : "libcuda.so.1";
+}
+
 }  // namespace mote

@@ -2,6 +2,7 @@
 #include "block.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace mote::shim {
@@ -43,23 +44,50 @@ std::uint64_t Block::random() {
   return state_ * 0x2545f4914f6cdd1dULL;
 }
 
+void ReadyThreads::add(int number) {
+  words_[static_cast<std::size_t>(number / kWordBits)] |= std::uint64_t{1} << (number % kWordBits);
+  ++count_;
+}
+
+void ReadyThreads::remove(int number) {
+  words_[static_cast<std::size_t>(number / kWordBits)] &=
+      ~(std::uint64_t{1} << (number % kWordBits));
+  --count_;
+}
+
+int ReadyThreads::take_from(int number) {
+  auto word = static_cast<std::size_t>(number / kWordBits);
+  std::uint64_t bits = words_[word] & (~std::uint64_t{0} << (number % kWordBits));
+  while (bits == 0) {
+    word = (word + 1) % words_.size();
+    bits = words_[word];
+  }
+  const int found = static_cast<int>(word) * kWordBits + std::countr_zero(bits);
+  remove(found);
+  return found;
+}
+
+int ReadyThreads::take_first() { return take_from(0); }
+
+int ReadyThreads::take_last() {
+  std::size_t word = words_.size() - 1;
+  while (words_[word] == 0) --word;
+  const int found =
+      static_cast<int>(word) * kWordBits + kWordBits - 1 - std::countl_zero(words_[word]);
+  remove(found);
+  return found;
+}
+
 void Block::make_ready(std::vector<int>& threads) {
-  std::ranges::sort(threads);
-  ready_.insert(ready_.end(), threads.begin(), threads.end());
+  for (const int number : threads) ready_.add(number);
   threads.clear();
 }
 
 /// Forward and reverse: the least or the greatest number of those that may go on.
 int Block::next() {
-  auto chosen = ready_.begin();
-  if (options_.order == Order::forward) chosen = std::ranges::min_element(ready_);
-  if (options_.order == Order::reverse) chosen = std::ranges::max_element(ready_);
-  if (options_.order == Order::random)
-    chosen += static_cast<std::ptrdiff_t>(random() % ready_.size());
-  const int number = *chosen;
-  *chosen = ready_.back();
-  ready_.pop_back();
-  return number;
+  if (options_.order == Order::forward) return ready_.take_first();
+  if (options_.order == Order::reverse) return ready_.take_last();
+  return ready_.take_from(static_cast<int>(random() % threads_.size()));
 }
 
 void Block::poison() {

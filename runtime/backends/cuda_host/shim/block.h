@@ -1,6 +1,7 @@
 // The threads of one block: who may go on, who waits for what.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,23 @@
 #include "launch.h"
 
 namespace mote::shim {
+
+/// Threads that may go on. A block has up to 1024, and one is chosen at each switch.
+class ReadyThreads {
+ public:
+  void add(int number);
+  bool empty() const { return count_ == 0; }
+  int take_first();
+  int take_last();
+  /// The next from this number on, or the first of all.
+  int take_from(int number);
+
+ private:
+  static constexpr int kWordBits = 64;
+  void remove(int number);
+  std::array<std::uint64_t, 16> words_{};
+  int count_ = 0;
+};
 
 class Block {
  public:
@@ -63,7 +81,7 @@ class Block {
   mote_host_position position_{};
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  std::vector<int> ready_;
+  ReadyThreads ready_;
   std::vector<int> at_barrier_;
   int barrier_line_ = 0;
   int live_ = 0;

@@ -59,20 +59,17 @@ std::string launch(const Shape& shape, const Options& options,
 }
 
 std::string find_race(std::uint64_t seed, const std::function<Run(const Options&)>& once,
-                      Engine engine) {
+                      Engine engine, std::span<const Order> others) {
   const Run forward = once({Order::forward, seed, engine});
   if (!forward.error.empty()) return forward.error;
-  const std::array<std::pair<const char*, Options>, 3> others = {
-      {{"in reverse", {Order::reverse, seed, engine}},
-       {"in a random order", {Order::random, seed, engine}},
-       {"in another random order", {Order::random, ~seed, engine}}}};
-  for (const auto& [name, options] : others) {
-    const Run other = once(options);
+  for (std::size_t k = 0; k < others.size(); ++k) {
+    const Run other = once({others[k], k + 1 < others.size() ? seed : ~seed, engine});
     if (!other.error.empty()) return other.error;
     const auto [at, there] = std::ranges::mismatch(forward.output, other.output);
     if (at == forward.output.end() && there == other.output.end()) continue;
     return "byte " + std::to_string(at - forward.output.begin()) +
-           " of the output is not the same when threads run forward and when they run " + name;
+           " of the output is not the same when threads run forward and when they run " +
+           (others[k] == Order::reverse ? "in reverse" : "in a random order");
   }
   return "";
 }

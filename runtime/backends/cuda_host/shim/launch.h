@@ -4,9 +4,11 @@
 // there. Shared memory holds NaNs before each block.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,10 +48,11 @@ struct Run {
   std::vector<std::byte> output;
 };
 /// What is wrong with kernels that `once` launches: their own error, or that what they wrote
-/// depends on the order of threads: forward, reverse and random ones are compared, bit for bit.
-/// Nothing where all is well. What threads of different blocks do to each other shows only where
-/// whole blocks change places.
+/// depends on the order of threads: forward and each of the others are compared, bit for bit; the
+/// last one is made with the complement of the seed. Nothing where all is well. What threads of
+/// different blocks do to each other shows only where whole blocks change places.
+inline constexpr std::array<Order, 3> kOtherOrders = {Order::reverse, Order::random, Order::random};
 std::string find_race(std::uint64_t seed, const std::function<Run(const Options&)>& once,
-                      Engine engine = best_engine());
+                      Engine engine = best_engine(), std::span<const Order> others = kOtherOrders);
 
 }  // namespace mote::shim

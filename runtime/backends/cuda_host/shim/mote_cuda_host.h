@@ -2,6 +2,7 @@
 // plain C++ (C++17) that one fibre runs for each thread of a block. A program that holds kernels
 // defines `mote_host` (MOTE_HOST_DEFINE) and sets it to what mote::shim::calls() gives. Barriers
 // and shuffles leave the fibre; nothing else does, so between two of them a thread runs alone.
+// NOLINTBEGIN: the names are CUDA's
 #ifndef MOTE_CUDA_HOST_H
 #define MOTE_CUDA_HOST_H
 
@@ -27,6 +28,7 @@ struct uint3 {
 };
 struct dim3 {
   unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 struct alignas(16) float4 {
   float x, y, z, w;
@@ -157,3 +159,4 @@ void mote_host_call(void (*kernel)(Arguments...), void** arguments) {
   }
 
 #endif
+// NOLINTEND

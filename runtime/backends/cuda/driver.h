@@ -1,0 +1,103 @@
+// CUDA's driver, loaded at run time where there is one: the calls that mote makes of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "mote/base/error.h"
+
+namespace mote::cuda {
+
+// As cuda.h has them: opaque, and an address of the GPU's memory.
+struct DriverContext;
+struct DriverStream;
+struct DriverModule;
+struct DriverFunction;
+using DevicePointer = std::uint64_t;
+
+/// A call of the driver that failed: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY, out of memory".
+class DriverError : public Error {
+ public:
+  DriverError(int code, const std::string& text) : Error(text), code_(code) {}
+  int code() const { return code_; }
+  bool is_out_of_memory() const { return code_ == 2; }
+  /// Whether nothing in this process can use the GPU from now on.
+  bool loses_context() const;
+
+ private:
+  int code_;
+};
+
+/// Statuses are an enum whose 0 is success. Some names end in _v2 in the library.
+struct DriverCalls {
+  int (*init)(unsigned) = nullptr;
+  int (*device_count)(int*) = nullptr;
+  int (*device)(int*, int) = nullptr;
+  int (*attribute)(int*, int, int) = nullptr;
+  int (*retain)(DriverContext**, int) = nullptr;
+  int (*push)(DriverContext*) = nullptr;
+  int (*pop)(DriverContext**) = nullptr;
+  int (*allocate)(DevicePointer*, std::size_t) = nullptr;
+  int (*free)(DevicePointer) = nullptr;
+  int (*copy_in)(DevicePointer, const void*, std::size_t, DriverStream*) = nullptr;
+  int (*copy_out)(void*, DevicePointer, std::size_t, DriverStream*) = nullptr;
+  int (*create_stream)(DriverStream**, unsigned) = nullptr;
+  int (*destroy_stream)(DriverStream*) = nullptr;
+  int (*synchronize)(DriverStream*) = nullptr;
+  int (*load)(DriverModule**, const void*) = nullptr;
+  int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;
+  int (*launch)(DriverFunction*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                unsigned, DriverStream*, void**, void**) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+  int (*error_text)(int, const char**) = nullptr;
+};
+
+class Driver {
+ public:
+  /// Loads $MOTE_CUDA_DRIVER, else libcuda.so.1. nullptr, with the reason in `why`.
+  static std::shared_ptr<const Driver> find(std::string& why);
+
+  const DriverCalls& calls() const { return calls_; }
+  /// Throws DriverError unless the status is 0; `call`: whose it is.
+  void check(int status, const char* call) const;
+
+ private:
+  Driver() = default;
+  bool get_all();
+
+  std::shared_ptr<void> library_;
+  DriverCalls calls_;
+};
+
+/// Something of the driver's that is given back once: by release(), which says what goes wrong with
+/// that, or at the end.
+class Held {
+ public:
+  Held(const Driver& driver, const char* call, std::function<int()> give_back)
+      : driver_(driver), call_(call), give_back_(std::move(give_back)) {}
+  ~Held() {
+    if (give_back_) give_back_();
+  }
+  Held(Held&& other) noexcept
+      : driver_(other.driver_),
+        call_(other.call_),
+        give_back_(std::exchange(other.give_back_, nullptr)) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  Held& operator=(Held&&) = delete;
+  /// Throws DriverError.
+  void release() {
+    if (give_back_) driver_.check(std::exchange(give_back_, nullptr)(), call_);
+  }
+
+ private:
+  const Driver& driver_;
+  const char* call_;
+  std::function<int()> give_back_;
+};
+
+}  // namespace mote::cuda

@@ -1,0 +1,68 @@
+#include "kernel_table.h"
+
+#include <array>
+#include <span>
+
+namespace mote::cuda {
+namespace {
+
+Kind kind_of(const OpInstance& instance) {
+  const DType dtype = instance.instance().dtype;
+  if (!is_real(dtype)) return Kind::integer;
+  return dtype == DType::f64 ? Kind::f64 : dtype == DType::f32 ? Kind::f32 : Kind::narrow;
+}
+
+/// gen's functions are those of the fast CPU kernels, and as accurate.
+std::span<const mote_accuracy> functions() {
+  static const std::vector<mote_accuracy> all = [] {
+    std::vector<mote_accuracy> made;
+    for (const FunctionAccuracy& f : fast_accuracy()) made.push_back({f.function, f.ulp, 0, 0});
+    return made;
+  }();
+  return all;
+}
+
+mote_contract contract(mote_accumulator accumulator, std::span<const mote_accuracy> accuracies) {
+  return {.size = sizeof(mote_contract),
+          .accumulator = accumulator,
+          .multiply_rounding = 0,
+          .flushes_denormals = 0,
+          .deterministic = 1,
+          .form = "direct",
+          .function_count = static_cast<std::int32_t>(accuracies.size()),
+          .in_place_count = MOTE_IN_PLACE_ALL,
+          .functions = accuracies.empty() ? nullptr : accuracies.data(),
+          .in_place = nullptr,
+          .ignores_nan = 0,
+          .reserved = 0};
+}
+
+}  // namespace
+
+const mote_contract& contract_of(Variant variant, Kind kind) {
+  static const mote_contract in_double = contract(MOTE_ACC_F64, {});
+  static const std::array<mote_contract, 4> of_gen = {
+      contract(MOTE_ACC_F64, {}), contract(MOTE_ACC_NATIVE, {}),
+      contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions())};
+  return variant == Variant::oracle ? in_double : of_gen.at(static_cast<std::size_t>(kind));
+}
+
+const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
+                                backend::Check& refusal) {
+  const OpInstance* found = find_instance(call, refusal);
+  if (found == nullptr || variant == Variant::oracle || kind_of(*found) == kind) return found;
+  refusal = backend::unsupported("this kernel is one of other dtypes");
+  return nullptr;
+}
+
+mote_backend backend_of(const char* name, const char* version,
+                        const std::vector<mote_kernel>& kernels) {
+  return {.size = sizeof(mote_backend),
+          .name = name,
+          .version = version,
+          .kernel_count = static_cast<std::int32_t>(kernels.size()),
+          .reserved = 0,
+          .kernels = kernels.data()};
+}
+
+}  // namespace mote::cuda

@@ -1,0 +1,55 @@
+// The backends cuda and cuda_oracle: every kernel of the catalogue on the first GPU, in the
+// variants gen and oracle. Where there is no GPU they decline each call, and say why.
+#include <array>
+
+#include "gpu.h"
+#include "gpu_call.h"
+#include "kernel_table.h"
+
+namespace mote::cuda {
+namespace {
+
+struct GpuMachine {
+  static const Grid& grid() {
+    static const Grid large;
+    return large;
+  }
+
+  static backend::Check ready(const mote_call& call) {
+    bool on_gpu = false;
+    if (backend::Check check = find_place(call, on_gpu)) return check;
+    try {
+      if (const auto lost = Gpu::open()->lost())
+        return backend::unsupported("the GPU's context was lost: " + *lost);
+    } catch (const Error& e) {
+      return backend::unsupported(e.what());
+    }
+    return {};
+  }
+
+  /// For tensors of the host the workspace is made on the GPU with their copies.
+  static std::size_t workspace_bytes(const mote_call& call, const Plan& plan) {
+    bool on_gpu = false;
+    return !find_place(call, on_gpu) && on_gpu ? plan.workspace_bytes() : 0;
+  }
+
+  static backend::Check run(const mote_call& call, void* stream, const OpInstance& instance,
+                            Variant variant, const Plan& plan) {
+    return run_on_gpu(call, stream, instance, variant, plan);
+  }
+};
+
+}  // namespace
+}  // namespace mote::cuda
+
+extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
+  using namespace mote::cuda;
+  static const std::vector<mote_kernel> gen = gen_kernels<GpuMachine>();
+  static const std::vector<mote_kernel> oracle = oracle_kernels<GpuMachine>();
+  static const std::array<mote_backend, 2> all = {backend_of("cuda", MOTE_VERSION, gen),
+                                                  backend_of("cuda_oracle", MOTE_VERSION, oracle)};
+  plugin->abi_version = MOTE_ABI_VERSION;
+  plugin->backend_count = static_cast<std::int32_t>(all.size());
+  plugin->backends = all.data();
+  return MOTE_OK;
+}

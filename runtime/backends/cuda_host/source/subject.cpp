@@ -1,0 +1,168 @@
+// In: launches of a file's kernels; out: the first thing that is wrong with them in any order.
+#include "subject.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "mote/base/dlpack.h"
+#include "shim/launch.h"
+#include "support/call.h"
+
+// The shim runs the text of others; what mote_launch.h shares with it is declared there once, and
+// here again, since that header is for the text.
+struct mote_host_grid {
+  dim3 grid, block;
+  std::size_t shared_bytes;
+  char *shared_begin, *shared_end;
+};
+
+namespace mote::shim {
+namespace {
+
+constexpr int kOutOfMemory = 2;      // cudaErrorMemoryAllocation
+constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
+
+/// Outputs above that are made in one order, since time is short: see subject.h.
+constexpr std::size_t kManyBytes = std::size_t{32} << 10;
+
+/// The call that runs, in one order.
+struct Running {
+  Options options;
+  std::string error;
+};
+Running running;
+std::mutex one_call;
+
+/// What a GPU of any kind refuses to launch.
+std::string refusal(const mote_host_grid& g) {
+  constexpr std::size_t kDynamicBytes = std::size_t{48} << 10;
+  const auto text = [](const dim3& d) {
+    return std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z);
+  };
+  if (g.grid.x == 0 || g.grid.y == 0 || g.grid.z == 0)
+    return "a grid of " + text(g.grid) + " blocks, expected 1 at least";
+  if (g.grid.x > 0x7fffffffU || g.grid.y > 0xffffU || g.grid.z > 0xffffU)
+    return "a grid of " + text(g.grid) + " blocks, expected at most 2147483647,65535,65535";
+  if (g.block.x > 1024 || g.block.y > 1024 || g.block.z > 64)
+    return "a block of " + text(g.block) + " threads, expected at most 1024,1024,64";
+  if (g.shared_bytes > kDynamicBytes)
+    return std::to_string(g.shared_bytes) + " bytes of shared memory, expected at most " +
+           std::to_string(kDynamicBytes);
+  return "";
+}
+
+/// The memory from a tensor's first element to its last.
+struct Memory {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+};
+
+Memory memory_of(const DLTensor& t) {
+  std::int64_t least = 0;
+  std::int64_t greatest = 0;
+  const std::vector<std::int64_t> strides = strides_of(t);
+  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+    if (t.shape[axis] == 0) return {};
+    const std::int64_t reach = (t.shape[axis] - 1) * strides[axis];
+    (reach < 0 ? least : greatest) += reach;
+  }
+  if (t.data == nullptr) return {};
+  const auto element = static_cast<std::int64_t>(t.dtype.bits / 8U);
+  return {static_cast<std::byte*>(t.data) + t.byte_offset + least * element,
+          static_cast<std::size_t>((greatest - least + 1) * element)};
+}
+
+/// The outputs of a call, with what they held before it.
+class Outputs {
+ public:
+  explicit Outputs(const mote_call& call) {
+    for (std::int32_t k = 0; k < call.output_count; ++k)
+      if (call.outputs[k] != nullptr) memory_.push_back(memory_of(*call.outputs[k]));
+    before_ = contents();
+  }
+  std::vector<std::byte> contents() const {
+    std::vector<std::byte> all;
+    for (const Memory& m : memory_) all.insert(all.end(), m.begin, m.begin + m.bytes);
+    return all;
+  }
+  std::size_t bytes() const { return before_.size(); }
+  void restore() const {
+    const std::byte* from = before_.data();
+    for (const Memory& m : memory_) {
+      if (m.bytes > 0) std::memcpy(m.begin, from, m.bytes);
+      from += m.bytes;
+    }
+  }
+
+ private:
+  std::vector<Memory> memory_;
+  std::vector<std::byte> before_;
+};
+
+Order by_turns(std::uint64_t number) {
+  return number % 3 == 0 ? Order::forward : number % 3 == 1 ? Order::reverse : Order::random;
+}
+
+backend::Check run_in_orders(mote_status (*run)(const mote_call*, void*), const mote_call& call) {
+  static std::atomic<std::uint64_t> calls = 0;
+  const std::lock_guard lock(one_call);
+  const Outputs outputs(call);
+  std::vector<char> message(512);
+  mote_status status = MOTE_OK;
+  const auto once = [&](const Options& options) -> Run {
+    running = {options, ""};
+    outputs.restore();
+    mote_call own = call;
+    own.message = message.data();
+    own.message_bytes = message.size();
+    status = run(&own, nullptr);
+    if (!running.error.empty()) return {running.error, {}};
+    if (status != MOTE_OK) return {message.data(), {}};
+    return {"", outputs.contents()};
+  };
+  const std::uint64_t number = calls++;
+  const Order other = number % 2 == 0 ? Order::reverse : Order::random;
+  const std::string found = outputs.bytes() > kManyBytes
+                                ? once({by_turns(number), number, best_engine()}).error
+                                : find_race(number, once, best_engine(), {&other, 1});
+  if (found.empty()) return {};
+  const bool is_wrong = !running.error.empty() || status == MOTE_OK;
+  return backend::Refusal{is_wrong ? MOTE_FAILED : status, found};
+}
+
+}  // namespace
+}  // namespace mote::shim
+
+using mote::shim::running;
+
+mote_status mote_host_run(mote_status (*run)(const mote_call*, void*), const mote_call* call) {
+  return mote::backend::guarded(*call, [&] { return mote::shim::run_in_orders(run, *call); });
+}
+
+int mote_host_returned(int status) {
+  if (status != 0 && status != mote::shim::kOutOfMemory && running.error.empty())
+    running.error = "the function returned " + std::to_string(status);
+  return status;
+}
+
+const mote_host_calls* mote_host_shim() { return mote::shim::calls(); }
+
+int mote_host_launch(const mote_host_grid* grid, void (*body)(void*), void* context) {
+  if (!running.error.empty()) return mote::shim::kLaunchFailure;
+  running.error = mote::shim::refusal(*grid);
+  if (!running.error.empty()) return mote::shim::kLaunchFailure;
+  mote::shim::Shape shape;
+  shape.grid = grid->grid;
+  shape.block = grid->block;
+  shape.dynamic_bytes = grid->shared_bytes;
+  shape.shared_begin = grid->shared_begin;
+  shape.shared_end = grid->shared_end;
+  running.error = mote::shim::launch(shape, running.options, [&] { body(context); });
+  return mote_host_error();
+}
+
+int mote_host_error() { return running.error.empty() ? 0 : mote::shim::kLaunchFailure; }

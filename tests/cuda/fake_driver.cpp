@@ -1,0 +1,287 @@
+// A driver and an NVRTC without a GPU, in one library. The "cubin" of a program is its text; a
+// module compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
+// host's, but every address is checked. Calls fail on demand: fake_driver.h, or
+// $FAKE_CUDA_FAIL=CALL:STATUS for a process that has no other way. What gives back does so even
+// where it fails.
+#include "fake_driver.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda_host/host_library.h"
+#include "cuda_host/shim/launch.h"
+
+#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using mote::cuda::DevicePointer;
+
+constexpr int kInvalidValue = 1;
+constexpr int kNoContext = 201;
+constexpr int kNotFound = 500;
+constexpr int kIllegalAddress = 700;  // the one here that ends a context
+constexpr int kLaunchFailed = 719;
+
+struct Module {
+  mote::cuda_host::HostLibrary library;
+};
+struct Function {
+  const Module* module;
+  void (*call)(void**);
+};
+struct Program {
+  std::string text;
+};
+
+struct State {
+  std::mutex mutex;
+  int calls = 0;
+  int failing = -1;
+  int status = 0;
+  bool ended = false;
+  std::map<DevicePointer, std::unique_ptr<std::vector<char>>> memory;
+  int streams = 0;
+  int pushed = 0;
+  std::vector<std::unique_ptr<Module>> modules;
+  std::vector<std::unique_ptr<Function>> functions;
+};
+
+State& state() {
+  static State only;
+  static const bool read = [] {
+    const char* given = std::getenv("FAKE_CUDA_FAIL");
+    if (given == nullptr) return false;
+    const std::string text = given;
+    only.failing = std::atoi(text.c_str());
+    only.status = std::atoi(text.substr(text.find(':') + 1).c_str());
+    return true;
+  }();
+  (void)read;
+  return only;
+}
+
+/// Counts a call; the status that it fails with, or 0.
+int counted() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const bool fails = s.calls++ == s.failing;
+  if (fails) s.ended = s.status == kIllegalAddress;
+  return fails || s.ended ? s.status : 0;
+}
+
+/// The same for a call that wants a context.
+int counted_in_context() {
+  const int status = counted();
+  return status != 0 ? status : state().pushed > 0 ? 0 : kNoContext;
+}
+
+bool is_allocated(DevicePointer at, std::size_t bytes) {
+  const auto& all = state().memory;
+  auto next = all.upper_bound(at);
+  if (next == all.begin()) return false;
+  const auto& [begin, memory] = *--next;
+  return at + bytes <= begin + memory->size();
+}
+
+/// "__global__ void __launch_bounds__(128, 1)\nmote_neg_f32(": the names.
+std::vector<std::string> kernels_in(const std::string& text) {
+  const std::string mark = "__launch_bounds__(";
+  std::vector<std::string> names;
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    const std::size_t bounds = text.find(')', at);
+    const std::size_t begin = text.find_first_not_of(" \n", bounds + 1);
+    at = text.find('(', begin);
+    names.push_back(text.substr(begin, at - begin));
+  }
+  return names;
+}
+
+}  // namespace
+
+FAKE_EXPORT void fake_cuda_fail(int call, int status) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.calls = 0;
+  s.failing = call;
+  s.status = status;
+  s.ended = false;
+}
+FAKE_EXPORT int fake_cuda_calls() { return state().calls; }
+FAKE_EXPORT int fake_cuda_live() {
+  return static_cast<int>(state().memory.size()) + state().streams + state().pushed;
+}
+
+FAKE_EXPORT int cuInit(unsigned) { return counted(); }
+FAKE_EXPORT int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return counted();
+}
+FAKE_EXPORT int cuDeviceGet(int* device, int) {
+  *device = 0;
+  return counted();
+}
+FAKE_EXPORT int cuDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, "a fake GPU", static_cast<std::size_t>(bytes));
+  return counted();
+}
+/// sm_90
+FAKE_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == 75 ? 9 : 0;
+  return counted();
+}
+FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = &state();
+  return counted();
+}
+FAKE_EXPORT int cuCtxPushCurrent_v2(void* context) {
+  if (const int status = counted()) return status;
+  if (context != &state()) return kInvalidValue;
+  ++state().pushed;
+  return 0;
+}
+FAKE_EXPORT int cuCtxPopCurrent_v2(void** context) {
+  *context = &state();
+  --state().pushed;
+  return counted();
+}
+
+FAKE_EXPORT int cuMemAlloc_v2(DevicePointer* at, std::size_t bytes) {
+  if (const int status = counted_in_context()) return status;
+  if (bytes == 0) return kInvalidValue;
+  auto memory = std::make_unique<std::vector<char>>(bytes, '\xff');
+  *at = reinterpret_cast<DevicePointer>(memory->data());
+  const std::lock_guard lock(state().mutex);
+  state().memory.emplace(*at, std::move(memory));
+  return 0;
+}
+FAKE_EXPORT int cuMemFree_v2(DevicePointer at) {
+  const int status = counted_in_context();
+  const std::lock_guard lock(state().mutex);
+  const bool known = state().memory.erase(at) == 1;
+  return status != 0 || known ? status : kInvalidValue;
+}
+FAKE_EXPORT int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, void*) {
+  if (const int status = counted_in_context()) return status;
+  if (!is_allocated(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return 0;
+}
+FAKE_EXPORT int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, void*) {
+  if (const int status = counted_in_context()) return status;
+  if (!is_allocated(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
+FAKE_EXPORT int cuStreamCreate(void** stream, unsigned) {
+  if (const int status = counted_in_context()) return status;
+  ++state().streams;
+  *stream = &state().streams;
+  return 0;
+}
+FAKE_EXPORT int cuStreamDestroy_v2(void*) {
+  --state().streams;
+  return counted_in_context();
+}
+FAKE_EXPORT int cuStreamSynchronize(void*) { return counted_in_context(); }
+
+FAKE_EXPORT int cuModuleLoadData(void** module, const void* image) {
+  if (const int status = counted_in_context()) return status;
+  const std::string text = static_cast<const char*>(image);
+  auto made = std::make_unique<Module>();
+  made->library = mote::cuda_host::compile_for_host(
+      "fake driver\n" + text, [&] { return mote::cuda_host::host_source(kernels_in(text), text); });
+  *module = made.get();
+  state().modules.push_back(std::move(made));
+  return 0;
+}
+FAKE_EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
+  if (const int status = counted_in_context()) return status;
+  const auto* of = static_cast<const Module*>(module);
+  const auto found = of->library.kernels.find(name);
+  if (found == of->library.kernels.end()) return kNotFound;
+  state().functions.push_back(std::make_unique<Function>(Function{of, found->second}));
+  *function = state().functions.back().get();
+  return 0;
+}
+FAKE_EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                               unsigned by, unsigned bz, unsigned shared, void*, void** arguments,
+                               void**) {
+  if (const int status = counted_in_context()) return status;
+  const auto& of = *static_cast<const Function*>(function);
+  mote::shim::Shape shape;
+  shape.grid = {gx, gy, gz};
+  shape.block = {bx, by, bz};
+  shape.dynamic_bytes = shared;
+  shape.shared_begin = of.module->library.shared_begin;
+  shape.shared_end = of.module->library.shared_end;
+  const std::string error = mote::shim::launch(shape, {}, [&] { of.call(arguments); });
+  return error.empty() ? 0 : kLaunchFailed;
+}
+
+FAKE_EXPORT int cuGetErrorName(int status, const char** name) {
+  *name = status == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                          : nullptr;
+  return *name != nullptr ? 0 : kInvalidValue;
+}
+FAKE_EXPORT int cuGetErrorString(int status, const char** text) {
+  *text = status == 2     ? "out of memory"
+          : status == 700 ? "an illegal memory access was encountered"
+                          : nullptr;
+  return *text != nullptr ? 0 : kInvalidValue;
+}
+
+FAKE_EXPORT int nvrtcVersion(int* major, int* minor) {
+  *major = 99;
+  *minor = 0;
+  return counted();
+}
+FAKE_EXPORT int nvrtcCreateProgram(void** program, const char* source, const char*, int,
+                                   const char* const*, const char* const*) {
+  if (const int status = counted()) return status;
+  *program = new Program{source};
+  return 0;
+}
+FAKE_EXPORT int nvrtcDestroyProgram(void** program) {
+  delete static_cast<Program*>(*program);
+  return 0;
+}
+FAKE_EXPORT int nvrtcCompileProgram(void*, int, const char* const*) { return counted(); }
+FAKE_EXPORT int nvrtcGetProgramLogSize(void*, std::size_t* bytes) {
+  *bytes = 1;
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetProgramLog(void*, char* log) {
+  *log = '\0';
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
+  *bytes = static_cast<Program*>(program)->text.size();
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetCUBIN(void* program, char* cubin) {
+  const std::string& text = static_cast<Program*>(program)->text;
+  std::ranges::copy(text, cubin);
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetNumSupportedArchs(int* count) {
+  *count = 2;
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetSupportedArchs(int* architectures) {
+  architectures[0] = 80;
+  architectures[1] = 90;
+  return counted();
+}
+FAKE_EXPORT const char* nvrtcGetErrorString(int) { return "a fake error"; }

@@ -1,0 +1,306 @@
+// The backends cuda and cuda_oracle on a fake driver: what is launched is right, every call of the
+// driver may fail and that is a status with the kernel's name, and nothing is left behind.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cuda/fake_driver.h"
+#include "mote/base/plugin.h"
+#include "oracle/temporary_folder.h"
+#include "support/call.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
+constexpr int kIllegalAddress = 700;  // CUDA_ERROR_ILLEGAL_ADDRESS, after which nothing works
+
+/// The plug-in and the fake that it finds; loaded once, and before any fork.
+class Libraries {
+ public:
+  static const Libraries& all() {
+    static const Libraries only;
+    return only;
+  }
+  template <typename F>
+  F* fake(const char* name) const {
+    return reinterpret_cast<F*>(dlsym(fake_, name));
+  }
+  void fail(int call, int status) const { fake<void(int, int)>("fake_cuda_fail")(call, status); }
+  int calls() const { return fake<int()>("fake_cuda_calls")(); }
+  int live() const { return fake<int()>("fake_cuda_live")(); }
+  const mote_backend& backend(const std::string& name) const {
+    for (const mote_backend* b : plugin_.backends)
+      if (b->name == name) return *b;
+    throw std::runtime_error("no backend " + name);
+  }
+
+ private:
+  Libraries() {
+    setenv("MOTE_CUDA_DRIVER", MOTE_CUDA_FAKE, 1);
+    setenv("MOTE_NVRTC", MOTE_CUDA_FAKE, 1);
+    setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
+    fake_ = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
+    plugin_ = load_plugin(MOTE_CUDA_PLUGIN);
+  }
+  void* fake_;
+  Plugin plugin_;
+};
+
+/// What a process of its own says: a GPU is opened once a process, and may be lost.
+std::string in_child(const std::function<std::string()>& body) {
+  Libraries::all();
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string text = body();
+    const bool written = write(ends[1], text.data(), text.size()) >= 0;
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said;
+  std::array<char, 1024> chunk{};
+  for (ssize_t n = 0; (n = read(ends[0], chunk.data(), chunk.size())) > 0;)
+    said.append(chunk.data(), static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : said + " (the process crashed)";
+}
+
+/// A call with two kernels: the gradient of a layer norm, without gamma and beta.
+class LayerNormGrad {
+ public:
+  LayerNormGrad() : call_("layer_norm.grad", {&gy_, &x_, nullptr, nullptr}, {&gx_}) {
+    gy_.fill_integers(1);
+    x_.fill_integers(2);
+  }
+  test::Call& call() { return call_; }
+  test::Tensor& result() { return gx_; }
+
+ private:
+  test::Tensor gy_{DType::f32, {3, 70}};
+  test::Tensor x_{DType::f32, {3, 70}};
+  test::Tensor gx_{DType::f32, {3, 70}, {80, 1}, -1};
+  test::Call call_;
+};
+
+/// A sum: y[r, c] = Σ x[r, n, c], strided.
+class Sum {
+ public:
+  Sum() : call_("sum", {&x_}, {&y_}) { x_.fill_integers(3); }
+  test::Call& call() { return call_; }
+  test::Tensor& x() { return x_; }
+  test::Tensor& y() { return y_; }
+  bool is_right() {
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t c = 0; c < 5; ++c) {
+        double sum = 0;
+        for (std::int64_t n = 0; n < 7; ++n) sum += x_.get({r, n, c});
+        if (y_.get({r, c}) != sum) return false;
+      }
+    return y_.changed_gaps(-1) == 0;
+  }
+
+ private:
+  test::Tensor x_{DType::f32, {3, 7, 5}, {1, 20, 4}};
+  test::Tensor y_{DType::f32, {3, 5}, {1, 4}, -1};
+  test::Call call_;
+};
+
+struct Ran {
+  mote_status status;
+  std::string message;
+};
+Ran run(test::Call& call, const std::string& op, const std::string& backend) {
+  const mote_backend& of = Libraries::all().backend(backend);
+  const KernelChoice chosen = choose_kernel(of, call.get());
+  if (chosen.kernel == nullptr) return {MOTE_UNSUPPORTED, chosen.reason};
+  const mote_status status = call.run(*chosen.kernel);
+  return {status, op + ": " + call.message()};
+}
+
+TEST(CudaGpu, ComputesOnCopiesOfTheHostsTensors) {
+  for (const char* backend : {"cuda", "cuda_oracle"}) {
+    EXPECT_EQ(in_child([&]() -> std::string {
+                Sum sum;
+                const Ran ran = run(sum.call(), "sum", backend);
+                if (ran.status != MOTE_OK) return ran.message;
+                if (!sum.is_right()) return "wrong";
+                return Libraries::all().live() == 0 ? "right" : "left behind";
+              }),
+              "right")
+        << backend;
+  }
+}
+
+/// The call with tensors that lie on the fake GPU.
+std::string sum_on_the_gpu(bool only_x) {
+  const Libraries& of = Libraries::all();
+  Sum sum;
+  if (run(sum.call(), "sum", "cuda").status != MOTE_OK) return "not opened";
+  void* context = nullptr;
+  of.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
+  of.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
+  const auto moved = [&](test::Tensor& t, std::size_t bytes) {
+    DLTensor view = t.view();
+    std::uint64_t at = 0;
+    of.fake<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2")(&at, bytes);
+    of.fake<int(std::uint64_t, const void*, std::size_t, void*)>("cuMemcpyHtoDAsync_v2")(
+        at, view.data, bytes, nullptr);
+    view.data = reinterpret_cast<void*>(at);
+    view.device = {kDLCUDA, 0};
+    return view;
+  };
+  const DLTensor x = moved(sum.x(), 4 * 139);
+  DLTensor y = moved(sum.y(), 4 * 19);
+  if (only_x) y = sum.y().view();
+  const std::array<const DLTensor*, 1> inputs = {&x};
+  const std::array<DLTensor*, 1> outputs = {&y};
+  mote_call call = sum.call().get();
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
+  std::fill_n(static_cast<float*>(sum.y().data()), 19, -1.0F);
+  const KernelChoice chosen = choose_kernel(of.backend("cuda"), call);
+  if (chosen.kernel == nullptr) return chosen.reason;
+  if (chosen.kernel->run(&call, nullptr) != MOTE_OK) return sum.call().message();
+  if (sum.is_right()) return "the host's memory was written";
+  of.fake<int(void*, std::uint64_t, std::size_t, void*)>("cuMemcpyDtoHAsync_v2")(
+      sum.y().data(), reinterpret_cast<std::uint64_t>(y.data), 4 * 19, nullptr);
+  return sum.is_right() ? "right" : "wrong";
+}
+
+TEST(CudaGpu, UsesTensorsOfTheGpuWhereTheyAre) {
+  EXPECT_EQ(in_child([] { return sum_on_the_gpu(false); }), "right");
+  const std::string mixed = in_child([] { return sum_on_the_gpu(true); });
+  EXPECT_NE(mixed.find("some tensors are in the host's memory, some in the GPU's"),
+            std::string::npos)
+      << mixed;
+}
+
+/// Runs once to count the calls, the compiler's among them.
+int calls_of_a_run() {
+  fs::remove_all(fs::path(MOTE_CUDA_CACHE) / "nvrtc");
+  return std::stoi(in_child([] {
+    LayerNormGrad grad;
+    const mote_kernel& kernel =
+        *test::kernel_of(Libraries::all().backend("cuda_oracle"), "layer_norm.grad");
+    const mote_status status = grad.call().run(kernel);
+    return status == MOTE_OK ? std::to_string(Libraries::all().calls()) : grad.call().message();
+  }));
+}
+
+/// A run whose call number `failing` fails, and the one after it: "well again", "lost", or what is
+/// wrong with them.
+std::string after_failure(int failing, int status) {
+  const Libraries& of = Libraries::all();
+  const mote_kernel& kernel = *test::kernel_of(of.backend("cuda_oracle"), "layer_norm.grad");
+  LayerNormGrad grad;
+  of.fail(failing, status);
+  const mote_status first = grad.call().run(kernel);
+  const std::string text = grad.call().message();
+  if (first != MOTE_FAILED && first != MOTE_OUT_OF_MEMORY) return fmt::format("status {}", first);
+  if (text.find("mote_layer_norm_grad_") == std::string::npos) return "no kernel's name: " + text;
+  if (of.live() != 0) return fmt::format("{} left behind: {}", of.live(), text);
+  const bool lost = text.find("context is lost") != std::string::npos;
+  of.fail(-1, 0);
+  const mote_status second = grad.call().run(kernel);
+  const std::string then = grad.call().message();
+  if (!lost) return second == MOTE_OK ? "well again" : "not well again: " + then;
+  if (second != MOTE_FAILED || then.find("was lost before") == std::string::npos)
+    return "goes on without a context: " + then;
+  return grad.call().can_run(kernel) == MOTE_UNSUPPORTED ? "lost" : "can_run says yes";
+}
+
+TEST(CudaGpu, EveryCallThatFailsIsAStatusWithTheKernelsName) {
+  const int calls = calls_of_a_run();
+  ASSERT_GT(calls, 25);
+  int lost = 0;
+  for (const int status : {kOutOfMemory, kIllegalAddress})
+    for (int k = 0; k < calls; ++k) {
+      fs::remove_all(fs::path(MOTE_CUDA_CACHE) / "nvrtc");
+      const std::string said = in_child([&] { return after_failure(k, status); });
+      EXPECT_TRUE(said == "well again" || (said == "lost" && status == kIllegalAddress))
+          << "call " << k << " of " << calls << " with status " << status << ": " << said;
+      lost += said == "lost" ? 1 : 0;
+    }
+  EXPECT_GT(lost, 10);
+}
+
+TEST(CudaGpu, IsDeclinedWhereThereIsNoDriver) {
+  const std::string said = in_child([]() -> std::string {
+    setenv("MOTE_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+    Sum sum;
+    return run(sum.call(), "sum", "cuda").message;
+  });
+  EXPECT_NE(said.find("no driver: /nowhere/libcuda.so.1"), std::string::npos) << said;
+}
+
+/// Runs `mote ARGUMENTS` on the fake driver; both streams come back.
+std::string mote_run(const std::string& arguments, const std::string& prefix = "") {
+  const std::string line =
+      fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_NVRTC='{0}' MOTE_CACHE='{1}' {2} '{3}' {4} 2>&1",
+                  MOTE_CUDA_FAKE, MOTE_CUDA_CACHE, prefix, MOTE_TOOL, arguments);
+  std::string out;
+  std::FILE* pipe = popen(line.c_str(), "r");
+  std::array<char, 4096> chunk{};
+  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+    out.append(chunk.data(), n);
+  pclose(pipe);
+  return out;
+}
+
+TEST(CudaGpu, PassesTheOracle) {
+  const std::string out = mote_run(fmt::format(
+      "check softmax gemm neg layer_norm.grad embedding.grad --in-process --plugin '{}' "
+      "--backend cuda,cuda_oracle --count 2 --seed 1",
+      MOTE_CUDA_PLUGIN));
+  EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
+}
+
+TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
+  const test::TemporaryFolder folder;
+  const std::string one =
+      fmt::format("neg x=f32[1,1,2,3] fill=index:0 backend=cuda plugin={}\n", MOTE_CUDA_PLUGIN);
+  const std::string cases = folder.write("three.cases", one + one + one);
+  const std::string out = mote_run("replay " + cases, "FAKE_CUDA_FAIL=60:700");  // in the second
+  const auto count = [&](const std::string& text) {
+    int found = 0;
+    for (std::size_t at = out.find(text); at != std::string::npos; at = out.find(text, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(count("passed: neg"), 2) << out;
+  EXPECT_EQ(count("mote_neg_f32: "), 1) << out;
+  EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
+}
+
+TEST(CudaGpu, ThePluginMustBeNamed) {
+  const std::string out = mote_run("check neg --backend cuda");
+  EXPECT_NE(out.find("its plug-in must be named: --plugin "), std::string::npos) << out;
+  EXPECT_NE(out.find("/lib/mote/cuda.so"), std::string::npos) << out;
+}
+
+TEST(CudaGpu, TheDoctorSeesTheDriver) {
+  EXPECT_NE(mote_run("doctor").find("a fake GPU"), std::string::npos);
+  EXPECT_NE(mote_run("doctor", "FAKE_CUDA_FAIL=0:700").find("cuInit returned 700"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace mote

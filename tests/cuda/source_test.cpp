@@ -1,0 +1,154 @@
+// A .cu file of one's own as a subject, as a user runs it: the example passes, and each mistake
+// that is planted in it is found and named, in the same case.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "oracle/temporary_folder.h"
+
+namespace mote {
+namespace {
+
+constexpr const char* kCase = "softmax x=f32[2,70,3] fill=index:0";
+
+struct Result {
+  int code = -1;
+  std::string out;
+};
+
+/// Runs `mote ARGUMENTS` in a shell; both streams come back.
+Result mote_run(const std::string& arguments) {
+  const std::string line = fmt::format("'{}' {} 2>&1", MOTE_TOOL, arguments);
+  Result result;
+  std::FILE* pipe = popen(line.c_str(), "r");
+  std::array<char, 4096> chunk{};
+  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+    result.out.append(chunk.data(), n);
+  const int status = pclose(pipe);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return result;
+}
+
+std::string example() {
+  std::ifstream stream(MOTE_EXAMPLE, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Runs one case of a file with that text.
+Result run(const std::string& text, const std::string& one_case = kCase) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("mine.cu", text);
+  return mote_run(fmt::format("replay '{} backend=mine plugin={}'", one_case, file));
+}
+
+struct Planted {
+  const char* name;
+  const char* right;
+  const char* wrong;
+  int code;
+  const char* finding;
+  const char* one_case = kCase;
+};
+
+const Planted kPlanted[] = {
+    {"no_barrier_before_reading", "__syncthreads();  // before parts are read", "", 1,
+     "is not the same when threads run forward and when they run in "},
+    {"no_barrier_before_writing", "__syncthreads();  // before the next call writes them", "", 1,
+     "is not the same when threads run forward and when they run in "},
+    {"barrier_for_some", "__syncthreads();  // before parts",
+     "if (threadIdx.x < 64) __syncthreads();//", 1,
+     "reaches the barrier in line 21 while others wait at the one in line 18"},
+    {"mask_of_half", "0xffffffffu", "0x0000ffffu", 1, "which is not in the mask"},
+    {"beyond_the_end", "n < N; n += kThreads) y", "n <= N; n += kThreads) y", 1, "out of bounds"},
+    {"no_blocks", "if (rows == 0) return 0;", "", 1, "a grid of 0,1,1 blocks, expected 1 at least",
+     "softmax x=f32[0,3,2] fill=index:0"},
+    {"too_many_threads", "kThreads = 128", "kThreads = 2048", 1,
+     "a block of 2048,1,1 threads, expected at most 1024,1024,64"},
+    {"too_much_shared_memory", "kThreads, 0, stream", "kThreads, 49153, stream", 1,
+     "49153 bytes of shared memory, expected at most 49152"},
+    {"wrong_result", "/ sum;", "/ (sum + 1);", 1, "expected 0."},
+    {"its_own_error", "return 0;", "return 7;", 1, "the function returned 7",
+     "softmax x=f32[0,3,2] fill=index:0"},
+    {"no_cpp", "float greatest =", "float greatest ==", 2, "mine.cu:30"},
+    {"another_signature", "int64_t N, int64_t C, cudaStream_t stream) {",
+     "int N, int64_t C, cudaStream_t stream) {", 2, "my_softmax"},
+    {"another_name", "int my_softmax(", "int your_softmax(", 2,
+     "undefined reference to `my_softmax'"},
+    {"no_line_for_mote", "// mote:", "//", 2, "no line says what it computes"},
+    {"unknown_op", "mote: softmax", "mote: softmin", 2, "mine.cu:4: unknown op"},
+    {"unknown_word", "my_softmax f32", "my_softmax fast", 2, "mine.cu:4: unknown dtype 'fast'"},
+};
+
+void PrintTo(const Planted& p, std::ostream* out) { *out << p.name; }
+
+class CudaSource : public testing::TestWithParam<Planted> {};
+
+TEST_P(CudaSource, FindsAndNamesTheMistake) {
+  const Planted& p = GetParam();
+  std::string text = example();
+  const std::size_t at = text.find(p.right);
+  ASSERT_NE(at, std::string::npos);
+  const Result r = run(text.replace(at, std::string(p.right).size(), p.wrong), p.one_case);
+  EXPECT_EQ(r.code, p.code) << r.out;
+  EXPECT_NE(r.out.find(p.finding), std::string::npos) << r.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mistakes, CudaSource, testing::ValuesIn(kPlanted),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(CudaSourceExample, IsRight) {
+  const Result r = run(example());
+  EXPECT_EQ(r.code, 0) << r.out;
+}
+
+TEST(CudaSourceExample, HasNoStandaloneC) {
+  const Result r = mote_run(fmt::format(
+      "replay '{} backend=softmax plugin={}' --standalone /dev/null", kCase, MOTE_EXAMPLE));
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_NE(r.out.find("--standalone: expected a library"), std::string::npos) << r.out;
+}
+
+TEST(CudaSourceFile, HoldsSeveralKernelsAndTheirMemory) {
+  const Result r = run(R"(
+#include "mote_launch.h"
+// mote: sum all_sums f64 row-major accumulator=f64
+// mote: neg negated i32
+
+__global__ void add_rows(const double* x, double* parts, int64_t N, int64_t C) {
+  const int64_t r = blockIdx.x;
+  for (int64_t c = threadIdx.x; c < C; c += blockDim.x)
+    for (int64_t n = 0; n < N; n++) parts[r * C + c] += x[(r * N + n) * C + c];
+}
+
+extern "C" int all_sums(const double* x, const int64_t*, double* y, const int64_t*, int64_t R,
+                        int64_t N, int64_t C, cudaStream_t stream) {
+  if (R == 0) return 0;
+  double* parts = nullptr;
+  const size_t bytes = static_cast<size_t>(R * C) * sizeof(double);
+  if (cudaMallocAsync(&parts, bytes, stream) != cudaSuccess) return cudaErrorMemoryAllocation;
+  cudaMemsetAsync(parts, 0, bytes, stream);
+  mote_launch(add_rows, R, 32, 0, stream, x, parts, N, C);
+  cudaMemcpyAsync(y, parts, bytes, cudaMemcpyDefault, stream);
+  cudaFreeAsync(parts, stream);
+  return cudaGetLastError();
+}
+
+__global__ void negate(const int32_t* x, int32_t* y) { *y = -*x; }
+
+extern "C" int negated(const int32_t* x, const int64_t*, int32_t* y, const int64_t*, int64_t, int64_t,
+                       int64_t, int64_t, cudaStream_t stream) {
+  return mote_launch(negate, 1, 1, 0, stream, x, y);
+}
+)",
+                       "sum x=f64[3,5,40] fill=index:0");
+  EXPECT_EQ(r.code, 0) << r.out;
+}
+
+}  // namespace
+}  // namespace mote
