@@ -2,9 +2,13 @@
 // random programs, on every generated op, and on the bound of each.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <random>
 
 #include "blocks/evaluate.h"
+#include "blocks/trees.h"
+#include "mote/generated/level.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
 #include "mote/uops/bound.h"
@@ -171,6 +175,39 @@ TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
       for (std::int64_t at = 0; at < outputs[k].count(); ++at)
         equal = equal && same(outputs[k].at(at), expected[k].at(at));
     EXPECT_TRUE(equal) << to_string(c);
+  }
+}
+
+/// Each machine takes one of them; the others must give the same.
+TEST(Blocks, TreesGiveTheSameAtEveryLevel) {
+  const double values[] = {0.0,    -0.0,      1.0,      -3.25,     1e-310,
+                           -1e300, 0x1p-1074, HUGE_VAL, -HUGE_VAL, std::nan("")};
+  constexpr std::size_t kCount = 77;  // not a whole number of vectors
+  std::mt19937_64 draw(5);
+  std::vector<blocks::FusedLoop* const*> levels = {blocks::kLoops};
+#if defined(__x86_64__)
+  if (mote_level() >= 3) levels.push_back(blocks::kLoopsV3);
+  if (mote_level() >= 4) levels.push_back(blocks::kLoopsV4);
+#endif
+  std::vector<std::vector<blocks::Cell>> operands(blocks::kFusedOperands);
+  std::vector<const blocks::Cell*> at;
+  for (std::vector<blocks::Cell>& cells : operands) {
+    for (std::size_t k = 0; k < kCount; ++k)
+      cells.push_back({.real = draw() % 2 == 0 ? values[draw() % std::size(values)]
+                                               : std::ldexp(static_cast<double>(draw() % 64), -3)});
+    at.push_back(cells.data());
+  }
+  for (std::size_t tree = 0; tree < blocks::kTrees; ++tree) {
+    std::vector<blocks::Cell> expected(kCount), got(kCount);
+    levels[0][tree](at.data(), expected.data(), kCount);
+    for (blocks::FusedLoop* const* level : levels) {
+      level[tree](at.data(), got.data(), kCount);
+      for (std::size_t k = 0; k < kCount; ++k) {
+        const bool both_nan = std::isnan(got[k].real) && std::isnan(expected[k].real);
+        EXPECT_TRUE(both_nan || got[k].whole == expected[k].whole)
+            << "tree " << tree << " at " << k;
+      }
+    }
   }
 }
 

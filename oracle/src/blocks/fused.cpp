@@ -20,8 +20,10 @@ void append(std::vector<Tree>& all, List<X...>) {
 
 std::vector<Tree> make_trees() {
   std::vector<Tree> all;
+  append(all, Large());
   append(all, LowerEnds());
   append(all, UpperEnds());
+  append(all, Conditions());
   append(all, Others());
   return all;
 }

@@ -432,33 +432,39 @@ struct List {
   static constexpr std::size_t kSize = sizeof...(X);
 };
 
-/// Larger trees come first.
+/// Of several that match the first is taken: larger ones come first.
+using Large = List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>,
+                   QuotientLower, QuotientUpper, QuotientLowerUp, QuotientUpperUp,
+                   Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
     List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
          Where<Flags<0>, Joined<end, B>, RoundedUp<end, B, 2>>,
          Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
-         Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Corners<MapOp::div, end>, 4>,
-         RoundedUp<end, Corners<MapOp::mul, end>, 4>, RoundedUp<end, Corners<MapOp::div, end>, 4>,
-         Rounded<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::div, end>, 4>,
-         Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Sub<A, B>, 2>,
-         Rounded<end, Mul<A, B>, 2>, RoundedUp<end, Add<A, B>, 2>, RoundedUp<end, Mul<A, B>, 2>,
-         Rounded<end, A, 1>, RoundedUp<end, A, 1>, Corners<MapOp::mul, end>,
-         Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>,
-         Joined<end, Mul<A, B>>, Joined<end, Add<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+         Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
+         Rounded<end, Add<A, B>, 2>, Rounded<end, A, 1>, RoundedUp<end, A, 1>,
+         Corners<MapOp::mul, end>, Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>,
+         TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+using Conditions =
+    List<MaybeNan, MaybeNanOfOne, MayBeZero, Differ, Ne<Size, Constant<2>>,
+         OnGrid<A, B, SumGrid<C, D>, 4>, OnGrid<A, B, ProductGrid<C, D>, 4>,
+         OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>,
+         OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, And<Eq<A, B>, Eq<C, D>>,
+         And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, Or<IsNan<A>, IsNan<B>>, Unknown,
+         And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
+         InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
+         And<Flags<0>, InRange<1, WholeConstant<2>, 3>>,
+         And<Flags<0>, GreaterEqual<Whole<1>, Whole<2>>>>;
 using Others =
-    List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>, MaybeNan,
-         MaybeNanOfOne, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>,
-         UnlessDiffer<A>, UnlessDiffer<B>, Differ, FiniteSize<Size>, FiniteSize<C>, Size,
-         Where<Eq<A, B>, Node<MapOp::lowest_bit, A>, Constant<2>>, OnGrid<A, B, SumGrid<C, D>, 4>,
-         OnGrid<A, B, ProductGrid<C, D>, 4>, OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>,
-         OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>, OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>,
-         And<Eq<A, B>, Eq<C, D>>, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, Or<IsNan<A>, IsNan<B>>,
-         Unknown, And<Node<MapOp::le, A, Constant<2>>, Node<MapOp::ge, B, Constant<2>>>,
-         Ne<Size, Constant<2>>>;
+    List<WithSlack<MapOp::add>, WithSlack<MapOp::sub>, SumSlack, UnlessGreat<Add<B, C>>,
+         UnlessGreat<Sub<B, C>>, OneOf, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
+         FiniteSize<B>, Size, Where<IsInf<Abs<A>>, Constant<1>, Abs<A>>,
+         Where<Eq<A, B>, Lowest<A>, Constant<2>>, Sub<Either, Constant<3>>,
+         Add<Either, Constant<3>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
-constexpr std::size_t kTrees = LowerEnds::kSize + UpperEnds::kSize + Others::kSize;
+constexpr std::size_t kTrees =
+    Large::kSize + LowerEnds::kSize + UpperEnds::kSize + Conditions::kSize + Others::kSize;
 
 template <typename X, typename V>
 void store(const Cell* const* x, std::int64_t i, Cell* y) {
@@ -491,17 +497,20 @@ void run(const Cell* const* x, Cell* y, std::int64_t count) {
 }
 
 template <std::size_t kLanes, typename... X>
-constexpr void set_loops(FusedLoop** to, List<X...>) {
+constexpr FusedLoop** set_loops(FusedLoop** to, List<X...>) {
   ((*to++ = run<X, kLanes>), ...);
+  return to;
 }
 
 /// Of all trees, in the order of the lists.
 template <std::size_t kLanes>
 constexpr std::array<FusedLoop*, kTrees> loops() {
   std::array<FusedLoop*, kTrees> all{};
-  set_loops<kLanes>(all.data(), LowerEnds());
-  set_loops<kLanes>(all.data() + LowerEnds::kSize, UpperEnds());
-  set_loops<kLanes>(all.data() + LowerEnds::kSize + UpperEnds::kSize, Others());
+  FusedLoop** next = set_loops<kLanes>(all.data(), Large());
+  next = set_loops<kLanes>(next, LowerEnds());
+  next = set_loops<kLanes>(next, UpperEnds());
+  next = set_loops<kLanes>(next, Conditions());
+  set_loops<kLanes>(next, Others());
   return all;
 }
 
