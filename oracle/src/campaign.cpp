@@ -16,6 +16,7 @@
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
+#include "peers.h"
 #include "tally.h"
 
 namespace mote {
@@ -262,8 +263,9 @@ class Campaign {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
-    shrinking_s_ += seconds_since(start_) - found;
+    failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
+    shrinking_s_ += seconds_since(start_) - found;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);

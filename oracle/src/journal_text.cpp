@@ -8,6 +8,7 @@
 #include "diagnosis/json.h"
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
+#include "peers.h"
 
 namespace mote {
 namespace {
@@ -100,6 +101,7 @@ Json failure_to_json(const Failure& f) {
           {"first_outcome", to_json(f.first_outcome)},
           {"outcome", to_json(f.outcome)},
           {"diagnosis", Json(diagnosis_json(f.diagnosis))},
+          {"other_backends", Json(peers_json(f.peers))},
           {"not_smaller", f.not_smaller},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};
@@ -112,6 +114,8 @@ Failure failure_from_json(const Json& json) {
   f.first_outcome = outcome(json.at("first_outcome"));
   f.outcome = outcome(json.at("outcome"));
   f.diagnosis = diagnosis(json.at("diagnosis"));
+  for (const Json& p : json.value("other_backends", Json::array()))
+    f.peers.push_back({p.at("backend"), verdict_of(p.at("verdict")), p.at("reason")});
   f.not_smaller = json.at("not_smaller");
   f.tries = json.at("tries");
   f.found_after_s = json.at("found_after_s");

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "diagnosis/json.h"
+#include "peers.h"
 #include "table.h"
 
 namespace mote {
@@ -130,6 +131,7 @@ std::string failure_text(const Failure& failure) {
                         failure.outcome.elements);
   }
   text += diagnosis_text(failure.diagnosis);
+  if (!failure.peers.empty()) text += fmt::format("  {}\n", peers_text(failure.peers));
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
   return text + "  replay: " + replay_command(c) + "\n";
 }
@@ -184,6 +186,7 @@ std::string failure_json(const Failure& failure) {
                      {"tries", failure.tries},
                      {"not_smaller", failure.not_smaller},
                      {"diagnosis", diagnosis_json(failure.diagnosis)},
+                     {"other_backends", peers_json(failure.peers)},
                      {"elements", failure.outcome.elements},
                      {"differing", failure.outcome.differing},
                      {"differences", differences_json(failure.outcome)},

@@ -212,6 +212,8 @@ Plan plan_of(const Options& options) {
   plan.selection = select_backends(plan.backends, options.backends);
   plan.campaign = campaign_options(options, plan.backends, plan.selection);
   plan.campaign.run.isolation = plan.isolation;
+  // In this process a crash of one that was not asked for would end the run.
+  plan.campaign.peers = options.in_process ? plan.selection.chosen : plan.backends.all;
   return plan;
 }
 

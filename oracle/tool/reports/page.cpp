@@ -140,6 +140,7 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add(article, "h3", std::string(name(f.outcome.verdict)));
   if (!f.outcome.reason.empty()) add(article, "p", f.outcome.reason);
   add_diagnosis(article, f);
+  if (!f.peers.empty()) add(article, "p", peers_text(f.peers), "peers");
   add(article, "p",
       fmt::format(
           "Seen {} time{}, first after {:.2f} s; {} of {} elements of the smallest case are "

@@ -29,6 +29,8 @@ Shard shard_of_environment();
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
   std::vector<BackendEntry> backends;
+  /// Asked about the smallest case of each failure, beside `backends` or among them.
+  std::vector<BackendEntry> peers;
   std::optional<DType> dtype;         ///< only this one
   std::vector<Case> cases;            ///< run first; each leaves its mark in the table
   std::optional<double> budget_s;     ///< random cases until then
@@ -63,6 +65,16 @@ struct Row {
   std::int64_t failures() const;
 };
 
+/// What another backend gives on the smallest case of a failure.
+struct Peer {
+  std::string backend;
+  Verdict verdict = Verdict::skipped;  ///< unsupported: it declines, or has no kernel
+  std::string reason;
+};
+/// "other backends agree with the reference: openblas; declined: gen (no kernel for gemm)"; empty
+/// where there is none.
+std::string peers_text(const std::vector<Peer>& peers);
+
 /// Failures of one backend on one op with one verdict: the first, and what it shrank to.
 struct Failure {
   Case first;
@@ -70,6 +82,7 @@ struct Failure {
   Outcome first_outcome;  ///< where a campaign met it
   Outcome outcome;        ///< of the smallest
   Diagnosis diagnosis;
+  std::vector<Peer> peers;  ///< on the smallest
   int tries = 0;
   std::string not_smaller;  ///< why its inputs have more than kSmallCase elements
   std::int64_t occurrences = 1;
