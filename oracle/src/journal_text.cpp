@@ -82,8 +82,14 @@ Outcome outcome(const Json& json) {
 Json result_to_json(const CaseResult& r) {
   Outcome counted = r.outcome;
   counted.differences.clear();
-  return {{"op", r.op},           {"dtype", name(r.dtype)},          {"backend", r.backend},
-          {"fill", name(r.fill)}, {"work", to_text(Number(r.work))}, {"outcome", to_json(counted)}};
+  return {{"op", r.op},
+          {"dtype", name(r.dtype)},
+          {"backend", r.backend},
+          {"fill", name(r.fill)},
+          {"work", to_text(Number(r.work))},
+          {"layouts", r.features.layouts},
+          {"values", r.features.values},
+          {"outcome", to_json(counted)}};
 }
 
 CaseResult result_from_json(const Json& json) {
@@ -92,7 +98,9 @@ CaseResult result_from_json(const Json& json) {
           json.at("backend"),
           parse_fill(json.at("fill").get<std::string>()).kind,
           outcome(json.at("outcome")),
-          number(json.at("work")).real()};
+          number(json.at("work")).real(),
+          {json.value("layouts", std::vector<std::string>()),
+           json.value("values", std::vector<std::string>())}};
 }
 
 Json failure_to_json(const Failure& f) {

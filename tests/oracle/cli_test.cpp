@@ -161,6 +161,20 @@ TEST(Cli, NothingJudgedIsFour) {
   EXPECT_EQ(mote_run("check gemm --dtype i32 --count 5 " + plugin("gemm_correct")).code, 4);
 }
 
+TEST(Cli, WhatIsRequiredAndNotThereIsFour) {
+  const std::string few = "check neg --dtype f32 --backend gen --count 3 --seed 1 --require ";
+  EXPECT_EQ(mote_run(few + "gen").code, 0);
+  EXPECT_EQ(mote_run(few + "coverage=1%").code, 0);
+  const Result covered = mote_run(few + "coverage=100");
+  EXPECT_EQ(covered.code, 4) << covered.out;
+  EXPECT_NE(covered.out.find("mote: required: coverage "), std::string::npos) << covered.out;
+  const Result absent = mote_run("check neg --backend cudnn --require cudnn");
+  EXPECT_EQ(absent.code, 4) << absent.out;
+  EXPECT_NE(absent.out.find("backend cudnn judged no case"), std::string::npos) << absent.out;
+  EXPECT_EQ(mote_run(few + "nothing").code, 2);
+  EXPECT_EQ(mote_run(few + "coverage=x").code, 2);
+}
+
 TEST(Cli, OptionsMayStandBeforeTheOp) {
   const Result r = mote_run("check --backend openblas,gemm_correct " + plugin("gemm_correct") +
                             " gemm --count 10");

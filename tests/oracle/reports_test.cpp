@@ -34,6 +34,7 @@ const Checked& checked() {
     options.count = 120;
     options.seed = 12;
     c.result = run_campaign(options);
+    c.result.coverage = coverage_of(options, c.result);
     return c;
   }();
   return checked;
@@ -123,6 +124,14 @@ TEST(Page, SaysWhichOtherBackendsAgree) {
   const pugi::xml_document document = parsed(html_page(heading(), checked().result));
   const std::string text = document.select_node("//p[@class = 'peers']").node().child_value();
   EXPECT_TRUE(text.starts_with("other backends agree with the reference: gemm_correct")) << text;
+}
+
+TEST(Page, ListsWhatIsUntested) {
+  const pugi::xml_document document = parsed(html_page(heading(), checked().result));
+  const auto sections = document.select_nodes("//details[@class = 'coverage']");
+  EXPECT_EQ(sections.size(), 2U);  // gemm on each backend
+  const std::string text = html_page(heading(), checked().result);
+  EXPECT_NE(text.find("bf16 declined: all"), std::string::npos);
 }
 
 TEST(Page, TheMapHasASquareForEachElement) {

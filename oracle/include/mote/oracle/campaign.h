@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/coverage.h"
 #include "mote/oracle/diagnosis.h"
 #include "mote/oracle/run.h"
 
@@ -60,6 +61,7 @@ struct Row {
   std::int64_t indeterminate = 0;     ///< elements about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
   std::string reason;                 ///< the first for which a case was declined, skipped, weak
+  CellCounts cells;                   ///< of its cases
   double error() const;               ///< the greatest of all
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
@@ -94,10 +96,15 @@ struct CampaignResult {
   std::vector<Failure> failures;
   std::vector<std::string> without_kernel;  ///< "openblas has no kernel for softmax"
   double seconds = 0;
+  std::vector<Coverage> coverage = {};  ///< empty where nobody asked coverage_of()
 };
 
 /// Throws Error for ops that do not exist, and for a journal that is of another campaign.
 CampaignResult run_campaign(const CampaignOptions& options);
+/// The ops that its random cases are of. Throws Error for one that does not exist.
+std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& options);
+/// What was executed of the rows, and of the ops and dtypes that random cases were to be drawn of.
+std::vector<Coverage> coverage_of(const CampaignOptions& options, const CampaignResult& result);
 /// The seed of the campaign that wrote the journal; nullopt where there is none.
 std::optional<std::uint64_t> journal_seed(const std::string& path);
 /// The campaigns that wrote the journals, as one. Throws Error where one cannot be read.
