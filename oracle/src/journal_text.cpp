@@ -110,6 +110,8 @@ Json failure_to_json(const Failure& f) {
           {"outcome", to_json(f.outcome)},
           {"diagnosis", Json(diagnosis_json(f.diagnosis))},
           {"other_backends", Json(peers_json(f.peers))},
+          {"sparsest", f.sparsest},
+          {"sparsest_text", f.sparsest_text},
           {"not_smaller", f.not_smaller},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};
@@ -124,6 +126,8 @@ Failure failure_from_json(const Json& json) {
   f.diagnosis = diagnosis(json.at("diagnosis"));
   for (const Json& p : json.value("other_backends", Json::array()))
     f.peers.push_back({p.at("backend"), verdict_of(p.at("verdict")), p.at("reason")});
+  f.sparsest = json.value("sparsest", "");
+  f.sparsest_text = json.value("sparsest_text", "");
   f.not_smaller = json.at("not_smaller");
   f.tries = json.at("tries");
   f.found_after_s = json.at("found_after_s");

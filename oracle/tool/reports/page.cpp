@@ -156,6 +156,11 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add_errors(article, f.outcome);
   add(article, "h4", "smallest case");
   add(article, "pre", to_string(f.smallest));
+  if (!f.sparsest.empty()) {
+    add(article, "h4", "with most elements 0");
+    add(article, "pre", f.sparsest);
+    add(article, "p", f.sparsest_text);
+  }
   add(article, "h4", "replay");
   add(article, "pre", replay_command(f.smallest));
   pugi::xml_node more = add(article, "details");

@@ -86,7 +86,11 @@ struct Failure {
   Diagnosis diagnosis;
   std::vector<Peer> peers;  ///< on the smallest
   int tries = 0;
-  std::string not_smaller;  ///< why its inputs have more than kSmallCase elements
+  /// The smallest with as few elements as possible that are not 0, as its text, and what is wrong
+  /// then; empty where most are needed.
+  std::string sparsest = {};
+  std::string sparsest_text = {};  ///< "y[0,0]: expected 1, got 0"
+  std::string not_smaller;         ///< why its inputs have more than kSmallCase elements
   std::int64_t occurrences = 1;
   double found_after_s = 0;
 };
