@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mote/macroops/catalogue.h"
+#include "mote/oracle/case.h"
 #include "temporary_folder.h"
 
 namespace mote {
@@ -337,6 +338,16 @@ TEST(Cli, CasesComeFromAFileOrAGroup) {
   EXPECT_EQ(replay.code, 1) << replay.out;
   const Result group = mote_run("check matmul --cases bert_base --backend openblas");
   EXPECT_EQ(group.code, 0) << group.out;
+}
+
+TEST(Cli, EveryGroupThatComesWithMoteIsCases) {
+  const auto folder = std::filesystem::path(MOTE_TOOL).parent_path() / "../share/mote/cases";
+  std::size_t groups = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    ++groups;
+    EXPECT_NO_THROW(EXPECT_FALSE(read_cases(file.path()).empty())) << file.path();
+  }
+  EXPECT_GE(groups, 5U);
 }
 
 TEST(Cli, AProgramFileStandsForAnOp) {
