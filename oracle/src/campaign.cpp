@@ -16,6 +16,7 @@
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
+#include "peers.h"
 #include "tally.h"
 
 namespace mote {
@@ -29,6 +30,11 @@ constexpr double kReportEvery = 0.1;          ///< seconds, later
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+bool offers(const std::vector<BackendEntry>& backends, std::string_view op) {
+  return std::ranges::any_of(backends,
+                             [&](const BackendEntry& e) { return has_kernel(*e.backend, op); });
 }
 
 /// Cases of one op and dtype.
@@ -53,7 +59,7 @@ class Campaign {
       : options_(options), start_(std::chrono::steady_clock::now()) {}
 
   CampaignResult run() {
-    find_targets();
+    targets_ = targets_of(options_);
     resume();
     run_cases();
     if (options_.budget_s || options_.count) run_random();
@@ -67,20 +73,6 @@ class Campaign {
   }
 
  private:
-  void find_targets() {
-    std::vector<std::string> names = options_.ops;
-    if (names.empty()) {
-      for (const OpRecord* record : generated_ops()) {
-        if (offered(record->name)) names.push_back(record->name);
-      }
-    }
-    for (const std::string& name : names) {
-      const auto target = find_target(name);
-      if (std::ranges::find(targets_, target) != targets_.end()) continue;
-      targets_.push_back(target);
-    }
-  }
-
   /// Ops that no random case ran for; those of a listed case have a row.
   void note_without_kernel() {
     for (const auto& target : targets_) {
@@ -93,11 +85,6 @@ class Campaign {
             fmt::format("{} has no kernel for {}", e.name(), target->op()));
       }
     }
-  }
-
-  bool offered(std::string_view op) const {
-    return std::ranges::any_of(options_.backends,
-                               [&](const BackendEntry& e) { return has_kernel(*e.backend, op); });
   }
 
   bool wanted(const Target& target) const {
@@ -143,7 +130,7 @@ class Campaign {
   void run_random() {
     std::vector<std::vector<Stream>> ops;
     for (const auto& target : targets_) {
-      if (!offered(target->op())) continue;
+      if (!offers(options_.backends, target->op())) continue;
       std::vector<Stream>& streams = ops.emplace_back();
       for (const DType dtype : target->dtypes()) {
         if (options_.dtype && *options_.dtype != dtype) continue;
@@ -253,7 +240,8 @@ class Campaign {
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
-    results_.push_back({c.target->text(), c.instance.dtype, backend, c.fill.kind, outcome, work});
+    results_.push_back(
+        {c.target->text(), c.instance.dtype, backend, c.fill.kind, outcome, work, features_of(c)});
     tally_.record(results_.back());
     keep_report();
   }
@@ -262,8 +250,9 @@ class Campaign {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
-    shrinking_s_ += seconds_since(start_) - found;
+    failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
+    shrinking_s_ += seconds_since(start_) - found;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);
@@ -332,6 +321,21 @@ class Campaign {
 };
 
 }  // namespace
+
+std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& options) {
+  std::vector<std::string> names = options.ops;
+  if (names.empty()) {
+    for (const OpRecord* record : generated_ops()) {
+      if (offers(options.backends, record->name)) names.push_back(record->name);
+    }
+  }
+  std::vector<std::shared_ptr<const Target>> targets;
+  for (const std::string& name : names) {
+    const auto target = find_target(name);
+    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+  }
+  return targets;
+}
 
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 

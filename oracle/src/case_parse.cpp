@@ -10,6 +10,7 @@
 #include "mote/base/error.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/resolve.h"
+#include "set_elements.h"
 
 namespace mote {
 namespace {
@@ -261,7 +262,7 @@ std::vector<CaseTensor> take_outputs(const Case& c, Fields& fields) {
   for (const ParamList& list : param_lists(*c.program)) params.push_back(list.name);
   throw Error(
       fmt::format("unknown name '{}' (known: inputs {}; outputs {}; parameters {}; and "
-                  "fill, backend, plugin)",
+                  "fill, set, backend, plugin)",
                   name, fmt::join(inputs, " "), fmt::join(outputs, " "),
                   params.empty() ? "none" : fmt::format("{}", fmt::join(params, " "))));
 }
@@ -299,6 +300,7 @@ void parse_into(Case& c, const Words& words) {
   Fields fields = parse_fields(words);
   if (const auto text = fields.take("fill")) c.fill = parse_fill(*text);
   c.backend = fields.take("backend").value_or("");
+  const std::string_view set = fields.take("set").value_or("");
   c.plugin = unquoted(fields.take("plugin").value_or(""));
   take_inputs(c, fields);
   find_instance(c);
@@ -309,6 +311,7 @@ void parse_into(Case& c, const Words& words) {
   complete(c);
   check_outputs(stated, c.outputs);
   check_in_place(c);
+  c.set = parse_set(c, set);
 }
 
 /// A message that quotes the text must show it: a zero byte would end it.

@@ -10,6 +10,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/case.h"
+#include "set_elements.h"
 
 namespace mote {
 namespace {
@@ -95,6 +96,7 @@ std::string to_string(const Case& c) {
     if (!all_default) text += fmt::format(" {}={}", list.name, fmt::join(values, ","));
   }
   text += " fill=" + to_string(c.fill);
+  if (!c.set.empty()) text += " set=" + to_string(c.set);
   if (!c.backend.empty()) text += " backend=" + c.backend;
   if (!c.plugin.empty()) text += " plugin=" + quoted(c.plugin);
   return text;

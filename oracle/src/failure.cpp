@@ -4,6 +4,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
+#include "mote/oracle/report.h"
 #include "mote/oracle/shrink.h"
 
 namespace mote {
@@ -77,6 +78,13 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
       return outcome_of(candidate, trying);
     });
+  }
+  if (verdict == Verdict::failed) {
+    const auto sparse = clear_elements(failure.smallest, fails, limits_for(verdict));
+    if (sparse) {
+      failure.sparsest = to_string(*sparse);
+      failure.sparsest_text = differences_text(outcome_of(*sparse, trying), 1);
+    }
   }
   return failure;
 }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array kKinds = {FillKind::integer, FillKind::onehot,  FillKind::index,
                                FillKind::uniform, FillKind::mean,    FillKind::tiny,
-                               FillKind::extreme, FillKind::special, FillKind::negative};
+                               FillKind::extreme, FillKind::special, FillKind::negative,
+                               FillKind::zeros};
 constexpr std::int64_t kUniformIntegers = 100;
 
 std::uint64_t hash_name(std::string_view name) {
@@ -101,6 +102,8 @@ std::string_view name(FillKind kind) {
       return "special";
     case FillKind::negative:
       return "negative";
+    case FillKind::zeros:
+      return "zeros";
   }
   throw InternalError("unknown kind of fill");
 }
@@ -151,6 +154,7 @@ std::int64_t Filler::nonzero(std::int64_t linear) const {
 }
 
 std::int64_t Filler::whole(std::int64_t linear) const {
+  if (kind_ == FillKind::zeros) return 0;
   if (hot_) return linear == special_ ? nonzero(linear) : 0;
   if (kind_ == FillKind::integer) {
     const std::uint64_t bits = mix(stream_ ^ mix(~static_cast<std::uint64_t>(linear)));

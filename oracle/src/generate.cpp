@@ -10,6 +10,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
+#include "probe.h"
 #include "random.h"
 
 namespace mote {
@@ -293,7 +294,10 @@ std::pair<Case, int> draw_until_legal(const std::shared_ptr<const Target>& targe
   std::string why = "a derived size cannot be reached";
   for (int draw = 1; draw <= kMostDraws; ++draw) {
     try {
-      if (auto c = draw_case(target, dtype, random)) return {*std::move(c), draw};
+      if (auto c = draw_case(target, dtype, random)) {
+        draw_probe(*c, mix(stream_seed(*target, dtype, seed, position)));
+        return {*std::move(c), draw};
+      }
     } catch (const Error& e) {
       why = e.what();
     }

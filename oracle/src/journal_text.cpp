@@ -8,6 +8,7 @@
 #include "diagnosis/json.h"
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
+#include "peers.h"
 
 namespace mote {
 namespace {
@@ -81,8 +82,14 @@ Outcome outcome(const Json& json) {
 Json result_to_json(const CaseResult& r) {
   Outcome counted = r.outcome;
   counted.differences.clear();
-  return {{"op", r.op},           {"dtype", name(r.dtype)},          {"backend", r.backend},
-          {"fill", name(r.fill)}, {"work", to_text(Number(r.work))}, {"outcome", to_json(counted)}};
+  return {{"op", r.op},
+          {"dtype", name(r.dtype)},
+          {"backend", r.backend},
+          {"fill", name(r.fill)},
+          {"work", to_text(Number(r.work))},
+          {"layouts", r.features.layouts},
+          {"values", r.features.values},
+          {"outcome", to_json(counted)}};
 }
 
 CaseResult result_from_json(const Json& json) {
@@ -91,7 +98,9 @@ CaseResult result_from_json(const Json& json) {
           json.at("backend"),
           parse_fill(json.at("fill").get<std::string>()).kind,
           outcome(json.at("outcome")),
-          number(json.at("work")).real()};
+          number(json.at("work")).real(),
+          {json.value("layouts", std::vector<std::string>()),
+           json.value("values", std::vector<std::string>())}};
 }
 
 Json failure_to_json(const Failure& f) {
@@ -100,6 +109,9 @@ Json failure_to_json(const Failure& f) {
           {"first_outcome", to_json(f.first_outcome)},
           {"outcome", to_json(f.outcome)},
           {"diagnosis", Json(diagnosis_json(f.diagnosis))},
+          {"other_backends", Json(peers_json(f.peers))},
+          {"sparsest", f.sparsest},
+          {"sparsest_text", f.sparsest_text},
           {"not_smaller", f.not_smaller},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};
@@ -112,6 +124,10 @@ Failure failure_from_json(const Json& json) {
   f.first_outcome = outcome(json.at("first_outcome"));
   f.outcome = outcome(json.at("outcome"));
   f.diagnosis = diagnosis(json.at("diagnosis"));
+  for (const Json& p : json.value("other_backends", Json::array()))
+    f.peers.push_back({p.at("backend"), verdict_of(p.at("verdict")), p.at("reason")});
+  f.sparsest = json.value("sparsest", "");
+  f.sparsest_text = json.value("sparsest_text", "");
   f.not_smaller = json.at("not_smaller");
   f.tries = json.at("tries");
   f.found_after_s = json.at("found_after_s");

@@ -7,6 +7,7 @@
 #include "forward.h"
 #include "mote/base/error.h"
 #include "prepared_state.h"
+#include "set_elements.h"
 
 namespace mote {
 namespace {
@@ -30,6 +31,7 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
     values.set(linear, real ? Number(filler.real(at)) : Number(filler.integer(at)));
   });
+  apply_set(c, t, values);
   return values;
 }
 

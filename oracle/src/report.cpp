@@ -9,6 +9,7 @@
 #include <span>
 
 #include "diagnosis/json.h"
+#include "peers.h"
 #include "table.h"
 
 namespace mote {
@@ -130,6 +131,10 @@ std::string failure_text(const Failure& failure) {
                         failure.outcome.elements);
   }
   text += diagnosis_text(failure.diagnosis);
+  if (!failure.peers.empty()) text += fmt::format("  {}\n", peers_text(failure.peers));
+  if (!failure.sparsest.empty())
+    text +=
+        fmt::format("  with most elements 0: {}\n  {}", failure.sparsest, failure.sparsest_text);
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
   return text + "  replay: " + replay_command(c) + "\n";
 }
@@ -181,9 +186,11 @@ std::string failure_json(const Failure& failure) {
                      {"found_after_s", failure.found_after_s},
                      {"first", to_string(failure.first)},
                      {"smallest", to_string(failure.smallest)},
+                     {"sparsest", failure.sparsest},
                      {"tries", failure.tries},
                      {"not_smaller", failure.not_smaller},
                      {"diagnosis", diagnosis_json(failure.diagnosis)},
+                     {"other_backends", peers_json(failure.peers)},
                      {"elements", failure.outcome.elements},
                      {"differing", failure.outcome.differing},
                      {"differences", differences_json(failure.outcome)},

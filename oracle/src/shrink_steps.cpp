@@ -15,6 +15,7 @@ constexpr std::int64_t kScanned = 40;  ///< sizes up to here are all tried, so t
 /// What a draft leaves out, from the case that it was made of.
 void restore(Case& to, const Case& from) {
   to.fill = from.fill;
+  to.set = moved_elements(to, from);
   to.backend = from.backend;
   to.plugin = from.plugin;
   for (CaseTensor& t : to.inputs) {
@@ -144,6 +145,11 @@ bool simplify_layouts(const Case& c, const Offer& offer) {
 
 bool simplify_fill(const Case& c, const Offer& offer) {
   using enum FillKind;
+  if (!c.set.empty()) {
+    Case next = c;
+    next.set.clear();
+    if (offer(next)) return true;
+  }
   for (const FillKind kind : {index, onehot, integer}) {
     const Fill fill{kind, 0};
     if (c.fill == fill) return false;

@@ -13,6 +13,7 @@ void Tally::record(const CaseResult& r) {
   ++ran_;
   ++row.counts[static_cast<std::size_t>(outcome.verdict)];
   row.indeterminate += outcome.indeterminate;
+  count_cells(row.cells, r.features, outcome.judged(), outcome.verdict == Verdict::unsupported);
   double& error = row.errors[r.fill];
   error = std::max(error, outcome.error);
   if (outcome.judged()) {

@@ -18,6 +18,7 @@ struct CaseResult {
   FillKind fill = FillKind::integer;
   Outcome outcome;  ///< without the differences
   double work = 0;  ///< multiply-adds
+  CaseFeatures features = {};
 };
 
 class Tally {

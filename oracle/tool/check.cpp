@@ -27,6 +27,7 @@ namespace mote::tool {
 namespace {
 
 constexpr int kNoBackend = 77;
+constexpr int kNothingJudged = 4;
 constexpr double kDefaultBudget = 20;
 constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
 constexpr std::uint64_t kMostFailures = 1'000'000;
@@ -49,6 +50,7 @@ struct Options {
   std::string workers;
   std::string corpus;
   std::string journal;
+  std::vector<std::string> require;
   bool in_process = false;
   bool json = false;
   ReportOptions reports;
@@ -186,6 +188,7 @@ std::string verdict_line(const CampaignResult& result, int code) {
 void print_result(const CampaignResult& result, int code, bool json) {
   if (json) {
     print(table_json(result));
+    print(coverage_json(result.coverage));
     for (const Failure& f : result.failures) print(failure_json(f));
     print(nlohmann::ordered_json{{"type", "result"}, {"exit", code}, {"seconds", result.seconds}}
               .dump() +
@@ -194,7 +197,8 @@ void print_result(const CampaignResult& result, int code, bool json) {
   }
   print(table_text(result));
   for (const Failure& f : result.failures) print("\n" + failure_text(f));
-  print((result.failures.empty() ? "" : "\n") + verdict_line(result, code));
+  print((result.failures.empty() ? "" : "\n") + coverage_text(result.coverage));
+  print(verdict_line(result, code));
 }
 
 /// What is checked, and what it takes.
@@ -212,6 +216,8 @@ Plan plan_of(const Options& options) {
   plan.selection = select_backends(plan.backends, options.backends);
   plan.campaign = campaign_options(options, plan.backends, plan.selection);
   plan.campaign.run.isolation = plan.isolation;
+  // In this process a crash of one that was not asked for would end the run.
+  plan.campaign.peers = options.in_process ? plan.selection.chosen : plan.backends.all;
   return plan;
 }
 
@@ -221,6 +227,50 @@ int workers_of(const Options& options) {
   if (workers > 1 && options.in_process)
     throw Error("workers: a crash in process would end one of them; leave out --in-process");
   return static_cast<int>(workers);
+}
+
+/// What a campaign has to have done, beside passing.
+struct Requirements {
+  std::vector<std::string> backends;  ///< that have to judge a case
+  double coverage = 0;                ///< percent of the cells that they do not decline
+};
+
+Requirements requirements_of(const Options& options, const Backends& backends) {
+  constexpr std::string_view kCoverage = "coverage=";
+  Requirements required;
+  for (const std::string& text : split_paths(options.require)) {
+    if (!text.starts_with(kCoverage)) {
+      require_backend_name(backends, text);
+      required.backends.push_back(text);
+      continue;
+    }
+    std::string percent = text.substr(kCoverage.size());
+    if (percent.ends_with('%')) percent.pop_back();
+    required.coverage = static_cast<double>(parse_whole("coverage", percent, 0, 100));
+  }
+  return required;
+}
+
+/// What was required and is not there.
+std::vector<std::string> missed(const Requirements& required, const CampaignResult& result) {
+  std::vector<std::string> all;
+  for (const std::string& backend : required.backends) {
+    const bool judged = std::ranges::any_of(
+        result.rows, [&](const Row& row) { return row.backend == backend && row.judged > 0; });
+    if (!judged) all.push_back(fmt::format("backend {} judged no case", backend));
+  }
+  const double percent = sum_of(result.coverage).percent();
+  if (percent < required.coverage)
+    all.push_back(fmt::format("coverage {:.1f}% of what is not declined, expected {}%", percent,
+                              required.coverage));
+  return all;
+}
+
+/// The exit code with what is required: a mismatch or a crash says more.
+int with_required(int code, const Requirements& required, const CampaignResult& result) {
+  const std::vector<std::string> reasons = missed(required, result);
+  for (const std::string& reason : reasons) fmt::print(stderr, "mote: required: {}\n", reason);
+  return reasons.empty() || (code != 0 && code != kNoBackend) ? code : kNothingJudged;
 }
 
 CampaignResult run_shown(const CampaignOptions& campaign, bool json) {
@@ -236,6 +286,7 @@ int check(const Options& given) {
   options.seed = std::to_string(seed_of(given));  // that of every worker
   const int workers = workers_of(options);
   Plan plan = plan_of(options);
+  const Requirements required = requirements_of(options, plan.backends);
   for (const std::string& problem : plan.backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }
@@ -244,16 +295,18 @@ int check(const Options& given) {
   }
   if (plan.selection.chosen.empty()) {
     fmt::print(stderr, "mote: there is no backend to check\n");
-    return kNoBackend;
+    return with_required(kNoBackend, required, {});
   }
   Heading heading = heading_of(plan.campaign);
   open_reports(options.reports);
   print_header(heading, options.json);
-  const CampaignResult result = workers == 1 ? run_shown(plan.campaign, options.json)
-                                             : run_in_workers(plan.campaign, workers, [&options] {
-                                                 return plan_of(options).campaign;
-                                               });
-  const int code = exit_code(result, plan.selection.chosen, !options.backends.empty());
+  CampaignResult result = workers == 1 ? run_shown(plan.campaign, options.json)
+                                       : run_in_workers(plan.campaign, workers, [&options] {
+                                           return plan_of(options).campaign;
+                                         });
+  result.coverage = coverage_of(plan.campaign, result);
+  const int code = with_required(
+      exit_code(result, plan.selection.chosen, !options.backends.empty()), required, result);
   print_result(result, code, options.json);
   heading.exit = code;
   write_reports(options.reports, heading, result);
@@ -318,6 +371,8 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--journal", options->journal,
                    "a file that keeps what was done; a campaign that was killed goes on from there")
       ->type_name("FILE");
+  add_list(*command, "--require", options->require, "WHAT",
+           "a backend that has to judge a case, or coverage=PERCENT; else the exit code is 4");
   add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   add_reports(*command, options->reports);

@@ -6,7 +6,8 @@ enum {
   no_max,     /* the greatest element is not subtracted */
   max_from_0, /* the search for it starts at 0 */
   tail_exp_0, /* lanes beyond N add exp(0) to the sum */
-  wrong_axis  /* the sum runs along C where N = C */
+  wrong_axis, /* the sum runs along C where N = C */
+  grid_limit  /* of f32 alone: elements at 65,535 and beyond are not in the sum */
 };
 
 /* In the dtype of x: floats overflow earlier. */
@@ -34,6 +35,7 @@ static mote_status run(const mote_call* call, void* stream) {
       if (DEFECT == no_max) greatest = 0;
       double sum = 0;
       for (int64_t n = 0; n < extent; ++n) {
+        if (DEFECT == grid_limit && n >= 65535) break;
         const int64_t at = along_c ? mutant_offset(x, 0, r, c, n) : mutant_offset(x, 0, r, n, c);
         sum += exponential(x, mutant_load(x, at) - greatest);
       }
@@ -46,7 +48,14 @@ static mote_status run(const mote_call* call, void* stream) {
   return MOTE_OK;
 }
 
+static mote_status can_run(const mote_call* call) {
+  const mote_status status = mutant_can_run_reals(call);
+  if (status == MOTE_OK && DEFECT == grid_limit && call->inputs[0]->dtype.bits != 32)
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only f32");
+  return status;
+}
+
 mote_status mote_plugin_init(mote_plugin* plugin) {
   mutant_contract.accumulator = MOTE_ACC_NATIVE;
-  return mutant_plugin(plugin, MUTANT, "softmax", mutant_can_run_reals, run);
+  return mutant_plugin(plugin, MUTANT, "softmax", can_run, run);
 }

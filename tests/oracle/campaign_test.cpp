@@ -312,6 +312,29 @@ TEST(Campaign, AJournalGoesOnWhereItWasKilled) {
   EXPECT_THROW(run_campaign(options), Error);
 }
 
+TEST(Campaign, AFailureSaysWhatTheOtherBackendsGive) {
+  const test::TemporaryFolder folder;
+  const Backends backends = find_backends({mutant("gemm_k_tail_late"), mutant("gemm_correct"),
+                                           mutant("gemm_k_tail"), mutant("softmax_correct")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {"gemm_k_tail_late"}).chosen;
+  options.peers = backends.all;
+  std::erase_if(options.peers, [](const BackendEntry& e) { return e.plugin.empty(); });
+  options.count = 25;
+  options.seed = 5;
+  options.journal = folder.path() / "journal";
+  const std::string expected =
+      "other backends agree with the reference: gemm_correct; fail too: gemm_k_tail: failed; "
+      "declined: softmax_correct (no kernel for gemm)";
+  for (const CampaignResult& result : {run_campaign(options), merge_journals({options.journal})}) {
+    ASSERT_EQ(result.failures.size(), 1U);
+    EXPECT_EQ(peers_text(result.failures[0].peers), expected);
+    EXPECT_NE(failure_text(result.failures[0]).find(expected), std::string::npos);
+    EXPECT_NE(failure_json(result.failures[0]).find(R"("other_backends":[{"backend":)"),
+              std::string::npos);
+  }
+}
+
 TEST(Campaign, ACorpusHasAFileForEachFailure) {
   const test::TemporaryFolder folder;
   const Backends backends = find_backends({mutant("gemm_k_tail_late")});

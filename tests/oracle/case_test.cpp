@@ -61,6 +61,29 @@ TEST(Case, AnOutputMayTakeTheMemoryOfAnInput) {
   expect_error("add a=f32[1,1,2,3]:bcast2 b=f32[1,1,2,3] y=@a", "y cannot take the memory of a");
 }
 
+TEST(Case, SetsElements) {
+  const Case c = parse_case(
+      "gemm a=f32[2,3] b=f32[3,4]:bcast0 fill=zeros:0 set=a[1,2]=0.5;b[0,3]=-2;a[0,0]=inf");
+  EXPECT_EQ(to_string(c),
+            "gemm a=f32[2,3] b=f32[3,4]:bcast0 fill=zeros:0 set=a[1,2]=0.5;b[0,3]=-2;a[0,0]=inf");
+  const Case scalar = parse_case("gather x=f32[1,5,1] index=i64[2] fill=index:0 set=index[1]=3");
+  EXPECT_EQ(scalar.set.at(0).value.integer(), 3);
+  for (const auto& [set, message] : {std::pair{"a[2,0]=1", "an index of a[2,3]"},
+                                     {"a[0]=1", "an index of a[2,3]"},
+                                     {"a[0,0,0]=1", "an index of a[2,3]"},
+                                     {"a[0,0]=x", "a value of f32"},
+                                     {"c[0,0]=1", "INPUT[INDEX]=VALUE"},
+                                     {"a[0,0]", "INPUT[INDEX]=VALUE"},
+                                     {"a=1", "INPUT[INDEX]=VALUE"}}) {
+    try {
+      parse_case(std::string("gemm a=f32[2,3] b=f32[3,4] set=") + set);
+      ADD_FAILURE() << set;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(message), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(Case, SaysEverything) {
   const Case c = parse_case(
       "conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21");
@@ -106,7 +129,7 @@ TEST(Case, ErrorsSayWhatIsKnownInstead) {
   expect_error("gemm a=f32[2,3] b=f32[3,4] gamma=2",
                "unknown name 'gamma' (known: inputs a b c; outputs y; parameters alpha;");
   expect_error("gemm a=f32[2,3] b=f32[3,4]:row", "layout ':row': unknown (known: :nhwc");
-  expect_error("gemm a=f32[2,3] b=f32[3,4] fill=zeros", "known: integer onehot index uniform");
+  expect_error("gemm a=f32[2,3] b=f32[3,4] fill=ones", "known: integer onehot index uniform");
   expect_error("gemm a=f32[2,3] b=f32[3,4] alpha=x", "alpha: expected a number, got 'x'");
   expect_error("gemm a=f32(2,3) b=f32[3,4]", "a: expected dtype[extent,…]");
   expect_error("gemm a=f32[2,,3] b=f32[3,4]", "a: expected dtype[extent,…]");

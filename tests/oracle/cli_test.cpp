@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mote/macroops/catalogue.h"
+#include "mote/oracle/case.h"
 #include "temporary_folder.h"
 
 namespace mote {
@@ -159,6 +160,20 @@ TEST(Cli, NothingJudgedIsFour) {
   EXPECT_EQ(mote_run("check softmax --count 5 " + plugin("gemm_correct")).code, 4);
   EXPECT_EQ(mote_run("check gemm --count 0 " + plugin("gemm_correct")).code, 4);
   EXPECT_EQ(mote_run("check gemm --dtype i32 --count 5 " + plugin("gemm_correct")).code, 4);
+}
+
+TEST(Cli, WhatIsRequiredAndNotThereIsFour) {
+  const std::string few = "check neg --dtype f32 --backend gen --count 3 --seed 1 --require ";
+  EXPECT_EQ(mote_run(few + "gen").code, 0);
+  EXPECT_EQ(mote_run(few + "coverage=1%").code, 0);
+  const Result covered = mote_run(few + "coverage=100");
+  EXPECT_EQ(covered.code, 4) << covered.out;
+  EXPECT_NE(covered.out.find("mote: required: coverage "), std::string::npos) << covered.out;
+  const Result absent = mote_run("check neg --backend cudnn --require cudnn");
+  EXPECT_EQ(absent.code, 4) << absent.out;
+  EXPECT_NE(absent.out.find("backend cudnn judged no case"), std::string::npos) << absent.out;
+  EXPECT_EQ(mote_run(few + "nothing").code, 2);
+  EXPECT_EQ(mote_run(few + "coverage=x").code, 2);
 }
 
 TEST(Cli, OptionsMayStandBeforeTheOp) {
@@ -323,6 +338,16 @@ TEST(Cli, CasesComeFromAFileOrAGroup) {
   EXPECT_EQ(replay.code, 1) << replay.out;
   const Result group = mote_run("check matmul --cases bert_base --backend openblas");
   EXPECT_EQ(group.code, 0) << group.out;
+}
+
+TEST(Cli, EveryGroupThatComesWithMoteIsCases) {
+  const auto folder = std::filesystem::path(MOTE_TOOL).parent_path() / "../share/mote/cases";
+  std::size_t groups = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    ++groups;
+    EXPECT_NO_THROW(EXPECT_FALSE(read_cases(file.path()).empty())) << file.path();
+  }
+  EXPECT_GE(groups, 5U);
 }
 
 TEST(Cli, AProgramFileStandsForAnOp) {

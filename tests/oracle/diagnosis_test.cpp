@@ -36,6 +36,9 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
   };
   const std::vector<Row> rows = {
       {"gemm_k_tail_late", "gemm a=f32[1,9] b=f32[9,1] fill=index:0", "missing term"},
+      {"gemm_k_tail", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "missing term"},
+      {"matmul_last_k", "matmul a=f32[1,1,1,1] b=f32[1,1,1,1] fill=index:0", "missing term"},
+      {"cheat_zeros", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "zeros"},
       {"sum_last_block", "sum x=f32[1,17,1] fill=index:0", "missing term"},
       {"gemm_last_column", "gemm a=f32[1,1] b=f32[1,2] fill=index:0", "neighbour's value"},
       {"transpose_tile_tail", "transpose x=f32[1,9,9] fill=index:0", "neighbour's value"},

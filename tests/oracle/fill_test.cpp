@@ -161,13 +161,13 @@ TEST(Fill, TextRoundTripsAndErrorsListTheKinds) {
   }
   EXPECT_EQ(parse_fill("index").seed, 0U);
   try {
-    parse_fill("zeros:1");
+    parse_fill("ones:1");
     FAIL();
   } catch (const Error& e) {
     EXPECT_STREQ(
         e.what(),
-        "unknown fill 'zeros' (known: integer onehot index uniform mean tiny extreme special "
-        "negative)");
+        "unknown fill 'ones' (known: integer onehot index uniform mean tiny extreme special "
+        "negative zeros)");
   }
   EXPECT_THROW(parse_fill("index:xyz"), Error);
   EXPECT_THROW(parse_fill("index:"), Error);

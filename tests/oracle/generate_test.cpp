@@ -113,6 +113,27 @@ TEST(Generate, ReachesSizesThatAgreeLongOnesDefaultsAndSharedMemory) {
   for (const auto& [what, count] : seen) EXPECT_GE(count, 5) << what;
 }
 
+TEST(Generate, ProbesOutweighTheOtherElements) {
+  const auto target = find_target("argmax");
+  int probes = 0;
+  int last = 0;
+  for (std::uint64_t k = 0; k < 400; ++k) {
+    const Case c = generate(target, DType::f32, 4, k);
+    if (c.set.empty()) continue;
+    ++probes;
+    const SetElement& e = c.set.at(0);
+    const CaseTensor& x = c.inputs.at(0);
+    bool at_end = true;
+    for (std::size_t axis = 0; axis < x.shape.size(); ++axis)
+      at_end = at_end && e.index[axis] == x.shape[axis] - 1;
+    last += at_end ? 1 : 0;
+    EXPECT_EQ(to_string(parse_case(to_string(c))), to_string(c));
+  }
+  EXPECT_GT(probes, 30);
+  EXPECT_GT(2 * last, probes);
+  EXPECT_LT(last, probes);
+}
+
 TEST(Generate, BroadcastAxesAreOneOnEitherSide) {
   int a_repeats = 0;
   int b_repeats = 0;

@@ -29,10 +29,12 @@ const Checked& checked() {
     c.backends = find_backends({folder + "/gemm_correct.so", folder + "/gemm_k_tail.so"});
     CampaignOptions options;
     options.backends = select_backends(c.backends, {"gemm_correct", "gemm_k_tail"}).chosen;
+    options.peers = c.backends.all;
     options.ops = {"gemm"};
     options.count = 120;
     options.seed = 12;
     c.result = run_campaign(options);
+    c.result.coverage = coverage_of(options, c.result);
     return c;
   }();
   return checked;
@@ -116,6 +118,20 @@ TEST(Page, NeedsNothingFromOutside) {
   for (const char* outside : {"http://", "https://", "<script", "src=", "@import", "url("}) {
     EXPECT_EQ(text.find(outside), std::string::npos) << outside;
   }
+}
+
+TEST(Page, SaysWhichOtherBackendsAgree) {
+  const pugi::xml_document document = parsed(html_page(heading(), checked().result));
+  const std::string text = document.select_node("//p[@class = 'peers']").node().child_value();
+  EXPECT_TRUE(text.starts_with("other backends agree with the reference: gemm_correct")) << text;
+}
+
+TEST(Page, ListsWhatIsUntested) {
+  const pugi::xml_document document = parsed(html_page(heading(), checked().result));
+  const auto sections = document.select_nodes("//details[@class = 'coverage']");
+  EXPECT_EQ(sections.size(), 2U);  // gemm on each backend
+  const std::string text = html_page(heading(), checked().result);
+  EXPECT_NE(text.find("bf16 declined: all"), std::string::npos);
 }
 
 TEST(Page, TheMapHasASquareForEachElement) {

@@ -74,6 +74,33 @@ TEST(Shrink, EveryCandidateIsLegal) {
   }
 }
 
+/// Fails where two elements are both not 0: those two are left, at 1.
+TEST(Shrink, ClearsTheElementsThatTheFailureDoesNotNeed) {
+  const auto value = [](const Case& c, const char* tensor, std::vector<std::int64_t> index) {
+    double v = c.fill.kind == FillKind::zeros ? 0 : 1;
+    for (const SetElement& e : c.set)
+      if (e.tensor == tensor && e.index == index) v = e.value.real();
+    return v;
+  };
+  const auto fails = [&](const Case& c) {
+    return value(c, "a", {1, 2}) * value(c, "b", {2, 0}) != 0;
+  };
+  const Case start = parse_case("gemm a=f32[2,5] b=f32[5,3] fill=index:0");
+  const std::optional<Case> sparse = clear_elements(start, fails);
+  ASSERT_TRUE(sparse.has_value());
+  EXPECT_EQ(to_string(*sparse), "gemm a=f32[2,5] b=f32[5,3] fill=zeros:0 set=a[1,2]=1;b[2,0]=1");
+  EXPECT_FALSE(clear_elements(start, [](const Case& c) { return c.set.size() > 20; }));
+  EXPECT_FALSE(clear_elements(parse_case("gemm a=f32[64,64] b=f32[64,1]"), fails));
+}
+
+TEST(Shrink, SetElementsGoAlongWithTheSizes) {
+  const auto fails = [](const Case& c) {
+    return !c.set.empty() && c.set[0].index.at(1) == size_of_case(c, "K") - 1;
+  };
+  EXPECT_EQ(smallest("gemm a=f32[7,9]:t b=f32[9,3] fill=uniform:1 set=a[6,8]=64", fails),
+            "gemm a=f32[1,1] b=f32[1,1] fill=index:0 set=a[0,0]=64");
+}
+
 TEST(Shrink, StopsAtItsLimits) {
   int tries = 0;
   const auto never = [&](const Case&) {

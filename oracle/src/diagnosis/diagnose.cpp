@@ -5,6 +5,7 @@
 
 #include "diagnosis/hypotheses.h"
 #include "diagnosis/mine.h"
+#include "mote/base/error.h"
 #include "mote/oracle/diagnosis.h"
 #include "mote/oracle/exactness.h"
 
@@ -13,7 +14,11 @@ namespace {
 
 using namespace diagnosis;
 
-constexpr std::size_t kCases = 5;     ///< failing cases that a hypothesis is tested on
+constexpr std::size_t kCases = 5;            ///< failing cases that a hypothesis is tested on
+constexpr std::size_t kMoreCases = 8;        ///< where that leaves several
+constexpr int kMostInVain = 3;               ///< of those one after the other
+constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
+constexpr std::uint64_t kMostFresh = 40;
 constexpr double kMostWork = 50'000;  ///< multiply-adds of such a case
 constexpr int kRepetitions = 8;
 
@@ -71,49 +76,122 @@ bool fits(const Hypothesis& h, const Observed& o) {
   return outputs && explains(o, *outputs);
 }
 
-/// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
-/// one in any event.
-std::optional<Found> best(const std::vector<Observed>& cases) {
-  std::vector<Hypothesis> all;
+struct Candidate {
+  Hypothesis hypothesis;
+  std::size_t explained = 1;
+};
+
+std::vector<Candidate> candidates(const Observed& smallest) {
+  std::vector<Candidate> all;
   for (auto* family : {value_hypotheses, form_hypotheses, rounding_hypotheses, missing_hypotheses,
                        place_hypotheses})
-    std::ranges::move(family(cases.front()), std::back_inserter(all));
-  const Hypothesis* winner = nullptr;
-  std::size_t most = 0;
-  for (const Hypothesis& h : all) {
-    if (!fits(h, cases.front())) continue;
-    std::size_t explained = 1;
-    for (std::size_t k = 1; k < cases.size(); ++k) explained += fits(h, cases[k]) ? 1 : 0;
-    if (explained <= most) continue;
-    most = explained;
-    winner = &h;
-  }
-  if (winner == nullptr || 2 * most <= cases.size()) return std::nullopt;
-  return Found{winner->kind,
-               fmt::format("{} the reference gives what was got, in {} of {} failing "
-                           "case{}",
-                           winner->text, most, cases.size(), cases.size() == 1 ? "" : "s")};
-}
-
-/// The smallest, and small ones of those that fail in the same way: drawn ones first, as those made
-/// from the smallest share its accidents.
-std::vector<Observed> observed_cases(const Case& smallest, const Outcome& outcome,
-                                     const std::vector<Sample>& samples) {
-  std::vector<Observed> all;
-  if (auto o = observe(smallest, outcome)) all.push_back(*std::move(o));
-  if (all.empty()) return all;
-  const auto work = [](const Sample* s) { return multiply_adds(*s->of.program, s->of.binding); };
-  std::vector<const Sample*> alike;
-  for (const Sample& s : samples)
-    if (s.outcome.verdict == outcome.verdict && s.of.program == smallest.program &&
-        !s.outcome.differences.empty() && work(&s) <= kMostWork)
-      alike.push_back(&s);
-  std::ranges::stable_sort(alike, {},
-                           [&](const Sample* s) { return std::pair(!s->drawn, work(s)); });
-  for (std::size_t k = 0; k < alike.size() && all.size() < kCases; ++k)
-    if (auto o = observe(alike[k]->of, alike[k]->outcome)) all.push_back(*std::move(o));
+    for (Hypothesis& h : family(smallest))
+      if (fits(h, smallest)) all.push_back({std::move(h)});
   return all;
 }
+
+void count(std::vector<Candidate>& all, const Observed& o) {
+  for (Candidate& c : all) c.explained += fits(c.hypothesis, o) ? 1 : 0;
+}
+
+/// The number of those that explain as much as any.
+std::ptrdiff_t leaders(const std::vector<Candidate>& all) {
+  const auto most = std::ranges::max(all, {}, &Candidate::explained).explained;
+  return std::ranges::count(all, most, &Candidate::explained);
+}
+
+/// Larger failing cases, until one hypothesis is ahead or they stop telling them apart: in cases of
+/// few elements a lost term may be all there is, so that zeros explain them as well.
+std::size_t tell_apart(std::vector<Candidate>& all,
+                       const std::function<std::optional<Observed>()>& next) {
+  std::size_t used = 0;
+  int in_vain = 0;
+  while (leaders(all) > 1 && used < kMoreCases && in_vain < kMostInVain) {
+    const std::ptrdiff_t before = leaders(all);
+    const std::optional<Observed> o = next();
+    if (!o) break;
+    count(all, *o);
+    ++used;
+    in_vain = leaders(all) < before ? 0 : in_vain + 1;
+  }
+  return used;
+}
+
+/// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
+/// one in any event.
+std::optional<Found> best(const std::vector<Observed>& cases,
+                          const std::function<std::optional<Observed>()>& next) {
+  std::vector<Candidate> all = candidates(cases.front());
+  if (all.empty()) return std::nullopt;
+  for (std::size_t k = 1; k < cases.size(); ++k) count(all, cases[k]);
+  const std::size_t tried = cases.size() + tell_apart(all, next);
+  const auto winner = std::ranges::max_element(all, {}, &Candidate::explained);
+  if (2 * winner->explained <= tried) return std::nullopt;
+  return Found{
+      winner->hypothesis.kind,
+      fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
+                  winner->hypothesis.text, winner->explained, tried, tried == 1 ? "" : "s")};
+}
+
+/// The smallest, and those that fail in the same way: drawn ones first, as those made from the
+/// smallest share its accidents. First small ones, later the largest of the others, then new ones.
+class FailingCases {
+ public:
+  FailingCases(const Case& smallest, const Outcome& outcome, const std::vector<Sample>& samples,
+               const std::function<Outcome(const Case&)>& judge)
+      : smallest_(smallest), outcome_(outcome), judge_(judge) {
+    for (const Sample& s : samples)
+      if (is_alike(s.of, s.outcome)) alike_.push_back(&s);
+    std::ranges::stable_sort(alike_, {}, [](const Sample* s) {
+      return std::pair(!s->drawn, multiply_adds(*s->of.program, s->of.binding));
+    });
+    drawn_ = std::ranges::count_if(alike_, &Sample::drawn);
+  }
+
+  std::vector<Observed> first() {
+    std::vector<Observed> all;
+    if (auto o = observe(smallest_, outcome_)) all.push_back(*std::move(o));
+    for (; !all.empty() && used_ < std::ssize(alike_) && all.size() < kCases; ++used_) {
+      const Sample& s = *alike_[static_cast<std::size_t>(used_)];
+      if (auto o = observe(s.of, s.outcome)) all.push_back(*std::move(o));
+    }
+    return all;
+  }
+
+  std::optional<Observed> next() {
+    while (used_ < drawn_) {
+      const Sample& s = *alike_[static_cast<std::size_t>(--drawn_)];
+      if (auto o = observe(s.of, s.outcome)) return o;
+    }
+    while (fresh_ < kMostFresh) {
+      const Case c = drawn_like(smallest_, kFirstFresh + fresh_++);
+      if (c.program != smallest_.program || is_heavy(c)) continue;
+      try {
+        const Outcome outcome = judge_(c);
+        if (!is_alike(c, outcome)) continue;
+        if (auto o = observe(c, outcome)) return o;
+      } catch (const Error&) {  // does not fit into memory
+        continue;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kMostWork; }
+  bool is_alike(const Case& c, const Outcome& o) const {
+    return o.verdict == outcome_.verdict && c.program == smallest_.program &&
+           !o.differences.empty() && !is_heavy(c);
+  }
+
+  const Case& smallest_;
+  const Outcome& outcome_;
+  const std::function<Outcome(const Case&)>& judge_;
+  std::vector<const Sample*> alike_;  ///< by work, drawn ones first
+  std::ptrdiff_t drawn_ = 0;          ///< those of them that are drawn and not used from the end
+  std::ptrdiff_t used_ = 0;           ///< from the beginning
+  std::uint64_t fresh_ = 0;
+};
 
 }  // namespace
 
@@ -133,8 +211,9 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   d.held = condition.held;
   std::optional<Found> found = by_verdict(smallest, outcome, judge);
   if (!found) {
-    const std::vector<Observed> cases = observed_cases(smallest, outcome, all);
-    if (!cases.empty()) found = best(cases);
+    FailingCases failing(smallest, outcome, all, judge);
+    const std::vector<Observed> cases = failing.first();
+    if (!cases.empty()) found = best(cases, [&] { return failing.next(); });
   }
   if (found) {
     d.kind = std::move(found->kind);

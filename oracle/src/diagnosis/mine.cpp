@@ -58,6 +58,7 @@ void vary_sizes(Sampler& to, const Case& smallest) {
         std::optional<Case> c = to_case(next);
         if (!c) continue;
         c->fill = smallest.fill;
+        c->set = moved_elements(*c, smallest);
         for (std::size_t t = 0; t < c->inputs.size(); ++t)
           c->inputs[t].layout = smallest.inputs[t].layout;
         for (std::size_t t = 0; t < c->outputs.size(); ++t) {
@@ -123,6 +124,13 @@ void vary_fill(Sampler& to, const Case& smallest) {
 
 }  // namespace
 
+Case drawn_like(const Case& smallest, std::uint64_t k) {
+  Case c = generate(smallest.target, smallest.instance.dtype, kSeed, k);
+  c.backend = smallest.backend;
+  c.plugin = smallest.plugin;
+  return c;
+}
+
 std::vector<Sample> samples(const Case& smallest,
                             const std::function<Outcome(const Case&)>& judge) {
   Sampler sampler(judge);
@@ -130,12 +138,7 @@ std::vector<Sample> samples(const Case& smallest,
   vary_params(sampler, smallest);
   vary_layouts(sampler, smallest);
   vary_fill(sampler, smallest);
-  for (std::uint64_t k = 0; k < kDrawn; ++k) {
-    Case c = generate(smallest.target, smallest.instance.dtype, kSeed, k);
-    c.backend = smallest.backend;
-    c.plugin = smallest.plugin;
-    sampler.add(c, true);
-  }
+  for (std::uint64_t k = 0; k < kDrawn; ++k) sampler.add(drawn_like(smallest, k), true);
   return std::move(sampler.all);
 }
 

@@ -20,6 +20,9 @@ struct Sample {
 /// Judged cases: the smallest with one size, parameter or layout changed, and drawn ones.
 std::vector<Sample> samples(const Case& smallest, const std::function<Outcome(const Case&)>& judge);
 
+/// The k-th case drawn of the op and dtype, for the backend.
+Case drawn_like(const Case& smallest, std::uint64_t k);
+
 /// Something that a case may be: "K % 8 != 0".
 struct Predicate {
   std::string text;

@@ -17,12 +17,12 @@ namespace mote::tool {
 namespace {
 
 /// Rows of one op on one backend, by dtype.
-using Cell = std::vector<const Row*>;
+using Place = std::vector<const Row*>;
 
 struct Matrix {
   std::vector<std::string> ops;
   std::vector<std::string> backends;
-  std::map<std::pair<std::string, std::string>, Cell> cells;
+  std::map<std::pair<std::string, std::string>, Place> cells;
 };
 
 void add_once(std::vector<std::string>& all, const std::string& one) {
@@ -36,6 +36,11 @@ Matrix matrix_of(const CampaignResult& result) {
     add_once(m.backends, row.backend);
     m.cells[{row.op, row.backend}].push_back(&row);
   }
+  for (const Coverage& c : result.coverage) {  // those that were not reached too
+    add_once(m.ops, c.op);
+    add_once(m.backends, c.backend);
+    m.cells[{c.op, c.backend}];
+  }
   return m;
 }
 
@@ -45,7 +50,7 @@ struct Sum {
   std::int64_t weak = 0;
 };
 
-Sum sum(const Cell& cell) {
+Sum sum(const Place& cell) {
   Sum s;
   for (const Row* row : cell) {
     s.judged += row->judged;
@@ -97,7 +102,7 @@ void add_matrix(pugi::xml_node body, const Matrix& m) {
   }
 }
 
-void add_counts(pugi::xml_node section, const Cell& cell) {
+void add_counts(pugi::xml_node section, const Place& cell) {
   pugi::xml_node table = add(add(section, "div", "", "wide"), "table", "", "counts");
   pugi::xml_node head = add(add(table, "thead"), "tr");
   add(head, "th", "dtype");
@@ -140,6 +145,7 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add(article, "h3", std::string(name(f.outcome.verdict)));
   if (!f.outcome.reason.empty()) add(article, "p", f.outcome.reason);
   add_diagnosis(article, f);
+  if (!f.peers.empty()) add(article, "p", peers_text(f.peers), "peers");
   add(article, "p",
       fmt::format(
           "Seen {} time{}, first after {:.2f} s; {} of {} elements of the smallest case are "
@@ -150,6 +156,11 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add_errors(article, f.outcome);
   add(article, "h4", "smallest case");
   add(article, "pre", to_string(f.smallest));
+  if (!f.sparsest.empty()) {
+    add(article, "h4", "with most elements 0");
+    add(article, "pre", f.sparsest);
+    add(article, "p", f.sparsest_text);
+  }
   add(article, "h4", "replay");
   add(article, "pre", replay_command(f.smallest));
   pugi::xml_node more = add(article, "details");
@@ -158,8 +169,29 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   add_heat_maps(more, f.first, f.first_outcome);
 }
 
+/// What of the op was not executed on the backend, by dtype.
+void add_coverage(pugi::xml_node section, const std::string& op, const std::string& backend,
+                  const CampaignResult& result) {
+  std::vector<Coverage> here;
+  std::ranges::copy_if(result.coverage, std::back_inserter(here),
+                       [&](const Coverage& c) { return c.op == op && c.backend == backend; });
+  if (here.empty()) return;
+  const CoverageSum sum = sum_of(here);
+  pugi::xml_node details = add(section, "details", "", "coverage");
+  add(details, "summary",
+      fmt::format("{} of {} cells of layout and value executed, {} declined, {} untested",
+                  sum.executed, sum.cells(), sum.declined, sum.untested));
+  for (const Coverage& c : here) {
+    const std::string type(name(c.dtype));
+    if (!c.untested.empty())
+      add(details, "p", fmt::format("{} untested: {}", type, cells_text(c.untested, c.of)));
+    if (!c.declined.empty())
+      add(details, "p", fmt::format("{} declined: {}", type, cells_text(c.declined, c.of)));
+  }
+}
+
 void add_section(pugi::xml_node body, const std::string& op, const std::string& backend,
-                 const Cell& cell, const CampaignResult& result) {
+                 const Place& cell, const CampaignResult& result) {
   pugi::xml_node section = add(body, "section");
   set(section, "id", anchor(op, backend));
   const bool failed = sum(cell).failed > 0;
@@ -168,6 +200,7 @@ void add_section(pugi::xml_node body, const std::string& op, const std::string& 
   add(add(details, "summary"), "h2", fmt::format("{} on {}", op, backend),
       failed ? "failed" : "passed");
   add_counts(details, cell);
+  add_coverage(details, op, backend, result);
   for (const Failure& f : result.failures) {
     if (f.smallest.target->text() == op && f.smallest.backend == backend) add_failure(details, f);
   }
@@ -214,6 +247,13 @@ std::string html_page(const Heading& heading, const CampaignResult& result) {
                   result.seconds, fmt::join(heading.backends, ", "), heading.seed,
                   heading.version));
   const Matrix m = matrix_of(result);
+  if (!result.coverage.empty()) {
+    const CoverageSum covered = sum_of(result.coverage);
+    add(body, "p",
+        fmt::format("{} of {} cells (op, dtype, layout, parameter's value, backend) executed, {} "
+                    "declined by backends, {} untested: listed behind each cell of the matrix.",
+                    covered.executed, covered.cells(), covered.declined, covered.untested));
+  }
   add_matrix(body, m);
   if (!result.failures.empty()) add_legend(body);
   for (const std::string& op : m.ops) {

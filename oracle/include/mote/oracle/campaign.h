@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/coverage.h"
 #include "mote/oracle/diagnosis.h"
 #include "mote/oracle/run.h"
 
@@ -29,6 +30,8 @@ Shard shard_of_environment();
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
   std::vector<BackendEntry> backends;
+  /// Asked about the smallest case of each failure, beside `backends` or among them.
+  std::vector<BackendEntry> peers;
   std::optional<DType> dtype;         ///< only this one
   std::vector<Case> cases;            ///< run first; each leaves its mark in the table
   std::optional<double> budget_s;     ///< random cases until then
@@ -58,10 +61,21 @@ struct Row {
   std::int64_t indeterminate = 0;     ///< elements about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
   std::string reason;                 ///< the first for which a case was declined, skipped, weak
+  CellCounts cells;                   ///< of its cases
   double error() const;               ///< the greatest of all
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
 };
+
+/// What another backend gives on the smallest case of a failure.
+struct Peer {
+  std::string backend;
+  Verdict verdict = Verdict::skipped;  ///< unsupported: it declines, or has no kernel
+  std::string reason;
+};
+/// "other backends agree with the reference: openblas; declined: gen (no kernel for gemm)"; empty
+/// where there is none.
+std::string peers_text(const std::vector<Peer>& peers);
 
 /// Failures of one backend on one op with one verdict: the first, and what it shrank to.
 struct Failure {
@@ -70,8 +84,13 @@ struct Failure {
   Outcome first_outcome;  ///< where a campaign met it
   Outcome outcome;        ///< of the smallest
   Diagnosis diagnosis;
+  std::vector<Peer> peers;  ///< on the smallest
   int tries = 0;
-  std::string not_smaller;  ///< why its inputs have more than kSmallCase elements
+  /// The smallest with as few elements as possible that are not 0, as its text, and what is wrong
+  /// then; empty where most are needed.
+  std::string sparsest = {};
+  std::string sparsest_text = {};  ///< "y[0,0]: expected 1, got 0"
+  std::string not_smaller;         ///< why its inputs have more than kSmallCase elements
   std::int64_t occurrences = 1;
   double found_after_s = 0;
 };
@@ -81,10 +100,15 @@ struct CampaignResult {
   std::vector<Failure> failures;
   std::vector<std::string> without_kernel;  ///< "openblas has no kernel for softmax"
   double seconds = 0;
+  std::vector<Coverage> coverage = {};  ///< empty where nobody asked coverage_of()
 };
 
 /// Throws Error for ops that do not exist, and for a journal that is of another campaign.
 CampaignResult run_campaign(const CampaignOptions& options);
+/// The ops that its random cases are of. Throws Error for one that does not exist.
+std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& options);
+/// What was executed of the rows, and of the ops and dtypes that random cases were to be drawn of.
+std::vector<Coverage> coverage_of(const CampaignOptions& options, const CampaignResult& result);
 /// The seed of the campaign that wrote the journal; nullopt where there is none.
 std::optional<std::uint64_t> journal_seed(const std::string& path);
 /// The campaigns that wrote the journals, as one. Throws Error where one cannot be read.

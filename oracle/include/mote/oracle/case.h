@@ -3,7 +3,8 @@
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
 // their default are left out, as are optional inputs that are absent and outputs that are
 // row-major. An output that the call does not ask for is none: gw=none; one that takes the memory
-// of an input is y=@x. A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and
+// of an input is y=@x. Elements that are not what the fill gives are listed: set=x[0,1]=2;w[3]=0.5.
+// A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and
 // \\ in it.
 #pragma once
 
@@ -32,6 +33,13 @@ struct CaseTensor {
   std::string in_place = {};
 };
 
+/// An element of an input that is not what the fill gives; along an axis that repeats, all of them.
+struct SetElement {
+  std::string tensor;
+  std::vector<std::int64_t> index;
+  Number value;
+};
+
 struct Case {
   std::shared_ptr<const Target> target;
   Instance instance{DType::f32, 0};
@@ -41,6 +49,7 @@ struct Case {
   std::map<std::string, Number> params;    ///< every parameter of the program
   Binding binding;                         ///< what bind() made of shapes and parameters
   Fill fill;
+  std::vector<SetElement> set = {};
   std::string backend;  ///< empty: not said
   std::string plugin;   ///< the library that offers it; empty: not said
 };
@@ -53,6 +62,10 @@ std::string to_string(const Case& c);
 /// Fills in program, outputs' shapes and binding from target, instance, inputs and params; outputs
 /// keep their layouts where there are any. Throws Error as bind() does.
 void complete(Case& c);
+
+/// The elements that `from` sets, in the inputs that `to` has as well: those beyond an axis's end
+/// become its last.
+std::vector<SetElement> moved_elements(const Case& to, const Case& from);
 
 /// The input whose memory an output takes; nullopt: none.
 std::optional<std::size_t> shared_input(const Case& c, const CaseTensor& output);

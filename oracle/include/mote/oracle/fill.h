@@ -22,6 +22,7 @@ namespace MOTE_API mote {
 /// special: uniform, but for NaN, infinities, -0 and denormals here and there: in one tensor of
 ///   four nowhere, in the others every 4th, 32nd or 256th element.
 /// negative: -100 less such a real: a maximum that starts at 0 is wrong.
+/// zeros: 0 throughout, for a case that lists what is not (set= in its text).
 /// Integers of uniform are those of mean, tiny, special and negative too; those of extreme lie near
 /// 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype holds them. Booleans are the
 /// parity of what an integer tensor would hold.
@@ -34,10 +35,11 @@ enum class FillKind : std::uint8_t {
   tiny,
   extreme,
   special,
-  negative
+  negative,
+  zeros
 };
 /// All elements are small whole numbers.
-constexpr bool is_whole(FillKind kind) { return kind < FillKind::uniform; }
+constexpr bool is_whole(FillKind kind) { return kind < FillKind::uniform || kind == FillKind::zeros; }
 
 struct Fill {
   FillKind kind = FillKind::integer;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "mote/base/export.h"
@@ -34,5 +35,13 @@ struct Shrunk {
 /// derived sizes; parameters at their least or default.
 Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
               const ShrinkLimits& limits = {});
+
+/// Inputs of more elements are not tried one by one.
+constexpr std::int64_t kMostToClear = 1024;
+
+/// The case with fill=zeros and those elements set that it needs to fail, at 1 where it fails with
+/// that too; nullopt where more than half are needed, or none can be left out.
+std::optional<Case> clear_elements(const Case& c, const std::function<bool(const Case&)>& fails,
+                                   const ShrinkLimits& limits = {});
 
 }  // namespace mote

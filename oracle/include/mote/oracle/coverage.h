@@ -1,0 +1,75 @@
+// What of an op was executed. A cell is a layout together with a value of one parameter (or an
+// optional tensor that is there, or not), of an op, dtype and backend; a case executes the cells
+// of all its layouts with all its values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/oracle/case.h"
+
+namespace MOTE_API mote {
+
+struct CaseFeatures {
+  /// "row-major", or those of "permuted", "gaps", "offset", "repeats", "in place" that a tensor is.
+  std::vector<std::string> layouts;
+  /// Of each parameter its value, or the class that it falls into: "groups=2", "pad0>=3",
+  /// "alpha<0"; "bias", "no bias"; one "-" where an op has none of them.
+  std::vector<std::string> values;
+};
+CaseFeatures features_of(const Case& c);
+
+/// Those that cases of the op and dtype can have, of a parameter's values those that a legal case
+/// can have while all others are at their defaults.
+CaseFeatures possible_features(const Target& target, DType dtype);
+
+struct Cell {
+  std::string layout;
+  std::string value;
+  auto operator<=>(const Cell&) const = default;
+};
+struct CellCount {
+  std::int64_t cases = 0;
+  std::int64_t judged = 0;
+  std::int64_t declined = 0;  ///< by the backend
+};
+using CellCounts = std::map<Cell, CellCount>;
+
+/// The cells of one op, dtype and backend.
+struct Coverage {
+  std::string op;
+  DType dtype = DType::f32;
+  std::string backend;
+  CaseFeatures of;                  ///< the cells are their product
+  std::vector<Cell> executed = {};  ///< with a case that was judged
+  std::vector<Cell> declined = {};  ///< with cases, all of which the backend declined
+  std::vector<Cell> untested = {};  ///< the others
+};
+
+/// Adds a case's cells.
+void count_cells(CellCounts& cells, const CaseFeatures& features, bool judged, bool declined);
+/// The cells that are possible and those that were counted.
+Coverage make_coverage(const std::string& op, DType dtype, const std::string& backend,
+                       const CellCounts& counted);
+
+struct CoverageSum {
+  std::int64_t executed = 0;
+  std::int64_t declined = 0;
+  std::int64_t untested = 0;
+  std::int64_t cells() const { return executed + declined + untested; }
+  /// Executed ones of those that the backend does not decline; 100 where there are none.
+  double percent() const;
+};
+CoverageSum sum_of(const std::vector<Coverage>& coverage);
+
+/// CellCounts in few words: "in place; groups=4; gaps with pad0=1, pad1=1".
+std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of);
+/// The sum, and the rows with the most untested cells.
+std::string coverage_text(const std::vector<Coverage>& coverage);
+/// A line of JSON for each.
+std::string coverage_json(const std::vector<Coverage>& coverage);
+
+}  // namespace mote

@@ -1,0 +1,117 @@
+// Cells of layout and value: what a case has, what an op can have, and what a campaign left out.
+#include "mote/oracle/coverage.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mote/oracle/campaign.h"
+#include "mote/oracle/generate.h"
+#include "mote/oracle/resolve.h"
+#include "temporary_folder.h"
+
+namespace mote {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const Words& all, const std::string& one) { return std::ranges::count(all, one) == 1; }
+
+TEST(Features, AreWhatTheCaseHas) {
+  const struct {
+    const char* text;
+    Words layouts;
+    Words values;
+  } cases[] = {
+      {"neg x=f32[1,1,2,3]", {"row-major"}, {"-"}},
+      {"neg x=f32[1,1,2,3]:t:pad2", {"permuted", "gaps"}, {"-"}},
+      {"neg x=f32[1,1,2,3] y=@x", {"in place"}, {"-"}},
+      {"gemm a=f32[2,3] b=f32[3,4]:bcast1 alpha=0.5", {"repeats"}, {"alpha>0", "no c"}},
+      {"conv2d x=f32[1,8,9,9]:off1 w=f32[8,2,1,1] stride=7,1 groups=4",
+       {"offset"},
+       {"stride0>=4", "stride1=1", "dilation0=1", "dilation1=1", "pads0=0", "pads1=0", "pads2=0",
+        "pads3=0", "groups>=4", "no b"}},
+  };
+  for (const auto& c : cases) {
+    CaseFeatures got = features_of(parse_case(c.text));
+    Words values = c.values;
+    std::ranges::sort(got.values);
+    std::ranges::sort(values);
+    EXPECT_EQ(got.layouts, c.layouts) << c.text;
+    EXPECT_EQ(got.values, values) << c.text;
+  }
+}
+
+TEST(Features, OfDrawnCasesArePossible) {
+  for (const OpRecord* record : generated_ops()) {
+    const auto target = find_target(record->name);
+    const DType dtype = target->dtypes().back();
+    const CaseFeatures possible = possible_features(*target, dtype);
+    for (std::uint64_t k = 0; k < 12; ++k) {
+      const Case c = generate(target, dtype, 3, k);
+      const CaseFeatures got = features_of(c);
+      for (const std::string& layout : got.layouts)
+        EXPECT_TRUE(has(possible.layouts, layout)) << layout << " in " << to_string(c);
+      for (const std::string& value : got.values)
+        EXPECT_TRUE(has(possible.values, value)) << value << " in " << to_string(c);
+    }
+  }
+}
+
+TEST(Coverage, SaysWhatIsExecutedDeclinedAndLeft) {
+  CellCounts counted;
+  count_cells(counted, {{"row-major"}, {"-"}}, true, false);
+  count_cells(counted, {{"permuted", "gaps"}, {"-"}}, false, true);
+  const Coverage c = make_coverage("neg", DType::f32, "mine", counted);
+  EXPECT_EQ(c.executed, (std::vector<Cell>{{"row-major", "-"}}));
+  EXPECT_EQ(c.declined, (std::vector<Cell>{{"permuted", "-"}, {"gaps", "-"}}));
+  EXPECT_EQ(cells_text(c.untested, c.of), "offset; repeats; in place");
+  const CoverageSum sum = sum_of({c});
+  EXPECT_EQ(sum.cells(), 6);
+  EXPECT_DOUBLE_EQ(sum.percent(), 25);
+  EXPECT_NE(coverage_text({c}).find("1 of 6 cells"), std::string::npos);
+  const auto json = nlohmann::json::parse(coverage_json({c}));
+  EXPECT_EQ(json.at("executed"), 1);
+  EXPECT_EQ(json.at("untested").at("in place"), nlohmann::json({"-"}));
+}
+
+TEST(Coverage, WhatTakesNoCaseIsDeclinedAsAWhole) {
+  CellCounts counted;
+  count_cells(counted, {{"row-major"}, {"-"}}, false, true);
+  const Coverage c = make_coverage("neg", DType::f16, "mine", counted);
+  EXPECT_EQ(std::ssize(c.declined), 6);
+  EXPECT_EQ(cells_text(c.declined, c.of), "all");
+}
+
+TEST(Coverage, CellsInFewWords) {
+  const CaseFeatures of{{"row-major", "gaps", "offset"}, {"a=0", "a=1", "b=0", "b=1"}};
+  const auto text = [&](const std::vector<Cell>& cells) { return cells_text(cells, of); };
+  EXPECT_EQ(text({}), "");
+  EXPECT_EQ(text({{"gaps", "a=1"}, {"gaps", "b=1"}, {"offset", "b=0"}}),
+            "gaps with a=1, b=1; offset with b=0");
+  EXPECT_EQ(text({{"row-major", "a=0"}, {"gaps", "a=0"}, {"offset", "a=0"}, {"gaps", "b=1"}}),
+            "a=0; gaps with b=1");
+}
+
+/// Of an op that time or number of cases did not reach as well; and the same from a journal.
+TEST(Coverage, OfACampaignHasWhatWasNotReached) {
+  const test::TemporaryFolder folder;
+  const Backends backends = find_backends({});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {"gen"}).chosen;
+  options.ops = {"neg", "gemm"};
+  options.dtype = DType::f32;
+  options.count = 0;
+  const auto sum = [&](const CampaignResult& r) { return sum_of(coverage_of(options, r)); };
+  EXPECT_EQ(sum(run_campaign(options)).executed, 0);
+  EXPECT_GT(sum(run_campaign(options)).untested, 50);
+  options.count = 40;
+  options.journal = folder.path() / "journal";
+  const CoverageSum of_run = sum(run_campaign(options));
+  EXPECT_GT(of_run.executed, 30);
+  EXPECT_EQ(sum(merge_journals({options.journal})).executed, of_run.executed);
+}
+
+}  // namespace
+}  // namespace mote
