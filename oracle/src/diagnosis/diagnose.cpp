@@ -94,10 +94,13 @@ void count(std::vector<Candidate>& all, const Observed& o) {
   for (Candidate& c : all) c.explained += fits(c.hypothesis, o) ? 1 : 0;
 }
 
+std::size_t most_explained(const std::vector<Candidate>& all) {
+  return std::ranges::max_element(all, {}, &Candidate::explained)->explained;
+}
+
 /// The number of those that explain as much as any.
 std::ptrdiff_t leaders(const std::vector<Candidate>& all) {
-  const auto most = std::ranges::max(all, {}, &Candidate::explained).explained;
-  return std::ranges::count(all, most, &Candidate::explained);
+  return std::ranges::count(all, most_explained(all), &Candidate::explained);
 }
 
 /// Larger failing cases, until one hypothesis is ahead or they stop telling them apart: in cases of
@@ -118,15 +121,17 @@ std::size_t tell_apart(std::vector<Candidate>& all,
 }
 
 /// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
-/// one in any event.
+/// one in any event; of several the one that explains most of larger ones too.
 std::optional<Found> best(const std::vector<Observed>& cases,
                           const std::function<std::optional<Observed>()>& next) {
   std::vector<Candidate> all = candidates(cases.front());
   if (all.empty()) return std::nullopt;
   for (std::size_t k = 1; k < cases.size(); ++k) count(all, cases[k]);
+  const std::size_t most = most_explained(all);
+  if (2 * most <= cases.size()) return std::nullopt;
+  std::erase_if(all, [&](const Candidate& c) { return c.explained < most; });
   const std::size_t tried = cases.size() + tell_apart(all, next);
   const auto winner = std::ranges::max_element(all, {}, &Candidate::explained);
-  if (2 * winner->explained <= tried) return std::nullopt;
   return Found{
       winner->hypothesis.kind,
       fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
