@@ -50,6 +50,7 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
        "transposed or swapped axis"},
       {"gemm_tf32", "gemm a=f32[1,1] b=f32[1,1] fill=uniform:1", "demoted inputs"},
       {"gemm_bf16", "gemm a=f32[1,1] b=f32[1,1] fill=uniform:1", "demoted inputs"},
+      {"gemm_fp16_sums", "gemm a=f64[1,1] b=f64[1,1] fill=onehot:0", "narrow accumulator"},
       {"sum_stagnates", "sum x=bf16[1,40,1] fill=index:0", "narrow accumulator"},
       {"layer_norm_one_pass", "layer_norm x=f32[1,10] fill=mean:1", "one-pass variance"},
       {"gemm_unwritten", "gemm a=f32[1,1] b=f32[1,1] fill=index:0", "surviving poison"},

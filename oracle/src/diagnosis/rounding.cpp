@@ -54,7 +54,7 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
                                               std::size_t axis, const Rounding& round) {
   const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;
   const std::int64_t terms = shape[axis];
-  if (terms < 2 || terms > kMostTerms) return std::nullopt;
+  if (terms < 1 || terms > kMostTerms) return std::nullopt;
   std::vector<std::vector<double>> sums;
   for (const Dense& y : of.expected) sums.emplace_back(static_cast<std::size_t>(y.count()), 0.0);
   for (std::int64_t term = 0; term < terms; ++term) {
