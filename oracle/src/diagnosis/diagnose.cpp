@@ -84,7 +84,7 @@ struct Candidate {
 std::vector<Candidate> candidates(const Observed& smallest) {
   std::vector<Candidate> all;
   for (auto* family : {value_hypotheses, form_hypotheses, rounding_hypotheses, missing_hypotheses,
-                       place_hypotheses})
+                       parameter_hypotheses, place_hypotheses})
     for (Hypothesis& h : family(smallest))
       if (fits(h, smallest)) all.push_back({std::move(h)});
   return all;

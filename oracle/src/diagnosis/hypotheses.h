@@ -17,14 +17,13 @@ struct Hypothesis {
   std::function<std::optional<std::vector<Dense>>(const Observed&)> outputs;
 };
 
-/// Those that make sense for the case's op and shapes, the more special first.
-std::vector<Hypothesis> hypotheses(const Observed& observed);
-
 /// Inputs rounded to fewer bits before they are used; sums rounded or clamped after each term.
 std::vector<Hypothesis> rounding_hypotheses(const Observed& observed);
 /// Parts of an axis left out, inputs left out.
 std::vector<Hypothesis> missing_hypotheses(const Observed& observed);
-/// Axes exchanged or reversed, parameters exchanged, neighbours read.
+/// Parameters exchanged, or at their defaults.
+std::vector<Hypothesis> parameter_hypotheses(const Observed& observed);
+/// Axes exchanged or reversed, neighbours read.
 std::vector<Hypothesis> place_hypotheses(const Observed& observed);
 /// Zeros, a copy, NaN that is dropped or spreads.
 std::vector<Hypothesis> value_hypotheses(const Observed& observed);

@@ -140,44 +140,10 @@ void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
                        }});
 }
 
-/// Parameters of one family exchanged, or one in place of another, where the shapes stay.
-std::optional<std::vector<Dense>> with_params(const Observed& of, const std::string& a,
-                                              const std::string& b, bool exchanged) {
-  Case c = of.of;
-  const Number at_a = c.params.at(a);
-  const Number at_b = c.params.at(b);
-  if (same(at_a, at_b)) return std::nullopt;
-  c.params[a] = at_b;
-  if (exchanged) c.params[b] = at_a;
-  try {
-    complete(c);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  for (std::size_t k = 0; k < c.outputs.size(); ++k)
-    if (c.outputs[k].shape != of.of.outputs[k].shape) return std::nullopt;
-  return recompute(c, copies_of(of.inputs));
-}
-
-void add_params(std::vector<Hypothesis>& all, const Observed& o) {
-  for (const ParamList& list : param_lists(*o.of.program))
-    for (const std::string& a : list.members)
-      for (const std::string& b : list.members) {
-        if (a == b) continue;
-        if (a < b)
-          all.push_back({"transposed or swapped axis",
-                         fmt::format("with {} and {} exchanged", a, b),
-                         [=](const Observed& of) { return with_params(of, a, b, true); }});
-        all.push_back({"transposed or swapped axis", fmt::format("with {} in place of {}", b, a),
-                       [=](const Observed& of) { return with_params(of, a, b, false); }});
-      }
-}
-
 }  // namespace
 
 std::vector<Hypothesis> place_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
-  add_params(all, o);
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) add_axes(all, o, k);
   add_neighbours(all, o);
   add_wraps(all, o);
