@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "check_text.h"
 #include "check_workers.h"
 #include "commands.h"
 #include "mote/base/error.h"
@@ -22,12 +22,11 @@
 #include "mote/oracle/report.h"
 #include "mote/oracle/resolve.h"
 #include "reports/write.h"
+#include "requirements.h"
 
 namespace mote::tool {
 namespace {
 
-constexpr int kNoBackend = 77;
-constexpr int kNothingJudged = 4;
 constexpr double kDefaultBudget = 20;
 constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
 constexpr std::uint64_t kMostFailures = 1'000'000;
@@ -143,64 +142,6 @@ CampaignOptions campaign_options(const Options& options, const Backends& backend
   return campaign;
 }
 
-Heading heading_of(const CampaignOptions& campaign) {
-  Heading heading{MOTE_VERSION, campaign.seed, {}, 0};
-  for (const BackendEntry& e : campaign.backends) {
-    const std::string version = e.backend->version != nullptr ? e.backend->version : "";
-    heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
-  }
-  return heading;
-}
-
-void print_header(const Heading& heading, bool json) {
-  if (json) {
-    print(nlohmann::ordered_json{{"type", "campaign"},
-                                 {"format", kJsonFormat},
-                                 {"mote", heading.version},
-                                 {"seed", heading.seed},
-                                 {"backends", heading.backends}}
-              .dump() +
-          "\n");
-  } else {
-    print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
-                      fmt::join(heading.backends, ", ")));
-  }
-  std::fflush(stdout);  // a crash ends the process without flushing
-}
-
-std::string verdict_line(const CampaignResult& result, int code) {
-  std::int64_t judged = 0;
-  std::int64_t large = 0;
-  std::int64_t failed = 0;
-  for (const Row& row : result.rows) {
-    judged += row.judged;
-    large += row.judged_large;
-    failed += row.failures();
-  }
-  return fmt::format(
-      "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed\n",
-      code == 0                ? "passed"
-      : code == 1 || code == 3 ? "FAILED"
-                               : "NOT JUDGED",
-      judged, result.seconds, large, failed);
-}
-
-void print_result(const CampaignResult& result, int code, bool json) {
-  if (json) {
-    print(table_json(result));
-    print(coverage_json(result.coverage));
-    for (const Failure& f : result.failures) print(failure_json(f));
-    print(nlohmann::ordered_json{{"type", "result"}, {"exit", code}, {"seconds", result.seconds}}
-              .dump() +
-          "\n");
-    return;
-  }
-  print(table_text(result));
-  for (const Failure& f : result.failures) print("\n" + failure_text(f));
-  print((result.failures.empty() ? "" : "\n") + coverage_text(result.coverage));
-  print(verdict_line(result, code));
-}
-
 /// What is checked, and what it takes.
 struct Plan {
   std::shared_ptr<Isolation> isolation;
@@ -229,50 +170,6 @@ int workers_of(const Options& options) {
   return static_cast<int>(workers);
 }
 
-/// What a campaign has to have done, beside passing.
-struct Requirements {
-  std::vector<std::string> backends;  ///< that have to judge a case
-  double coverage = 0;                ///< percent of the cells that they do not decline
-};
-
-Requirements requirements_of(const Options& options, const Backends& backends) {
-  constexpr std::string_view kCoverage = "coverage=";
-  Requirements required;
-  for (const std::string& text : split_paths(options.require)) {
-    if (!text.starts_with(kCoverage)) {
-      require_backend_name(backends, text);
-      required.backends.push_back(text);
-      continue;
-    }
-    std::string percent = text.substr(kCoverage.size());
-    if (percent.ends_with('%')) percent.pop_back();
-    required.coverage = static_cast<double>(parse_whole("coverage", percent, 0, 100));
-  }
-  return required;
-}
-
-/// What was required and is not there.
-std::vector<std::string> missed(const Requirements& required, const CampaignResult& result) {
-  std::vector<std::string> all;
-  for (const std::string& backend : required.backends) {
-    const bool judged = std::ranges::any_of(
-        result.rows, [&](const Row& row) { return row.backend == backend && row.judged > 0; });
-    if (!judged) all.push_back(fmt::format("backend {} judged no case", backend));
-  }
-  const double percent = sum_of(result.coverage).percent();
-  if (percent < required.coverage)
-    all.push_back(fmt::format("coverage {:.1f}% of what is not declined, expected {}%", percent,
-                              required.coverage));
-  return all;
-}
-
-/// The exit code with what is required: a mismatch or a crash says more.
-int with_required(int code, const Requirements& required, const CampaignResult& result) {
-  const std::vector<std::string> reasons = missed(required, result);
-  for (const std::string& reason : reasons) fmt::print(stderr, "mote: required: {}\n", reason);
-  return reasons.empty() || (code != 0 && code != kNoBackend) ? code : kNothingJudged;
-}
-
 CampaignResult run_shown(const CampaignOptions& campaign, bool json) {
   Progress progress(!json);
   CampaignOptions watched = campaign;
@@ -286,7 +183,7 @@ int check(const Options& given) {
   options.seed = std::to_string(seed_of(given));  // that of every worker
   const int workers = workers_of(options);
   Plan plan = plan_of(options);
-  const Requirements required = requirements_of(options, plan.backends);
+  const Requirements required = requirements_of(split_paths(options.require), plan.backends);
   for (const std::string& problem : plan.backends.problems) {
     fmt::print(stderr, "mote: left out: {}\n", problem);
   }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "output.h"
+
 namespace mote::tool {
 
 /// Runs the chosen command; its value is the exit code: 0 done or passed; 1 a mismatch; 2 usage; 3
@@ -36,8 +38,5 @@ std::vector<std::string> split_paths(const std::vector<std::string>& texts);
 /// Where the groups of cases lie that come with mote, and the names of those in a folder.
 std::string case_folder();
 std::vector<std::string> groups_in(const std::string& folder);
-
-/// Data to standard output.
-void print(std::string_view text);
 
 }  // namespace mote::tool

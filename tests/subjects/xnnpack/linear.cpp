@@ -95,20 +95,28 @@ Operand image(Operand x) {
   return x;
 }
 
-template <typename T>
-struct Convolution {
+/// What both kinds of convolution are made with: the window, and the channels of a group.
+struct Channels {
   Window window;
   std::size_t group_inputs, group_outputs;
 
-  xnn_status create(const T* w, const T* bias, xnn_operator_t* op) const {
+  template <typename F, typename T>
+  xnn_status create(F function, const T* w, const T* bias, xnn_operator_t* op) const {
     const Window& v = window;
     const std::size_t groups = size(v.groups);
-    const auto with = [&](auto function) {
-      return function(v.pads[0], v.pads[1], v.pads[2], v.pads[3], v.kernel[0], v.kernel[1],
-                      v.stride[0], v.stride[1], v.dilation[0], v.dilation[1], u32(v.groups),
-                      group_inputs, group_outputs, groups * group_inputs, groups * group_outputs, w,
-                      bias, -kInf, kInf, 0, op);
-    };
+    return function(v.pads[0], v.pads[1], v.pads[2], v.pads[3], v.kernel[0], v.kernel[1],
+                    v.stride[0], v.stride[1], v.dilation[0], v.dilation[1], u32(v.groups),
+                    group_inputs, group_outputs, groups * group_inputs, groups * group_outputs, w,
+                    bias, -kInf, kInf, 0, op);
+  }
+};
+
+template <typename T>
+struct Convolution {
+  Channels channels;
+
+  xnn_status create(const T* w, const T* bias, xnn_operator_t* op) const {
+    const auto with = [&](auto function) { return channels.create(function, w, bias, op); };
     if constexpr (std::is_same_v<T, float>)
       return with(xnn_create_convolution2d_nhwc_f32);
     else
@@ -128,18 +136,10 @@ struct Convolution {
 
 template <typename T>
 struct Deconvolution {
-  Window window;
-  std::size_t group_inputs, group_outputs;
+  Channels channels;
 
   xnn_status create(const T* w, const T* bias, xnn_operator_t* op) const {
-    const Window& v = window;
-    const std::size_t groups = size(v.groups);
-    const auto with = [&](auto function) {
-      return function(v.pads[0], v.pads[1], v.pads[2], v.pads[3], v.kernel[0], v.kernel[1],
-                      v.stride[0], v.stride[1], v.dilation[0], v.dilation[1], u32(v.groups),
-                      group_inputs, group_outputs, groups * group_inputs, groups * group_outputs, w,
-                      bias, -kInf, kInf, 0, op);
-    };
+    const auto with = [&](auto function) { return channels.create(function, w, bias, op); };
     if constexpr (std::is_same_v<T, float>)
       return with(xnn_create_deconvolution2d_nhwc_f32);
     else
@@ -173,7 +173,9 @@ Work layer(const How& how, const Operand& x, const Operand& w, const std::option
       return how.create(weights.data(), bias ? added.data() : nullptr, o);
     });
     Result<T> to(y);
-    run(op, [&](xnn_operator_t o) { return How::setup(o, x, how.window, from.data(), to.data()); });
+    run(op, [&](xnn_operator_t o) {
+      return How::setup(o, x, how.channels.window, from.data(), to.data());
+    });
     to.store();
   };
 }
@@ -211,7 +213,7 @@ Work convolution(const Call& call) {
   need({kDType<T>}, {&x, &w, &y});
   need_elements({&x, &w, &y});
   const Window v = window_of(call, w);
-  const Convolution<T> how{v, size(w.shape[1]), size(w.shape[0] / v.groups)};
+  const Convolution<T> how{{v, size(w.shape[1]), size(w.shape[0] / v.groups)}};
   return layer<T>(how, x, permuted(w, {0, 2, 3, 1}), bias, y);
 }
 
@@ -231,7 +233,7 @@ Work deconvolution(const Call& call) {
       decline("a result smaller than the stride, for which XNNPACK writes beyond a buffer");
   }
   const std::int64_t group_inputs = w.shape[0] / v.groups;
-  const Deconvolution<T> how{v, size(group_inputs), size(w.shape[1])};
+  const Deconvolution<T> how{{v, size(group_inputs), size(w.shape[1])}};
   w.shape[0] = group_inputs;
   w.shape.insert(w.shape.begin(), v.groups);
   w.strides.insert(w.strides.begin(), group_inputs * w.strides[0]);

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace mote::tool {
+
+/// Data to standard output.
+void print(std::string_view text);
+
+}  // namespace mote::tool
