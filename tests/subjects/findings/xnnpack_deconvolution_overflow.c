@@ -1,9 +1,12 @@
 /* XNNPACK (2022-02-16): a transposed convolution whose result is smaller than its stride writes
- * beyond a buffer that XNNPACK allocated itself. cc xnnpack_deconvolution_overflow.c -lXNNPACK &&
- * ./a.out By xnnpack.h (xnn_define_deconvolution_2d) pads are "implicit zero-padding",
- * "output_padding" rows that are not given: one element x[0], a kernel of 3, stride 3 and 2 columns
- * less on the right leave y = x[0] w[0]. The allocator here, which xnn_initialize takes, ends each
- * block at a closed page. */
+ * beyond a buffer that XNNPACK allocated itself.
+ *
+ *   cc xnnpack_deconvolution_overflow.c -lXNNPACK && ./a.out
+ *
+ * By xnnpack.h (xnn_define_deconvolution_2d) pads are "implicit zero-padding", "output_padding"
+ * rows that are not given: one element x[0], a kernel of 3, stride 3 and 2 columns less on the
+ * right leave y = x[0] w[0]. The allocator here, which xnn_initialize takes, ends each block at a
+ * closed page. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <signal.h>
