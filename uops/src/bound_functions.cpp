@@ -253,12 +253,13 @@ Interval remainder(const Interval& a, const Interval& b, DType dtype, const Cont
   const Uop p = mod(a.lo, b.lo), q = mod(a.hi, b.lo);
   const auto whole = [&](const Uop& x) { return apply1(MapOp::floor, x / b.lo); };
   const Uop same = eq(whole(a.lo), whole(a.hi)) && p <= q;
+  const Uop is_nan = isnan(a.lo) || isnan(b.lo);
   Interval y;
-  y.lo = where(same || eq(a.lo, a.hi), p, min(b.lo, 0));
-  y.hi = where(same || eq(a.lo, a.hi), q, max(b.lo, 0));
+  y.lo = where(same || eq(a.lo, a.hi) || is_nan, p, min(b.lo, 0));
+  y.hi = where(same || eq(a.lo, a.hi) || is_nan, q, max(b.lo, 0));
   y = rounded(y, f, c, false);
   const Uop points = eq(a.lo, a.hi) && eq(b.lo, b.hi);
-  const Uop surely = isnan(a.lo) || isnan(b.lo) || points;
+  const Uop surely = is_nan || points;
   const Uop nan = isnan(y.lo) || isnan(y.hi) || eq(b.lo, 0);
   return unless(ne(b.lo, b.hi) && negation(surely),
                 unless(is_indeterminate(a) || (nan && negation(surely)), y));
