@@ -43,6 +43,10 @@ bool stride(Loop& loop, const Expr& e, const Facts& outer) {
   return true;
 }
 
+bool absorb(Loop& loop, const Condition& c, const Facts& outer) {
+  return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, outer) : stride(loop, c.e, outer);
+}
+
 /// A congruence that became no stride skips rounds as a branch, instead of folding neutral.
 void branch_on_congruences(Body& body) {
   for (Stmt& s : body) {
@@ -88,12 +92,8 @@ class Bounder {
       if (!c.e.mentions(loop.variable)) {
         if (!loads_inputs_in_range(c.e, facts)) continue;
         outside.push_back(c);
-      } else {
-        const auto absorbs = [&] {
-          return c.kind == Condition::Kind::nonneg ? tighten(loop, c.e, facts)
-                                                   : stride(loop, c.e, facts);
-        };
-        if (has_load(c) || !absorbs()) continue;
+      } else if (has_load(c) || !absorb(loop, c, facts)) {
+        continue;
       }
       loop.body = without(std::move(loop.body), c);
     }

@@ -18,8 +18,7 @@ struct Scanned {
 /// instead of N². With k - n >= e, sums over what is behind n, n runs backwards; the sign may
 /// depend on a parameter, as in (1 - 2*$reverse)*(n - k) >= e. The inequality may stand in limits
 /// of the loop over k, too. Sums, products, maxima and minima; e >= 0, of sizes and parameters; f
-/// without n; the rounds of n and c independent. Returns what was done, a
-/// line each.
+/// without n; the rounds of n and c independent. Returns what was done.
 std::vector<Scanned> scan_prefixes(LoopProgram& p);
 
 }  // namespace mote

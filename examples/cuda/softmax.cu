@@ -1,5 +1,5 @@
-// Softmax along the middle axis, written by hand for a GPU: a block takes a row, threads stride over
-// it, warps join what they have by shuffles, and shared memory joins the warps. The launcher has the
+// Softmax along the middle axis, written by hand for a GPU: a block takes a row, threads stride
+// over it, shuffles join what a warp has, and shared memory joins the warps. The launcher has the
 // signature that `mote emit softmax` prints, and a stream; the next line is for `mote check`.
 // mote: softmax my_softmax f32
 #include "mote_launch.h"

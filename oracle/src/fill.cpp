@@ -15,10 +15,9 @@
 namespace mote {
 namespace {
 
-constexpr std::array kKinds = {FillKind::integer, FillKind::onehot,  FillKind::index,
-                               FillKind::uniform, FillKind::mean,    FillKind::tiny,
-                               FillKind::extreme, FillKind::special, FillKind::negative,
-                               FillKind::zeros};
+constexpr std::array kKinds = {
+    FillKind::integer, FillKind::onehot,  FillKind::index,   FillKind::uniform,  FillKind::mean,
+    FillKind::tiny,    FillKind::extreme, FillKind::special, FillKind::negative, FillKind::zeros};
 constexpr std::int64_t kUniformIntegers = 100;
 
 std::uint64_t hash_name(std::string_view name) {

@@ -1,6 +1,8 @@
 // Views: other extents and strides for the same memory, and whether two of them meet.
+#include <functional>
 #include <string>
 
+#include "mote/base/dlpack.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "view.h"
@@ -12,31 +14,14 @@ namespace {
   throw StatusError(MOTE_INVALID, "tensor: " + op + " of " + describe(x) + ": " + what);
 }
 
-/// The bytes that a tensor's elements lie in.
-struct Bytes {
-  std::uintptr_t begin, end;
-};
-Bytes bytes_of(const Tensor& x) {
-  const DLTensor& t = x.dl();
-  std::int64_t lowest = 0;  // in elements from the first; sizes were checked when x was made
-  std::int64_t highest = 0;
-  for (int axis = 0; axis < t.ndim; ++axis) {
-    const std::int64_t reach = (t.shape[axis] - 1) * t.strides[axis];
-    (reach < 0 ? lowest : highest) += reach;
-  }
-  const std::int64_t size = t.dtype.bits / 8;
-  const auto first = reinterpret_cast<std::uintptr_t>(x.data());
-  return {first + static_cast<std::uintptr_t>(lowest * size),
-          first + static_cast<std::uintptr_t>((highest + 1) * size)};
-}
-
 }  // namespace
 
 bool overlap(const Tensor& x, const Tensor& y) {
-  if (x.element_count() == 0 || y.element_count() == 0) return false;
-  const Bytes a = bytes_of(x);
-  const Bytes b = bytes_of(y);
-  return a.begin < b.end && b.begin < a.end;
+  const auto a = memory_of(x.dl());
+  const auto b = memory_of(y.dl());
+  const std::less<> before;
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+         before(b.data(), a.data() + a.size());
 }
 
 Tensor reshaped_view(const Tensor& x, const AxisList& shape, const AxisList& strides,

@@ -48,6 +48,25 @@ TEST(Dlpack, NullStridesMeanRowMajor) {
   EXPECT_EQ(strides_of(tensor(to_dlpack(DType::f32), shape, strides.data())), strides);
 }
 
+TEST(Dlpack, MemoryGoesFromTheFirstElementInItToTheLast) {
+  std::vector<float> data(100);
+  Shape shape = {2, 3};
+  Shape strides = {-10, 4};
+  DLTensor t = tensor(to_dlpack(DType::f32), shape, strides.data());
+  EXPECT_TRUE(memory_of(t).empty());
+  t.data = data.data();
+  t.byte_offset = 4 * 50;
+  EXPECT_EQ(memory_of(t).data(), static_cast<void*>(&data[40]));
+  EXPECT_EQ(memory_of(t).size(), 4U * 19);
+  t.strides = nullptr;
+  EXPECT_EQ(memory_of(t).data(), static_cast<void*>(&data[50]));
+  EXPECT_EQ(memory_of(t).size(), 4U * 6);
+  shape[1] = 0;
+  EXPECT_TRUE(memory_of(t).empty());
+  t.ndim = 0;
+  EXPECT_EQ(memory_of(t).size(), 4U);
+}
+
 TEST(Dlpack, DescribesTypeAndShape) {
   Shape shape = {1, 4, 4, 5};
   Shape scalar;

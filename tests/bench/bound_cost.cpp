@@ -47,21 +47,25 @@ double median(std::vector<double> values) {
 
 bool is_empty(const CaseTensor& t) { return volume(t.shape) == 0; }
 
-/// Of the first cases of the op that with most work; of an empty input nothing is added up.
+/// Multiply-adds or elements; 0 with an empty input, of which nothing is added up.
+double size_of(const Case& c) {
+  if (std::ranges::any_of(c.inputs, is_empty)) return 0;
+  double elements = 0;
+  for (const CaseTensor& t : c.inputs) elements += static_cast<double>(volume(t.shape));
+  return std::max(multiply_adds(*c.program, c.binding), elements);
+}
+
+/// Of the first cases of the op the largest.
 Case largest_case(const std::string& op, DType dtype) {
   std::optional<Case> largest;
   double most = -1;
   for (std::uint64_t position = 0; position < kDraws; ++position) {
     Case c = generate(find_target(op), dtype, 1, position);
-    if (std::ranges::any_of(c.inputs, is_empty)) continue;
-    const double work = multiply_adds(*c.program, c.binding);
-    double elements = 0;
-    for (const CaseTensor& t : c.inputs) elements += static_cast<double>(volume(t.shape));
-    if (std::max(work, elements) <= most) continue;
-    most = std::max(work, elements);
+    const double size = size_of(c);
+    if (size <= most) continue;
+    most = size;
     largest = std::move(c);
   }
-  if (!largest) largest = generate(find_target(op), dtype, 1, 0);
   largest->fill = {FillKind::uniform, 1};
   return *largest;
 }

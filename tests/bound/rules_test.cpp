@@ -103,6 +103,15 @@ TEST(BoundRules, InfinitiesAtAZeroHaveTheSignOfTheZero) {
 
 TEST(BoundRules, PowersOfTwoDivideExactly) { expect_point(ends("x/8.0", {3}), 0, 0.375); }
 
+TEST(BoundRules, ARemainderOfNanIsNan) {
+  // exp is not certain, its NaN is; the divisors are.
+  for (const std::string divisor : {"5.0", "-5.0", "0.0", "w"}) {
+    const Ends e = ends("mod(exp(x), " + divisor + ")", {kNan, 1}, {3, 3});
+    EXPECT_TRUE(std::isnan(e.lo[0].real())) << divisor;
+    EXPECT_TRUE(std::isnan(e.hi[0].real())) << divisor;
+  }
+}
+
 TEST(BoundRules, NanIsRequiredWhereItIsCertain) {
   const Ends e = ends("x + w", {kNan, kInf, kInf}, {1, -kInf, kInf});
   for (const std::size_t k : {0U, 1U}) {

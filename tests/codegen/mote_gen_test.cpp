@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,25 +11,17 @@
 
 #include "call.h"
 #include "mote/generated/kernels.h"
+#include "shell.h"
 
 namespace mote {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Ran {
-  int status;
-  std::string output;
-};
+using test::Ran;
 
 Ran mote_gen(const std::string& arguments) {
-  FILE* pipe = popen((std::string(MOTE_GEN) + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return {-1, "popen failed"};
-  Ran ran{0, ""};
-  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) ran.output += static_cast<char>(c);
-  const int status = pclose(pipe);
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ran;
+  return test::run_in_shell(std::string(MOTE_GEN) + " " + arguments);
 }
 
 std::map<std::string, fs::file_time_type> times(const fs::path& folder) {
@@ -46,13 +37,13 @@ TEST(MoteGen, ASecondRunWritesNothing) {
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const std::string kept = "--cache " + folder + ".cache --built-from " MOTE_GEN " ";
   const Ran first = mote_gen("--timing --shards 3 " + kept + folder);
-  ASSERT_EQ(first.status, 0) << first.output;
-  EXPECT_NE(first.output.find(" kernels, 20 files written, "), std::string::npos) << first.output;
+  ASSERT_EQ(first.code, 0) << first.out;
+  EXPECT_NE(first.out.find(" kernels, 20 files written, "), std::string::npos) << first.out;
   const auto written = times(folder);
   ASSERT_EQ(written.size(), 20u);
   for (const std::string& how : {kept, std::string()}) {
     const Ran again = mote_gen("--timing --shards 3 " + how + folder);
-    EXPECT_NE(again.output.find(" kernels, 0 files written, "), std::string::npos) << again.output;
+    EXPECT_NE(again.out.find(" kernels, 0 files written, "), std::string::npos) << again.out;
     EXPECT_EQ(times(folder), written);
   }
   fs::remove_all(folder);
@@ -61,24 +52,23 @@ TEST(MoteGen, ASecondRunWritesNothing) {
 
 TEST(MoteGen, ListsWhatTheRegistryHolds) {
   const Ran ran = mote_gen("--list");
-  ASSERT_EQ(ran.status, 0);
+  ASSERT_EQ(ran.code, 0);
   std::size_t lines = 0;
-  for (const char c : ran.output) lines += c == '\n' ? 1U : 0U;
+  for (const char c : ran.out) lines += c == '\n' ? 1U : 0U;
   EXPECT_EQ(2 * lines, generated_kernels().size()) << "each stands in two variants";
-  EXPECT_NE(ran.output.find("mote_conv2d_f32 conv2d f32 inputs 0x7\n"), std::string::npos);
+  EXPECT_NE(ran.out.find("mote_conv2d_f32 conv2d f32 inputs 0x7\n"), std::string::npos);
 }
 
 TEST(MoteGen, NamesBadArguments) {
-  EXPECT_EQ(mote_gen("").status, 2);
-  EXPECT_NE(mote_gen("").output.find("mote-gen: the output folder is missing\nusage: "),
+  EXPECT_EQ(mote_gen("").code, 2);
+  EXPECT_NE(mote_gen("").out.find("mote-gen: the output folder is missing\nusage: "),
             std::string::npos);
-  EXPECT_NE(
-      mote_gen("--shards none x").output.find("--shards takes a number in 1..1000, got 'none'"),
-      std::string::npos);
-  EXPECT_EQ(mote_gen("--frob").status, 2);
+  EXPECT_NE(mote_gen("--shards none x").out.find("--shards takes a number in 1..1000, got 'none'"),
+            std::string::npos);
+  EXPECT_EQ(mote_gen("--frob").code, 2);
   const Ran unwritable = mote_gen("/dev/null/x");
-  EXPECT_EQ(unwritable.status, 1);
-  EXPECT_TRUE(unwritable.output.starts_with("mote-gen: ")) << unwritable.output;
+  EXPECT_EQ(unwritable.code, 1);
+  EXPECT_TRUE(unwritable.out.starts_with("mote-gen: ")) << unwritable.out;
 }
 
 TEST(Generated, EveryKernelIsFoundByItsKeys) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -20,6 +19,7 @@
 #include "mote/base/plugin.h"
 #include "oracle/temporary_folder.h"
 #include "support/call.h"
+#include "support/shell.h"
 
 namespace mote {
 namespace {
@@ -253,16 +253,10 @@ TEST(CudaGpu, IsDeclinedWhereThereIsNoDriver) {
 
 /// Runs `mote ARGUMENTS` on the fake driver; both streams come back.
 std::string mote_run(const std::string& arguments, const std::string& prefix = "") {
-  const std::string line =
-      fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_NVRTC='{0}' MOTE_CACHE='{1}' {2} '{3}' {4} 2>&1",
-                  MOTE_CUDA_FAKE, MOTE_CUDA_CACHE, prefix, MOTE_TOOL, arguments);
-  std::string out;
-  std::FILE* pipe = popen(line.c_str(), "r");
-  std::array<char, 4096> chunk{};
-  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
-    out.append(chunk.data(), n);
-  pclose(pipe);
-  return out;
+  return test::run_in_shell(
+             fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_NVRTC='{0}' MOTE_CACHE='{1}' {2} '{3}' {4}",
+                         MOTE_CUDA_FAKE, MOTE_CUDA_CACHE, prefix, MOTE_TOOL, arguments))
+      .out;
 }
 
 TEST(CudaGpu, PassesTheOracle) {

@@ -84,24 +84,26 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
       fmt::format("{}/cuda_resources_{}_sm_{}.txt", MOTE_CUDA_RESULTS, of, architecture));
   std::size_t kernels = 0;
   for (std::uint32_t group = 0; group < groups_to_compile(); ++group) {
+    const GroupSource source = source_of_group(group, kGroups, variant);
     Compiled made;
     try {
-      made = nvrtc()->compile_cached(
-          cache, key_of_group(group, kGroups, variant), architecture, [&, variant = variant] {
-            return "#include \"mote_cuda.h\"\n" + source_of_group(group, kGroups, variant).text;
-          });
+      made = nvrtc()->compile_cached(cache, key_of_group(group, kGroups, variant), architecture,
+                                     [&] { return "#include \"mote_cuda.h\"\n" + source.text; });
     } catch (const Error& e) {
       ADD_FAILURE() << e.what();
       continue;
     }
     EXPECT_FALSE(made.cubin.empty());
-    for (const auto& [function, r] : resources_in(made.log)) {
+    const auto resources = resources_in(made.log);
+    for (const std::string& function : source.functions)
+      EXPECT_TRUE(resources.contains(function)) << function;
+    for (const auto& [function, r] : resources) {
       ++kernels;
       table << fmt::format("{} registers {} shared {} stack {} spills {}+{}\n", function,
                            r.registers, r.shared, r.stack, r.spill_stores, r.spill_loads);
       EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function;
       if (r.stack == 0) continue;
-      EXPECT_TRUE(calls_trigonometry(source_of_group(group, kGroups, variant).text, function))
+      EXPECT_TRUE(calls_trigonometry(source.text, function))
           << function << ": " << r.stack << " bytes of local memory";
       EXPECT_LE(r.stack, stack_of_trigonometry(architecture)) << function;
     }
@@ -109,7 +111,6 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
   const double seconds = seconds_since(start);
   RecordProperty("seconds", fmt::format("{:.2f}", seconds));
   std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
-  EXPECT_GT(kernels, groups_to_compile() == kGroups ? 1800U : 10U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
@@ -122,34 +123,31 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
 namespace mote::cuda {
 namespace {
 
+/// Of a kernel, and of another with a function that it calls: what that takes is the kernel's.
 TEST(Resources, AreReadFromTheLogOfPtxas) {
   const auto all = resources_in(
       "ptxas info    : Compiling entry function 'f' for 'sm_90'\n"
       "ptxas info    : Function properties for f\n"
       "ptxas         .     24 bytes stack frame, 36 bytes spill stores, 52 bytes spill loads\n"
-      "ptxas info    : Used 72 registers, used 1 barriers, 128 bytes smem\n");
-  ASSERT_EQ(all.size(), 1U);
-  const KernelResources& r = all.at("f");
-  EXPECT_EQ(r.registers, 72);
-  EXPECT_EQ(r.shared, 128);
-  EXPECT_EQ(r.stack, 24);
-  EXPECT_EQ(r.spill_stores, 36);
-  EXPECT_EQ(r.spill_loads, 52);
-}
-
-TEST(Resources, OfFunctionsThatAKernelCallsAreTheKernels) {
-  const auto all = resources_in(
-      "ptxas info    : Compiling entry function 'f' for 'sm_90'\n"
-      "ptxas info    : Function properties for f\n"
+      "ptxas info    : Used 72 registers, used 1 barriers, 128 bytes smem\n"
+      "ptxas info    : Compiling entry function 'g' for 'sm_90'\n"
+      "ptxas info    : Function properties for g\n"
       "ptxas         .     40 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n"
       "ptxas info    : Used 26 registers, used 0 barriers, 56 bytes cumulative stack size\n"
       "ptxas info    : Function properties for callee\n"
       "ptxas         .     0 bytes stack frame, 16 bytes spill stores, 0 bytes spill loads\n");
-  ASSERT_EQ(all.size(), 1U);
-  const KernelResources& r = all.at("f");
-  EXPECT_EQ(r.stack, 56);
-  EXPECT_EQ(r.spill_stores, 24);
-  EXPECT_EQ(r.spill_loads, 4);
+  ASSERT_EQ(all.size(), 2U);
+  const KernelResources& f = all.at("f");
+  EXPECT_EQ(f.registers, 72);
+  EXPECT_EQ(f.shared, 128);
+  EXPECT_EQ(f.stack, 24);
+  EXPECT_EQ(f.spill_stores, 36);
+  EXPECT_EQ(f.spill_loads, 52);
+  const KernelResources& g = all.at("g");
+  EXPECT_EQ(g.registers, 26);
+  EXPECT_EQ(g.stack, 56);
+  EXPECT_EQ(g.spill_stores, 24);
+  EXPECT_EQ(g.spill_loads, 4);
 }
 
 TEST(Compilers, SayWhereASourceIsWrong) {

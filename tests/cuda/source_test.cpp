@@ -2,37 +2,23 @@
 // that is planted in it is found and named, in the same case.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "oracle/temporary_folder.h"
+#include "support/shell.h"
 
 namespace mote {
 namespace {
 
 constexpr const char* kCase = "softmax x=f32[2,70,3] fill=index:0";
 
-struct Result {
-  int code = -1;
-  std::string out;
-};
+using Result = test::Ran;
 
-/// Runs `mote ARGUMENTS` in a shell; both streams come back.
 Result mote_run(const std::string& arguments) {
-  const std::string line = fmt::format("'{}' {} 2>&1", MOTE_TOOL, arguments);
-  Result result;
-  std::FILE* pipe = popen(line.c_str(), "r");
-  std::array<char, 4096> chunk{};
-  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
-    result.out.append(chunk.data(), n);
-  const int status = pclose(pipe);
-  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return result;
+  return test::run_in_shell(fmt::format("'{}' {}", MOTE_TOOL, arguments));
 }
 
 std::string example() {

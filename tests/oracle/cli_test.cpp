@@ -1,10 +1,7 @@
 // `mote check` and `mote replay` as a user runs them: exit codes, one line for a mistake, replay
 // lines that work in a shell.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,28 +10,17 @@
 
 #include "mote/macroops/catalogue.h"
 #include "mote/oracle/case.h"
+#include "shell.h"
 #include "temporary_folder.h"
 
 namespace mote {
 namespace {
 
-struct Result {
-  int code = -1;
-  std::string out;
-};
+using Result = test::Ran;
 
 /// Runs `mote ARGUMENTS` in a shell; both streams come back.
 Result mote_run(const std::string& arguments, const std::string& prefix = "") {
-  const std::string line = prefix + " " + MOTE_TOOL + " " + arguments + " 2>&1";
-  Result result;
-  std::FILE* pipe = popen(line.c_str(), "r");
-  std::array<char, 4096> chunk{};
-  for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
-    result.out.append(chunk.data(), n);
-  }
-  const int status = pclose(pipe);
-  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return result;
+  return test::run_in_shell(prefix + " " + MOTE_TOOL + " " + arguments);
 }
 
 std::string plugin(const std::string& name) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gpu.h"
@@ -25,20 +26,12 @@ struct Area {
   DevicePointer device = 0;
 };
 
-/// From the first element of the tensor to the last; nothing where it has no element or no data.
+/// nullopt where the view has no elements or no data.
 std::optional<Area> area_of(const TensorView& view, bool written) {
-  if (view.data == nullptr) return std::nullopt;
-  const DLTensor& t = *view.tensor;
-  const std::vector<std::int64_t> strides = strides_of(t);
-  std::int64_t least = 0;
-  std::int64_t greatest = 0;
-  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-    if (t.shape[axis] == 0) return std::nullopt;
-    (strides[axis] < 0 ? least : greatest) += (t.shape[axis] - 1) * strides[axis];
-  }
-  const std::int64_t element = t.dtype.bits / 8U;
-  char* const data = static_cast<char*>(view.data);
-  return Area{data + least * element, data + (greatest + 1) * element, written};
+  const auto memory = view.tensor != nullptr ? memory_of(*view.tensor) : std::span<std::byte>();
+  if (memory.empty()) return std::nullopt;
+  char* const begin = reinterpret_cast<char*>(memory.data());
+  return Area{begin, begin + memory.size(), written};
 }
 
 /// Areas that overlap become one, so that tensors that share memory share it on the GPU too.
@@ -132,7 +125,7 @@ class GpuCall {
 
   /// Where the first element of the view's index 0 lies; null where it has no elements.
   static void* on_gpu(const TensorView& view, const std::vector<Area>& areas) {
-    const auto own = view.tensor != nullptr ? area_of(view, false) : std::nullopt;
+    const auto own = area_of(view, false);
     if (!own) return nullptr;
     const auto in = std::ranges::find_if(
         areas, [&](const Area& a) { return a.begin <= own->begin && own->end <= a.end; });

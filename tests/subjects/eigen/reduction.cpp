@@ -61,6 +61,17 @@ void normalised(std::string_view op, const Row& row, To y) {
   }
 }
 
+/// work(row, r, c), a type of f32 or f64 with it, for each row of x.
+template <typename F>
+Work by_rows(const Operand& x, F work) {
+  return of_real(x, [=]<typename T>(T) {
+    if constexpr (std::is_floating_point_v<T>)
+      for_each_row<T>(x, [&](const auto& row, std::int64_t r, std::int64_t c) {
+        work.template operator()<T>(row, r, c);
+      });
+  });
+}
+
 }  // namespace
 
 Work reduction(const Call& call) {
@@ -68,11 +79,8 @@ Work reduction(const Call& call) {
   need(kFloats, {&x, &y});
   need_elements({&x});
   const std::string op(call.op());
-  return of_real(x, [=]<typename T>(T) {
-    if constexpr (std::is_floating_point_v<T>)
-      for_each_row<T>(x, [&](const auto& row, std::int64_t r, std::int64_t c) {
-        element<T>(y, r, c) = reduced<T>(op, row);
-      });
+  return by_rows(x, [=]<typename T>(const auto& row, std::int64_t r, std::int64_t c) {
+    element<T>(y, r, c) = reduced<T>(op, row);
   });
 }
 
@@ -82,14 +90,11 @@ Work position(const Call& call) {
   need_elements({&x});
   if (call.integer("last", 0) != 0) decline("the last of equals");
   const bool greatest = call.op() == "argmax";
-  return of_real(x, [=]<typename T>(T) {
-    if constexpr (std::is_floating_point_v<T>)
-      for_each_row<T>(x, [&](const auto& row, std::int64_t r, std::int64_t c) {
-        Eigen::Index k = 0;
-        greatest ? row.template maxCoeff<Eigen::PropagateNaN>(&k)
-                 : row.template minCoeff<Eigen::PropagateNaN>(&k);
-        element<std::int64_t>(y, r, c) = k;
-      });
+  return by_rows(x, [=]<typename T>(const auto& row, std::int64_t r, std::int64_t c) {
+    Eigen::Index k = 0;
+    greatest ? row.template maxCoeff<Eigen::PropagateNaN>(&k)
+             : row.template minCoeff<Eigen::PropagateNaN>(&k);
+    element<std::int64_t>(y, r, c) = k;
   });
 }
 
@@ -98,11 +103,8 @@ Work along_axis(const Call& call) {
   need(kFloats, {&x, &y});
   need_elements({&x});
   const std::string op(call.op());
-  return of_real(x, [=]<typename T>(T) {
-    if constexpr (std::is_floating_point_v<T>)
-      for_each_row<T>(x, [&](const auto& row, std::int64_t r, std::int64_t c) {
-        normalised<T>(op, row, row_of<T>(y, r, c));
-      });
+  return by_rows(x, [=]<typename T>(const auto& row, std::int64_t r, std::int64_t c) {
+    normalised<T>(op, row, row_of<T>(y, r, c));
   });
 }
 

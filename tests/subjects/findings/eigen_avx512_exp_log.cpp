@@ -19,5 +19,6 @@ int main() {
       "expected %g\n",
       Eigen::SimdInstructionSetsInUse(), e[0], e1[0], std::exp(88.5), l[0], l1[0],
       std::log(double{small[0]}));
-  return std::isinf(e[0]) || std::fabs(l[0] - std::log(double{small[0]})) > 1e-3;
+  const bool neighbours = std::nextafter(l1[0], l[0]) == l[0];  // or equal
+  return std::isinf(e[0]) || !neighbours;
 }

@@ -6,6 +6,7 @@
 // error-magnification inherent in multiplying by a potentially large exponent"; its exact sums of
 // two floats do not survive contraction.
 #include <Eigen/Core>
+#include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -21,7 +22,7 @@ int main() {
     const Eigen::ArrayXf y = a.pow(b);
     for (int k = 0; k < 64; ++k) {
       const double exact = std::pow(double{a[k]}, double{b[k]});
-      if (exact < 1e-37 || exact > 3e38) continue;
+      if (exact < FLT_MIN || std::isinf(static_cast<float>(exact))) continue;
       int e = 0;
       std::frexp(exact, &e);
       const double ulps = std::fabs(y[k] - exact) / std::ldexp(1.0, e - 24);
@@ -31,5 +32,5 @@ int main() {
   std::printf("%s: pow(%.9g, %.9g) is %.9g, expected %.9g: %.2f ulp\n",
               Eigen::SimdInstructionSetsInUse(), worst_a, worst_b, worst_y,
               std::pow(double{worst_a}, double{worst_b}), worst);
-  return worst > 2;
+  return worst > 1;
 }

@@ -60,6 +60,23 @@ std::vector<std::int64_t> strides_of(const DLTensor& tensor) {
   return {tensor.strides, tensor.strides + tensor.ndim};
 }
 
+std::span<std::byte> memory_of(const DLTensor& tensor) {
+  std::int64_t lowest = 0;  // in elements from index 0
+  std::int64_t highest = 0;
+  std::int64_t row_major = 1;
+  for (int axis = tensor.ndim - 1; axis >= 0; --axis) {
+    const std::int64_t extent = tensor.shape[axis];
+    if (extent == 0) return {};
+    const std::int64_t stride = tensor.strides != nullptr ? tensor.strides[axis] : row_major;
+    row_major *= extent;
+    (stride < 0 ? lowest : highest) += (extent - 1) * stride;
+  }
+  if (tensor.data == nullptr) return {};
+  const std::int64_t size = tensor.dtype.bits / 8;
+  std::byte* const first = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  return {first + lowest * size, static_cast<std::size_t>((highest - lowest + 1) * size)};
+}
+
 std::int64_t element_count(const DLTensor& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape_of(tensor)) count *= extent;

@@ -31,10 +31,10 @@ struct Backends {
 };
 
 /// A named file that ends in .cu is compiled first, and its kernels run on the CPU: docs/cuda.md.
-/// Throws Error when a named library cannot be loaded or crashes while it is, when a .cu file cannot
-/// be compiled, and when two backends have the same name; the same library named or found twice is
-/// one. With an isolation no library is loaded in this process, and the backends run in its workers
-/// only.
+/// Throws Error when a named library cannot be loaded or crashes while it is, when a .cu file
+/// cannot be compiled, and when two backends have the same name; the same library named or found
+/// twice is one. With an isolation no library is loaded in this process, and the backends run in
+/// its workers only.
 Backends find_backends(const std::vector<std::string>& named_libraries,
                        Isolation* isolation = nullptr);
 

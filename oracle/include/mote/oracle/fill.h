@@ -39,7 +39,9 @@ enum class FillKind : std::uint8_t {
   zeros
 };
 /// All elements are small whole numbers.
-constexpr bool is_whole(FillKind kind) { return kind < FillKind::uniform || kind == FillKind::zeros; }
+constexpr bool is_whole(FillKind kind) {
+  return kind < FillKind::uniform || kind == FillKind::zeros;
+}
 
 struct Fill {
   FillKind kind = FillKind::integer;

@@ -19,7 +19,7 @@ std::int64_t input_elements(const Case& c);
 struct ShrinkLimits {
   int tries = 2000;
   double multiply_adds = 2e10;  ///< of all tries together
-  double seconds = 20;          ///< of all tries together: the one limit that depends on the machine
+  double seconds = 20;  ///< of all tries together: the one limit that depends on the machine
 };
 
 struct Shrunk {

@@ -1,10 +1,11 @@
 // In: launches of a file's kernels; out: the first thing that is wrong with them in any order.
 #include "subject.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,27 +56,6 @@ std::string refusal(const mote_host_grid& g) {
   return "";
 }
 
-/// The memory from a tensor's first element to its last.
-struct Memory {
-  std::byte* begin = nullptr;
-  std::size_t bytes = 0;
-};
-
-Memory memory_of(const DLTensor& t) {
-  std::int64_t least = 0;
-  std::int64_t greatest = 0;
-  const std::vector<std::int64_t> strides = strides_of(t);
-  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-    if (t.shape[axis] == 0) return {};
-    const std::int64_t reach = (t.shape[axis] - 1) * strides[axis];
-    (reach < 0 ? least : greatest) += reach;
-  }
-  if (t.data == nullptr) return {};
-  const auto element = static_cast<std::int64_t>(t.dtype.bits / 8U);
-  return {static_cast<std::byte*>(t.data) + t.byte_offset + least * element,
-          static_cast<std::size_t>((greatest - least + 1) * element)};
-}
-
 /// The outputs of a call, with what they held before it.
 class Outputs {
  public:
@@ -86,20 +66,21 @@ class Outputs {
   }
   std::vector<std::byte> contents() const {
     std::vector<std::byte> all;
-    for (const Memory& m : memory_) all.insert(all.end(), m.begin, m.begin + m.bytes);
+    for (const auto memory : memory_) all.insert(all.end(), memory.begin(), memory.end());
     return all;
   }
   std::size_t bytes() const { return before_.size(); }
   void restore() const {
-    const std::byte* from = before_.data();
-    for (const Memory& m : memory_) {
-      if (m.bytes > 0) std::memcpy(m.begin, from, m.bytes);
-      from += m.bytes;
+    auto from = before_.begin();
+    for (const auto memory : memory_) {
+      const auto end = from + std::ssize(memory);
+      std::copy(from, end, memory.begin());
+      from = end;
     }
   }
 
  private:
-  std::vector<Memory> memory_;
+  std::vector<std::span<std::byte>> memory_;
   std::vector<std::byte> before_;
 };
 

@@ -12,7 +12,8 @@ namespace MOTE_API mote {
 /// $CUDA_HOME/lib64 and /usr/local/cuda/lib64.
 std::vector<std::string> nvrtc_candidates();
 
-/// The driver's library: $MOTE_CUDA_DRIVER where it is set, else libcuda.so.1 by the loader's rules.
+/// The driver's library: $MOTE_CUDA_DRIVER where it is set, else libcuda.so.1 by the loader's
+/// rules.
 std::string cuda_driver();
 
 }  // namespace mote

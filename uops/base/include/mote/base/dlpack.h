@@ -4,6 +4,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,9 @@ std::span<const std::int64_t> shape_of(const DLTensor& tensor);
 std::vector<std::int64_t> strides_of(const DLTensor& tensor);
 /// Product of the extents; 1 for a scalar.
 std::int64_t element_count(const DLTensor& tensor);
+/// The bytes from the tensor's first element in memory to its last; none where it has no elements
+/// or no data.
+std::span<std::byte> memory_of(const DLTensor& tensor);
 
 /// "f32[1,4,4,5]"; "f32[]" for a scalar; an element type that mote does not have is written as
 /// "dlpack(code,bits,lanes)".
