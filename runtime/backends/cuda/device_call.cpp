@@ -149,6 +149,13 @@ backend::Refusal failed(Device& device, const DriverError& e, const std::string&
   return {e.is_out_of_memory() ? MOTE_OUT_OF_MEMORY : MOTE_FAILED, text};
 }
 
+backend::Refusal failed(const LibraryError& e, const std::string& doing) {
+  const mote_status status = e.kind() == Failure::out_of_memory ? MOTE_OUT_OF_MEMORY
+                             : e.kind() == Failure::unsupported ? MOTE_UNSUPPORTED
+                                                                : MOTE_FAILED;
+  return {status, fmt::format("{}: {}", doing, e.what())};
+}
+
 Check find_place(const mote_call& call, bool& on_gpu) {
   int tensors = 0;
   int gpu = 0;
@@ -171,9 +178,8 @@ Check find_place(const mote_call& call, bool& on_gpu) {
 std::vector<CallTensor> tensors_of(const mote_call& call) {
   std::vector<CallTensor> all;
   const auto add = [&](const DLTensor* t, bool written) {
-    void* data = t == nullptr || t->data == nullptr
-                     ? nullptr
-                     : static_cast<char*>(t->data) + t->byte_offset;
+    void* data =
+        t == nullptr || t->data == nullptr ? nullptr : static_cast<char*>(t->data) + t->byte_offset;
     all.push_back({t, data, written});
   };
   for (int k = 0; k < call.input_count; ++k) add(call.inputs[k], false);
@@ -199,6 +205,8 @@ Check run_on_device(const mote_call& call, void* stream, const DeviceWork& work)
   } catch (const DriverError& e) {
     if (device != nullptr) return failed(*device, e, doing);
     return backend::Refusal{MOTE_FAILED, fmt::format("{}: {}", doing, e.what())};
+  } catch (const LibraryError& e) {
+    return failed(e, doing);
   } catch (const Error& e) {
     return backend::Refusal{MOTE_FAILED, fmt::format("{}: {}", doing, e.what())};
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device.h"
+#include "library.h"
 #include "support/call.h"
 
 namespace mote::cuda {
@@ -36,7 +37,7 @@ struct DeviceWork {
   std::string name;  ///< of the kernel, until OnDevice::doing says otherwise
   std::vector<CallTensor> tensors;
   std::size_t workspace_bytes = 0;  ///< aligned to 256
-  /// Throws DriverError or Error.
+  /// Throws DriverError, LibraryError or Error.
   std::function<void(const OnDevice&)> run;
 };
 
@@ -47,5 +48,7 @@ backend::Check run_on_device(const mote_call& call, void* stream, const DeviceWo
 
 /// What such an error is, and what becomes of the device after it.
 backend::Refusal failed(Device& device, const DriverError& e, const std::string& doing);
+/// A library's error ends no context by itself: where one is lost, the driver's next call says so.
+backend::Refusal failed(const LibraryError& e, const std::string& doing);
 
 }  // namespace mote::cuda
