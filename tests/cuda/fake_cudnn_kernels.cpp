@@ -2,6 +2,7 @@
 // element, operations on two tensors, reductions. In double, by the formulas of the manual.
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "fake_cudnn.h"
 
@@ -236,11 +237,18 @@ FAKE_EXPORT int cudnnSoftmaxBackward(Handle* handle, int algorithm, int mode, co
     if (!are_alike(*yd, *gyd) || !are_alike(*yd, *gxd) || mode != 1 || algorithm != 1)
       return kBadParam;
     const View y(*yd, y_data), gy(*gyd, gy_data), gx(*gxd, gx_data);
-    store(gx, alpha, beta, [&](const Dims& at) {
-      double dot = 0;
-      Dims k = at;
+    Dims rows = yd->dims;
+    rows[1] = 1;
+    std::map<Dims, double> dots;
+    each(rows, [&](const Dims& row) {
+      double& dot = dots[row];
+      Dims k = row;
       for (k[1] = 0; k[1] < yd->dims[1]; ++k[1]) dot += gy.get(k) * y.get(k);
-      return y.get(at) * (gy.get(at) - dot);
+    });
+    store(gx, alpha, beta, [&](const Dims& at) {
+      Dims row = at;
+      row[1] = 0;
+      return y.get(at) * (gy.get(at) - dots.at(row));
     });
     return 0;
   });

@@ -2,6 +2,7 @@
 // library may fail and that is a status with the kernel's name, and nothing is left behind.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,7 +45,8 @@ class Libraries {
     for (const char* variable : {"MOTE_CUDA_DRIVER", "MOTE_CUBLAS", "MOTE_CUDNN"})
       setenv(variable, MOTE_CUDA_FAKE, 1);
     fake_ = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
-    plugins_.push_back(load_plugin(MOTE_CUBLAS_PLUGIN));
+    for (const char* plugin : {MOTE_CUBLAS_PLUGIN, MOTE_CUDNN_PLUGIN})
+      plugins_.push_back(load_plugin(plugin));
   }
   template <typename F>
   F* fake(const char* name) const {
@@ -85,6 +87,40 @@ class Gemm {
   test::Tensor b_{DType::f32, {7, 5}};
   test::Tensor c_{DType::f32, {3, 5}};
   test::Tensor y_{DType::f32, {3, 5}, {6, 1}, -1};
+  test::Call call_;
+};
+
+/// y = x * w + b, of images with gaps between them.
+class Convolution {
+ public:
+  Convolution() : call_("conv2d", {&x_, &w_, &b_}, {&y_}) {
+    x_.fill_integers(1);
+    w_.fill_integers(2);
+    b_.fill_integers(3);
+    call_.integer("groups", 2).integer("stride0", 2).integer("pads1", 1).integer("pads3", 1);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    bool right = true;
+    test::Tensor::for_each_index(y_.shape(), [&](const test::Shape& at) {
+      double sum = b_.get({at[1]});
+      test::Tensor::for_each_index({2, 3, 3}, [&](const test::Shape& tap) {
+        const std::int64_t column = at[3] + tap[2] - 1;
+        if (column >= 0 && column < 4)
+          sum += x_.get({at[0], at[1] / 2 * 2 + tap[0], 2 * at[2] + tap[1], column}) *
+                 w_.get({at[1], tap[0], tap[1], tap[2]});
+      });
+      right = right && y_.get(at) == sum;
+    });
+    return right && y_.changed_gaps(-1) == 0;
+  }
+
+ private:
+  test::Tensor x_{DType::f32, {2, 4, 5, 4}, {100, 20, 4, 1}};
+  test::Tensor w_{DType::f32, {4, 2, 3, 3}};
+  test::Tensor b_{DType::f32, {4}};
+  test::Tensor y_{DType::f32, {2, 4, 2, 4}, {40, 9, 4, 1}, -1};
   test::Call call_;
 };
 
@@ -140,33 +176,40 @@ void expect_statuses() {
     }
 }
 
-TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) { expect_statuses<Gemm>(); }
-
-TEST(CudaVendor, IsDeclinedWhereThereIsNoLibrary) {
-  const auto said = [](const char* variable, const char* value) {
-    return in_child([&]() -> std::string {
-      setenv(variable, value, 1);
-      Gemm gemm;
-      const mote_status status = gemm.call().can_run(kernel_of(gemm));
-      return status == MOTE_UNSUPPORTED ? gemm.call().message() : "not declined";
-    });
-  };
-  EXPECT_NE(said("MOTE_CUDA_DRIVER", "/nowhere/libcuda.so").find("no driver: /nowhere/libcuda.so"),
-            std::string::npos);
-  EXPECT_NE(said("MOTE_CUBLAS", "/nowhere/libcublasLt.so").find("no cuBLASLt: /nowhere/"),
-            std::string::npos);
+TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
+  expect_statuses<Gemm>();
+  expect_statuses<Convolution>();
 }
 
-/// Expects that the oracle passes the ops, and judged some cases of each in each of the dtypes.
+/// Why the subject is declined where a variable names no library.
+template <typename Subject>
+std::string why_without(const char* variable) {
+  return in_child([&]() -> std::string {
+    setenv(variable, "/nowhere/library.so", 1);
+    Subject subject;
+    const mote_status status = subject.call().can_run(kernel_of(subject));
+    return status == MOTE_UNSUPPORTED ? subject.call().message() : "not declined";
+  });
+}
+
+TEST(CudaVendor, IsDeclinedWhereThereIsNoLibrary) {
+  for (const std::string& why :
+       {why_without<Gemm>("MOTE_CUDA_DRIVER"), why_without<Convolution>("MOTE_CUDA_DRIVER")})
+    EXPECT_TRUE(why.starts_with("no driver: /nowhere/library.so")) << why;
+  EXPECT_TRUE(why_without<Gemm>("MOTE_CUBLAS").starts_with("no cuBLASLt: /nowhere/library.so"));
+  EXPECT_TRUE(why_without<Convolution>("MOTE_CUDNN").starts_with("no cuDNN: /nowhere/library.so"));
+}
+
+/// Expects that the oracle passes `count` cases of each of the ops, and judged some of each of the
+/// dtypes.
 void expect_passes(const std::string& plugin, const std::string& backend,
-                   const std::vector<std::string>& ops, const std::vector<std::string>& dtypes) {
-  std::string names;
-  for (const std::string& op : ops) names += op + " ";
+                   const std::vector<std::string>& ops, const std::vector<std::string>& dtypes,
+                   int count) {
   const std::string out =
       test::run_in_shell(
           fmt::format("MOTE_CUDA_DRIVER='{0}' MOTE_CUBLAS='{0}' MOTE_CUDNN='{0}' '{1}' check {2} "
                       "--in-process --plugin '{3}' --backend {4} --count {5} --seed 1",
-                      MOTE_CUDA_FAKE, MOTE_TOOL, names, plugin, backend, 100 * ops.size()))
+                      MOTE_CUDA_FAKE, MOTE_TOOL, fmt::join(ops, " "), plugin, backend, count))
           .out;
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
   for (const std::string& op : ops)
@@ -177,9 +220,39 @@ void expect_passes(const std::string& plugin, const std::string& backend,
           << out;
 }
 
+const std::vector<std::string> kReals = {"f32", "f64", "f16", "bf16"};
+const std::vector<std::string> kWide = {"f32", "f64"};
+
 TEST(CudaVendor, CublasPassesTheOracle) {
-  expect_passes(MOTE_CUBLAS_PLUGIN, "cublas", {"gemm", "matmul"}, {"f32", "f64", "f16", "bf16"});
-  expect_passes(MOTE_CUBLAS_PLUGIN, "cublas_tf32", {"gemm", "matmul"}, {"f32"});
+  expect_passes(MOTE_CUBLAS_PLUGIN, "cublas", {"gemm", "matmul"}, kReals, 200);
+  expect_passes(MOTE_CUBLAS_PLUGIN, "cublas_tf32", {"gemm", "matmul"}, {"f32"}, 100);
+}
+
+TEST(CudaVendor, ConvolutionsOfCudnnPassTheOracle) {
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"conv1d", "conv2d", "conv3d", "conv_transpose2d"},
+                kReals, 250);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"conv1d.grad", "conv2d.grad", "conv3d.grad"}, kWide,
+                50);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", {"conv2d", "conv2d.grad"}, {"f32"}, 100);
+}
+
+TEST(CudaVendor, PoolingAndNormsOfCudnnPassTheOracle) {
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"max_pool2d", "max_pool3d", "avg_pool2d", "avg_pool3d"}, kReals, 250);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"softmax", "log_softmax", "lrn", "global_avg_pool", "global_max_pool"}, kReals,
+                50);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"avg_pool2d.grad", "avg_pool3d.grad", "softmax.grad", "batch_norm"}, kWide, 50);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"batch_norm_training"}, kWide, 1000);
+}
+
+TEST(CudaVendor, ElementsAndReductionsOfCudnnPassTheOracle) {
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"relu", "elu", "sigmoid", "silu", "tanh", "add", "sub", "mul", "min", "max",
+                 "sqrt", "sum", "mean", "prod", "reduce_min", "reduce_max", "norm1", "norm2"},
+                kReals, 50);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"sigmoid.grad", "tanh.grad"}, kWide, 50);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "constants.h"
 #include "mote/base/cuda_libraries.h"
 
 namespace mote::cudnn {
@@ -14,13 +15,11 @@ void get(const cuda::Library& from, Functions&... functions) {
   (from.get(functions.pointer, functions.name), ...);
 }
 
-constexpr int kHostAllocationFailed = 4003;
-constexpr int kDeviceAllocationFailed = 4004;
-
 Failure kind_of(int status) {
   if (status == kHostAllocationFailed || status == kDeviceAllocationFailed)
     return Failure::out_of_memory;
-  return status >= 3000 && status < 4000 ? Failure::unsupported : Failure::broken;
+  return status >= kFirstUnsupported && status < kAfterUnsupported ? Failure::unsupported
+                                                                   : Failure::broken;
 }
 
 }  // namespace

@@ -13,15 +13,10 @@
 namespace mote::cudnn {
 namespace {
 
-constexpr int kCrossCorrelation = 1;
-constexpr int kDefaultMath =
-    0;  // f32 as tf32 where the GPU can; products of 16 bits on tensor cores
-constexpr int kFmaMath = 3;
-constexpr int kDeterministic = 1;
-
-// Of the algorithms' enums: those that are no FFT and not Winograd's, and add in one order.
-constexpr std::array kForward = {0, 1, 2, 3};  // (implicit, precomputed) GEMM, direct
-constexpr std::array kGradient = {1};          // …_ALGO_1, of x's gradient and of w's
+// Those that are no FFT and not Winograd's, and add in one order.
+constexpr std::array kForward = {kImplicitGemm, kPrecomputedGemm, kGemm, kDirect};
+constexpr std::array kDataGradients = {kDataGradient};
+constexpr std::array kFilterGradients = {kFilterGradient};
 constexpr int kMostResults = 10;
 /// An algorithm that wants more workspace is not taken; the implicit GEMM wants none.
 constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
@@ -66,6 +61,7 @@ std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, const Reader& 
                           w.stride.data(), w.dilation.data(), kCrossCorrelation,
                           compute_type(dtype));
   calls().set_groups(desc.get(), w.groups);
+  // The default lets f32 be tf32, and products of 16 bits run on tensor cores.
   calls().set_math(desc.get(), call.kind() == Kind::wide ? kFmaMath : kDefaultMath);
   return desc;
 }
@@ -130,7 +126,7 @@ Step add_bias(const Reader& call, const Tensor& y) {
 Step data_gradient(const Reader& call, Handle* handle, const Descriptors& d, const Tensor& w,
                    const Tensor& gy, const Tensor& gx) {
   const Choice chosen =
-      choose(calls().data_algorithms, calls().data_workspace, kGradient, call.kind(), handle,
+      choose(calls().data_algorithms, calls().data_workspace, kDataGradients, call.kind(), handle,
              d.w.get(), d.y.get(), d.convolution.get(), d.x.get());
   return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
             calls().convolve_data(with, one(gx.dtype), d.w.get(), at.data[w.slot], d.y.get(),
@@ -144,8 +140,8 @@ Step filter_gradient(const Reader& call, Handle* handle, const Descriptors& d, c
                      const Tensor& gy, const Tensor& gw) {
   const auto to = describe_filter(gw);
   const Choice chosen =
-      choose(calls().filter_algorithms, calls().filter_workspace, kGradient, call.kind(), handle,
-             d.x.get(), d.y.get(), d.convolution.get(), to.get());
+      choose(calls().filter_algorithms, calls().filter_workspace, kFilterGradients, call.kind(),
+             handle, d.x.get(), d.y.get(), d.convolution.get(), to.get());
   return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
             calls().convolve_filter(with, one(gw.dtype), d.x.get(), at.data[x.slot], d.y.get(),
                                     at.data[gy.slot], d.convolution.get(), chosen.algorithm,

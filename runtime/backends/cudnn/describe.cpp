@@ -32,13 +32,9 @@ Tensor channels_last(const Tensor& t) {
   return last;
 }
 
-constexpr int kNchw = 0;
-constexpr int kNhwc = 1;
-
 }  // namespace
 
 int type_of(DType dtype) {
-  constexpr int kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9;
   return dtype == DType::f32   ? kFloat
          : dtype == DType::f64 ? kDouble
          : dtype == DType::f16 ? kHalf

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api.h"
+#include "constants.h"
 #include "nvidia/kernels.h"
 
 namespace mote::cudnn {

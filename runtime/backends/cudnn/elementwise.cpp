@@ -6,11 +6,9 @@
 namespace mote::cudnn {
 namespace {
 
-constexpr int kPropagateNan = 1;
-
 std::shared_ptr<ActivationDesc> describe_activation(const Reader& call) {
   static const std::map<std::string, int> modes = {
-      {"sigmoid", 0}, {"relu", 1}, {"tanh", 2}, {"elu", 4}, {"silu", 6}};
+      {"sigmoid", 0}, {"relu", 1}, {"tanh", 2}, {"elu", kElu}, {"silu", kSwish}};
   const std::string op = call.op();
   const int mode = modes.at(op.substr(0, op.find('.')));
   auto desc = made(calls().create_activation, calls().destroy_activation);
@@ -52,26 +50,27 @@ Work activation(const Reader& call) {
   });
 }
 
-// cuDNN wants x and y. The gradients here are functions of one of them, the second input: of y
-// (sigmoid, tanh), or of a sign that both have (relu).
+// cuDNN wants x and y; these gradients are functions of y alone, which stands for both.
 Work activation_gradient(const Reader& call) {
-  const Tensor gy = call.input(0, "gy", 4), v = call.input(1, "x or y", 4),
-               gx = call.output(0, "gx", 4);
-  nvidia::require_dims(gx, v.dims);
-  nvidia::require_dims(gy, v.dims);
+  const Tensor gy = call.input(0, "gy", 4), y = call.input(1, "y", 4), gx = call.output(0, "gx", 4);
+  nvidia::require_dims(gx, y.dims);
+  nvidia::require_dims(gy, y.dims);
   const auto desc = describe_activation(call);
-  const auto of_gy = describe(gy), of_v = describe(v), of_gx = describe(gx);
+  const auto of_gy = describe(gy), of_y = describe(y), of_gx = describe(gx);
   return work_of([=](Handle* handle, const OnDevice& at) {
-    calls().activation_gradient(handle, desc.get(), one(gx.dtype), of_v.get(), at.data[v.slot],
-                                of_gy.get(), at.data[gy.slot], of_v.get(), at.data[v.slot],
+    calls().activation_gradient(handle, desc.get(), one(gx.dtype), of_y.get(), at.data[y.slot],
+                                of_gy.get(), at.data[gy.slot], of_y.get(), at.data[y.slot],
                                 zero(gx.dtype), of_gx.get(), at.data[gx.slot]);
   });
 }
 
 // In cuDNN only the second operand repeats; the operations that are not symmetric take a that way.
 Work operation(const Reader& call) {
-  static const std::map<std::string, Operation> operations = {
-      {"add", {0}}, {"sub", {0, -1}}, {"mul", {1}}, {"min", {2}}, {"max", {3}}};
+  static const std::map<std::string, Operation> operations = {{"add", {kOfAdd}},
+                                                              {"sub", {kOfAdd, -1}},
+                                                              {"mul", {kOfMultiply}},
+                                                              {"min", {kOfMinimum}},
+                                                              {"max", {kOfMaximum}}};
   const Operation what = operations.at(call.op());
   Tensor a = call.input(0, "a", 4), b = call.input(1, "b", 4);
   const Tensor y = call.output(0, "y", 4);
@@ -100,10 +99,9 @@ Work operation(const Reader& call) {
 
 // The second operand is ignored.
 Work square_root(const Reader& call) {
-  constexpr int kSquareRoot = 4;
   const Tensor x = call.input(0, "x", 4), y = call.output(0, "y", 4);
   nvidia::require_dims(y, x.dims);
-  const auto desc = describe_operation(kSquareRoot, y.dtype);
+  const auto desc = describe_operation(kOfSquareRoot, y.dtype);
   const auto from = describe(x), to = describe(y);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().operate(handle, desc.get(), one(y.dtype), from.get(), at.data[x.slot], one(y.dtype),

@@ -4,18 +4,19 @@
 namespace mote::cudnn {
 namespace {
 
-constexpr int kAccurate = 1;        // CUDNN_SOFTMAX_ACCURATE: subtracts the maximum
-constexpr int kLog = 2;             // CUDNN_SOFTMAX_LOG
-constexpr int kChannels = 1;        // CUDNN_SOFTMAX_MODE_CHANNEL: along axis 1
-constexpr int kSpatial = 1;         // CUDNN_BATCHNORM_SPATIAL: over all axes but that of channels
-constexpr int kAcrossChannels = 0;  // CUDNN_LRN_CROSS_CHANNEL_DIM1
-
 /// A vector along channels; all of a call share one descriptor, and so lie alike.
 Tensor vector_of(const Tensor& t, const Tensor& x) {
   if (t.dims[0] != x.dims[1])
     nvidia::reject(t.text() + " is not along the channels of " + x.text());
   if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
   return along_channels(t, 4);
+}
+
+/// CUDNN_BN_MIN_EPSILON is 0.
+double epsilon_of(const Reader& call) {
+  const double eps = call.real("eps", 1e-5);
+  if (!(eps >= 0)) decline("eps is below 0");
+  return eps;
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ Work batch_norm(const Reader& call) {
                beta = vector_of(call.input(2, "beta", 1), x),
                mean = vector_of(call.input(3, "input_mean", 1), x),
                variance = vector_of(call.input(4, "input_var", 1), x);
-  const double eps = call.real("eps", 1e-5);
+  const double eps = epsilon_of(call);
   const auto from = describe(x), to = describe(y), vector = describe(gamma);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().batch_norm(handle, kSpatial, one(y.dtype), zero(y.dtype), from.get(), at.data[x.slot],
@@ -72,7 +73,7 @@ Work batch_norm_training(const Reader& call) {
   if (call.has_output(3))
     saved = {vector_of(call.output(3, "saved_mean", 1), x).slot,
              vector_of(call.output(4, "saved_inv_std", 1), x).slot};
-  const double eps = call.real("eps", 1e-5);
+  const double eps = epsilon_of(call);
   const auto from = describe(x), to = describe(y), vector = describe(gamma);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().batch_norm_training(handle, kSpatial, one(y.dtype), zero(y.dtype), from.get(),
@@ -89,8 +90,8 @@ Work lrn(const Reader& call) {
   const std::int64_t size = call.integer("size", 1);
   const double alpha = call.real("alpha", 1e-4), beta = call.real("beta", 0.75),
                bias = call.real("bias", 1);
-  // The limits that cudnn_ops.h gives: CUDNN_LRN_MAX_N, CUDNN_LRN_MIN_K, CUDNN_LRN_MIN_BETA.
-  if (size > 16 || bias < 1e-5 || beta < 0.01) decline("beyond cuDNN's limits of size, bias, beta");
+  if (size > kLrnMostSize || bias < kLrnLeastBias || beta < kLrnLeastBeta)
+    decline("beyond cuDNN's limits of size, bias, beta");
   const auto desc = made(calls().create_lrn, calls().destroy_lrn);
   calls().set_lrn(desc.get(), static_cast<unsigned>(size), alpha, beta, bias);
   const auto from = describe(x), to = describe(y);

@@ -20,7 +20,7 @@ Work batch_norm_training(const Reader& call);  ///< without running statistics
 Work lrn(const Reader& call);
 
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
-Work activation_gradient(const Reader& call);  ///< relu.grad, sigmoid.grad, tanh.grad
+Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad
 Work operation(const Reader& call);            ///< add, sub, mul, min, max
 Work square_root(const Reader& call);
 

@@ -21,14 +21,16 @@ constexpr mote_accuracy kLog = {"log", 3, 0, 3.6e-7};
 constexpr std::array kFunctions = {kExp, kLog, mote_accuracy{"expm1", 2, 3, 0x1p-22},
                                    mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 4, 0, 0}};
 
-/// The contracts of the kernels of one kind.
+/// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
+/// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
+/// `windowed` promises nothing where an operand is not finite.
 struct Contracts {
-  mote_contract direct, padded, over_x, function, function_over_x;
+  mote_contract direct, windowed, over_x, function, function_over_x;
 };
 constexpr Contracts contracts(Kind kind) {
   return {
       .direct = nvidia::contract({.kind = kind}),
-      .padded = nvidia::contract({.kind = kind, .form = "padding_multiplied"}),
+      .windowed = nvidia::contract({.kind = kind, .ignores_nan = true}),
       .over_x = nvidia::contract({.kind = kind, .in_place = kOverX}),
       .function = nvidia::contract({.kind = kind, .functions = kFunctions}),
       .function_over_x =
@@ -41,14 +43,14 @@ constexpr Contracts kTf32 = contracts(Kind::tf32);
 
 /// What multiplies, in all kinds.
 constexpr std::array<Op, 4> convolutions(const Contracts& by) {
-  return {Op{"conv1d", convolution, &by.padded}, Op{"conv2d", convolution, &by.padded},
-          Op{"conv3d", convolution, &by.padded},
-          Op{"conv_transpose2d", transposed_convolution, &by.padded}};
+  return {Op{"conv1d", convolution, &by.windowed}, Op{"conv2d", convolution, &by.windowed},
+          Op{"conv3d", convolution, &by.windowed},
+          Op{"conv_transpose2d", transposed_convolution, &by.windowed}};
 }
 constexpr std::array<Op, 3> gradients(const Contracts& by) {
-  return {Op{"conv1d.grad", convolution_gradient, &by.direct},
-          Op{"conv2d.grad", convolution_gradient, &by.direct},
-          Op{"conv3d.grad", convolution_gradient, &by.direct}};
+  return {Op{"conv1d.grad", convolution_gradient, &by.windowed},
+          Op{"conv2d.grad", convolution_gradient, &by.windowed},
+          Op{"conv3d.grad", convolution_gradient, &by.windowed}};
 }
 
 /// Other ops of f32 and f64, and of 16 bits.
@@ -84,13 +86,12 @@ constexpr std::array<Op, 27> others(const Contracts& by) {
 
 /// Ops that cuDNN has for f32 and f64 alone, since parameters of 16 bits are floats for it, and
 /// gradients, which the catalogue has for these.
-constexpr std::array<Op, 8> wide_only(const Contracts& by) {
+constexpr std::array<Op, 7> wide_only(const Contracts& by) {
   return {Op{"batch_norm", batch_norm, &by.direct},
           Op{"batch_norm_training", batch_norm_training, &by.direct},
           Op{"avg_pool2d.grad", pooling_gradient, &by.direct},
           Op{"avg_pool3d.grad", pooling_gradient, &by.direct},
           Op{"softmax.grad", softmax_gradient, &by.direct},
-          Op{"relu.grad", activation_gradient, &by.direct},
           Op{"sigmoid.grad", activation_gradient, &by.direct},
           Op{"tanh.grad", activation_gradient, &by.direct}};
 }

@@ -11,12 +11,6 @@
 namespace mote::cudnn {
 namespace {
 
-// cudnnPoolingMode_t; both maxima give the same values.
-constexpr int kMax = 3;
-constexpr int kAverageWithPads = 1;
-constexpr int kAverage = 2;
-constexpr int kPropagateNan = 1;
-
 struct Window {
   int mode = kMax;
   std::vector<int> taps, stride, pads;

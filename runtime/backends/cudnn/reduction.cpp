@@ -6,15 +6,17 @@
 namespace mote::cudnn {
 namespace {
 
-constexpr int kPropagateNan = 1;
-constexpr int kNoIndices = 0;
-constexpr int kIndicesOf32Bits = 0;
-
 /// cudnnReduceTensorOp_t
 int operation_of(const std::string& op) {
-  static const std::map<std::string, int> operations = {
-      {"sum", 0},   {"prod", 1},  {"reduce_min", 2},      {"reduce_max", 3},     {"mean", 5},
-      {"norm1", 6}, {"norm2", 7}, {"global_max_pool", 3}, {"global_avg_pool", 5}};
+  static const std::map<std::string, int> operations = {{"sum", kReduceAdd},
+                                                        {"prod", kReduceMultiply},
+                                                        {"reduce_min", kReduceMinimum},
+                                                        {"reduce_max", kReduceMaximum},
+                                                        {"mean", kReduceAverage},
+                                                        {"norm1", kReduceNorm1},
+                                                        {"norm2", kReduceNorm2},
+                                                        {"global_max_pool", kReduceMaximum},
+                                                        {"global_avg_pool", kReduceAverage}};
   return operations.at(op);
 }
 
