@@ -49,11 +49,12 @@ for backend in cuda cuda_oracle; do
   step "oracle_$backend.json" "$build/bin/mote" check "$@" --plugin "$build/lib/mote/cuda.so" \
     --backend "$backend" --count 2 --seed 1 --workers "$(nproc)" --json
 done
-# vendor NAME "OP..." [ASKED...]: a library's two backends, on its ops or on those of them that are asked for.
+# vendor LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
 vendor() {
-  name=$1
-  ops=$2
-  shift 2
+  library=$1
+  backend=$2
+  ops=$3
+  shift 3
   if [ $# -gt 0 ]; then
     has=" $ops "
     ops=
@@ -62,18 +63,19 @@ vendor() {
     done
   fi
   test -n "$ops" || return 0
-  if ! "$build/bin/mote" doctor | grep -q "^ok  *$name "; then
-    echo "$name: not installed" | tee -a "$results/summary.txt"
+  if ! "$build/bin/mote" doctor | grep -q "^ok  *$library "; then
+    echo "$backend: $library is not installed" | tee -a "$results/summary.txt"
     return 0
   fi
-  for backend in "$name" "${name}_tf32"; do
-    # shellcheck disable=SC2086  # a word for each op
-    step "oracle_$backend.json" "$build/bin/mote" check $ops --plugin "$build/lib/mote/$name.so" \
-      --backend "$backend" --count 80 --seed 1 --workers "$(nproc)" --json
-  done
+  # shellcheck disable=SC2086  # a word for each op
+  step "oracle_$backend.json" "$build/bin/mote" check $ops --plugin "$build/lib/mote/$library.so" \
+    --backend "$backend" --count 80 --seed 1 --workers "$(nproc)" --json
 }
-vendor cublas "gemm matmul" "$@"
-vendor cudnn "conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
+vendor cublas cublas "gemm matmul" "$@"
+vendor cublas cublas_tf32 "gemm matmul" "$@"
+vendor cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+vendor cudnn cudnn_tf32 "$convolutions" "$@"
 if [ $# -eq 0 ]; then
   if command -v compute-sanitizer > /dev/null 2>&1; then
     for tool in memcheck racecheck; do

@@ -21,7 +21,7 @@ grep -q '"type":"result","exit":0' "$4/results/oracle_cuda_oracle.json"
 grep -q 'oracle_cuda.json: exit 0' "$4/results/summary.txt"
 grep -q '"type":"result","exit":0' "$4/results/oracle_cublas.json"
 grep -q 'oracle_cublas_tf32.json: exit 0' "$4/results/summary.txt"
-grep -q 'cudnn: not installed' "$4/results/summary.txt"
+grep -q 'cudnn: cudnn is not installed' "$4/results/summary.txt"
 grep -q 'a fake GPU' "$4/results/device.csv"
 if FAKE_CUDA_FAIL=0:700 sh "$1" "$2" "$4/results" neg; then
   echo "a driver that fails: exit 0"
