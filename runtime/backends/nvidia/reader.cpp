@@ -55,7 +55,8 @@ Tensor Reader::output(int k, const char* name, int rank) const {
   if (k >= call_.output_count) reject(fmt::format("{} is missing", name));
   backend::Operand operand;
   require(backend::read_output(call_, k, name, 0, rank, operand, backend::Memory::any));
-  return tensor(std::move(operand), rank, static_cast<std::size_t>(call_.input_count + k));
+  return tensor(std::move(operand), rank,
+                static_cast<std::size_t>(call_.input_count) + static_cast<std::size_t>(k));
 }
 
 Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot) const {
