@@ -65,13 +65,13 @@ Tensor with_axis(Tensor t, std::size_t axis) {
 }
 
 Tensor widened(Tensor t) {
-  while (t.rank() < 4) t = with_axis(std::move(t), t.rank());
+  for (std::size_t rank = t.rank(); rank < 4; ++rank) t = with_axis(std::move(t), rank);
   return t;
 }
 
 Tensor along_channels(const Tensor& t, std::size_t rank) {
   Tensor wide = with_axis(t, 0);
-  while (wide.rank() < rank) wide = with_axis(std::move(wide), wide.rank());
+  for (std::size_t axis = wide.rank(); axis < rank; ++axis) wide = with_axis(std::move(wide), axis);
   return wide;
 }
 
