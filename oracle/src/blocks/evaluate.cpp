@@ -66,7 +66,7 @@ class Run {
     const Uop& u = step.node;
     const auto* s = std::get_if<uop::Scatter>(&u.node().kind);
     const auto* along = std::get_if<uop::SelectScatter>(&u.node().kind);
-    const Extents from = extents(s ? s->x : along->x);
+    const Extents from = extents(s ? s->x : std::get<uop::SelectScatter>(u.node().kind).x);
     const Extents to = extents(u);
     Cell* const y = copied(step.args[0], step.result);
     const std::int64_t count = element_count(from);
@@ -76,7 +76,7 @@ class Run {
     std::optional<AlongAxis> places_along;
     if (s) places.emplace(s->to, to, rows, sizes_);
     if (along) places_along.emplace(along->axis, to, from);
-    const ScatterOp op = s ? s->op : along->op;
+    const ScatterOp op = s ? s->op : std::get<uop::SelectScatter>(u.node().kind).op;
     std::vector<std::int64_t> at(kBlock);
     for (std::int64_t first = 0; first < count; first += kBlock) {
       const std::int64_t n = std::min(kBlock, count - first);
@@ -157,7 +157,7 @@ class Run {
         map_block(m->op, {args, step.args.size()}, m->args.back().node().dtype,
                   step.node.node().dtype, storage_.result(step.result, first), n);
       } else if (std::holds_alternative<uop::Reduce>(kind)) {
-        const std::size_t sums = static_cast<std::size_t>(step.together);
+        const auto sums = static_cast<std::size_t>(step.together);
         run_folds({&step, sums}, {&ready.folds[fold], sums}, first, n);
         fold += sums;
         k += sums - 1;

@@ -33,7 +33,7 @@ class Fold {
   void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   bool into_one() const { return strides_.back() == 0; }
-  std::int64_t offset(const Extents& index, const Extents& strides) const;
+  static std::int64_t offset(const Extents& index, const Extents& strides);
 
   ReduceOp op_;
   DType dtype_;

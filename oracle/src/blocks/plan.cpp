@@ -304,9 +304,9 @@ class Planner {
     int most = -1;
     for (const auto& [key, draft] : drafts_) most = std::max(most, key.first);
     for (const auto& [at, steps] : scatters_) most = std::max(most, at);
-    plan_.stages.resize(static_cast<std::size_t>(most + 2));
+    plan_.stages.resize(static_cast<std::size_t>(most) + 2);
     const auto stage_at = [&](int at) -> Stage& {
-      return plan_.stages[static_cast<std::size_t>(at + 1)];
+      return plan_.stages[static_cast<std::size_t>(at) + 1];
     };
     for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {

@@ -168,7 +168,7 @@ using Others =
          Add<Either, Constant<3>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
-constexpr std::size_t kTrees =
+inline constexpr std::size_t kTrees =
     Large::kSize + LowerEnds::kSize + UpperEnds::kSize + Conditions::kSize + Others::kSize;
 
 template <std::size_t kLanes, typename... X>
