@@ -5,6 +5,9 @@
 #   device.csv               the GPU, its driver, its architecture, the date
 #   oracle_cuda.json, oracle_cuda_oracle.json
 #                            the oracle's lines on both backends, 2 cases of each op and dtype
+#   oracle_cublas.json, oracle_cublas_tf32.json, oracle_cudnn.json, oracle_cudnn_tf32.json
+#                            the same on the backends over NVIDIA's libraries, 20 cases of each of their ops
+#                            and dtypes; where a library is missing, the summary says so instead
 #   memcheck.txt, racecheck.txt
 #                            compute-sanitizer on some ops, where it is installed
 #   nvrtc.txt                registers and spills of every kernel, for sm_80 and sm_90
@@ -46,6 +49,33 @@ for backend in cuda cuda_oracle; do
   step "oracle_$backend.json" "$build/bin/mote" check "$@" --plugin "$build/lib/mote/cuda.so" \
     --backend "$backend" --count 2 --seed 1 --workers "$(nproc)" --json
 done
+# vendor LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
+vendor() {
+  library=$1
+  backend=$2
+  ops=$3
+  shift 3
+  if [ $# -gt 0 ]; then
+    has=" $ops "
+    ops=
+    for op in "$@"; do
+      case $has in *" $op "*) ops="$ops $op" ;; esac
+    done
+  fi
+  test -n "$ops" || return 0
+  if ! "$build/bin/mote" doctor | grep -q "^ok  *$library "; then
+    echo "$backend: $library is not installed" | tee -a "$results/summary.txt"
+    return 0
+  fi
+  # shellcheck disable=SC2086  # a word for each op
+  step "oracle_$backend.json" "$build/bin/mote" check $ops --plugin "$build/lib/mote/$library.so" \
+    --backend "$backend" --count 80 --seed 1 --workers "$(nproc)" --json
+}
+convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
+vendor cublas cublas "gemm matmul" "$@"
+vendor cublas cublas_tf32 "gemm matmul" "$@"
+vendor cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+vendor cudnn cudnn_tf32 "$convolutions" "$@"
 if [ $# -eq 0 ]; then
   if command -v compute-sanitizer > /dev/null 2>&1; then
     for tool in memcheck racecheck; do

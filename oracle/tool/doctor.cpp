@@ -284,8 +284,9 @@ std::string json_line(const Finding& f) {
 int doctor(bool json) {
   std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
   look_at_plugins(all);
-  for (const auto look : {look_at_openmp, look_at_nvrtc, look_at_gpu, look_at_memory, look_at_cpus,
-                          look_at_cpu_features, look_at_case_groups, look_at_terminal}) {
+  for (const auto look :
+       {look_at_openmp, look_at_nvrtc, look_at_cublas, look_at_cudnn, look_at_gpu, look_at_memory,
+        look_at_cpus, look_at_cpu_features, look_at_case_groups, look_at_terminal}) {
     all.push_back(look());
   }
   for (const Finding& f : all) print(json ? json_line(f) : text_line(f));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,27 +51,68 @@ std::optional<std::vector<std::string>> gpus(const std::shared_ptr<void>& driver
   return names;
 }
 
+/// The first of the libraries that can be loaded and says its version.
+std::optional<Finding> found(
+    const std::string& name, const std::vector<std::string>& candidates,
+    const std::function<std::optional<std::string>(const std::shared_ptr<void>&)>& version_of) {
+  for (const std::string& path : candidates) {
+    const auto library = opened(path);
+    const auto version = library == nullptr ? std::nullopt : version_of(library);
+    if (!version) continue;
+    return Finding{.name = name,
+                   .state = "ok",
+                   .found = fmt::format("{}: version {}", path, *version),
+                   .details = {{"path", path}, {"version", *version}}};
+  }
+  return std::nullopt;
+}
+
+/// A library whose version is 10000 major + 100 minor + patch.
+Finding look_at_kernels(const std::string& name, const std::vector<std::string>& candidates,
+                        const char* version_function, const Finding& where_missing) {
+  const auto version_of = [&](const std::shared_ptr<void>& library) -> std::optional<std::string> {
+    const auto version = function_in<std::size_t()>(library, version_function);
+    if (version == nullptr) return std::nullopt;
+    const std::size_t v = version();
+    return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+  };
+  return found(name, candidates, version_of).value_or(where_missing);
+}
+
 }  // namespace
 
 Finding look_at_nvrtc() {
-  Finding f{.name = "nvrtc"};
-  for (const std::string& path : nvrtc_candidates()) {
-    const auto library = opened(path);
-    if (library == nullptr) continue;
+  const auto version_of = [](const std::shared_ptr<void>& library) -> std::optional<std::string> {
     const auto version = function_in<int(int*, int*)>(library, "nvrtcVersion");
     int major = 0;
     int minor = 0;
-    if (version == nullptr || version(&major, &minor) != 0) continue;
-    f.state = "ok";
-    f.found = fmt::format("{}: version {}.{}", path, major, minor);
-    f.details = {{"path", path}, {"version", fmt::format("{}.{}", major, minor)}};
-    return f;
-  }
-  f.state = "missing";
-  f.found = "libnvrtc.so.13 or .12 cannot be loaded";
-  f.costs = "CUDA text is not compiled for GPUs";
-  f.remedy = "install the CUDA toolkit, or set CUDA_HOME or MOTE_NVRTC";
-  return f;
+    if (version == nullptr || version(&major, &minor) != 0) return std::nullopt;
+    return fmt::format("{}.{}", major, minor);
+  };
+  return found("nvrtc", nvrtc_candidates(), version_of)
+      .value_or(Finding{.name = "nvrtc",
+                        .state = "missing",
+                        .found = "libnvrtc.so.13 or .12 cannot be loaded",
+                        .costs = "CUDA text is not compiled for GPUs",
+                        .remedy = "install the CUDA toolkit, or set CUDA_HOME or MOTE_NVRTC"});
+}
+
+Finding look_at_cublas() {
+  return look_at_kernels("cublas", cublas_candidates(), "cublasLtGetVersion",
+                         {.name = "cublas",
+                          .state = "missing",
+                          .found = "libcublasLt.so.13 or .12 cannot be loaded",
+                          .costs = "the backend cublas declines each call",
+                          .remedy = "install the CUDA toolkit, or set CUDA_HOME or MOTE_CUBLAS"});
+}
+
+Finding look_at_cudnn() {
+  return look_at_kernels("cudnn", cudnn_candidates(), "cudnnGetVersion",
+                         {.name = "cudnn",
+                          .state = "missing",
+                          .found = "libcudnn.so.9 cannot be loaded",
+                          .costs = "the backend cudnn declines each call",
+                          .remedy = "install cuDNN 9, or set CUDA_HOME or MOTE_CUDNN"});
 }
 
 Finding look_at_gpu() {

@@ -17,8 +17,10 @@ struct Finding {
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
-/// NVIDIA's compiler as a library; its driver and the GPUs that it sees.
+/// NVIDIA's compiler as a library; its libraries of kernels; its driver and the GPUs that it sees.
 Finding look_at_nvrtc();
+Finding look_at_cublas();
+Finding look_at_cudnn();
 Finding look_at_gpu();
 
 }  // namespace mote::tool

@@ -4,30 +4,16 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <type_traits>
-
+#include "alike.h"
 #include "cuda/driver.h"
 
 namespace mote::cuda {
 namespace {
 
-template <typename Ours, typename Theirs>
-constexpr bool is_alike() {
-  return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
-}
-
-template <typename... Ours, typename... Theirs>
-constexpr bool are_alike(int (*)(Ours...), CUresult (*)(Theirs...)) {
-  if constexpr (sizeof...(Ours) != sizeof...(Theirs))
-    return false;
-  else
-    return (is_alike<Ours, Theirs>() && ...);
-}
-
 // The header's macros give the name that the library has.
 #define NAME_OF(call) #call
-#define EXPECT_LIKE(ours, theirs)                                     \
-  static_assert(are_alike(DriverCalls().ours, decltype (&theirs)())); \
+#define EXPECT_LIKE(ours, theirs)                                           \
+  static_assert(test::are_alike(DriverCalls().ours, decltype (&theirs)())); \
   EXPECT_NE(dlsym(fake, NAME_OF_EXPANDED(theirs)), nullptr) << #theirs
 #define NAME_OF_EXPANDED(call) NAME_OF(call)
 

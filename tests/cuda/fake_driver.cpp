@@ -19,8 +19,7 @@
 #include "cuda/driver.h"
 #include "cuda_host/host_library.h"
 #include "cuda_host/shim/launch.h"
-
-#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+#include "fake_device.h"
 
 namespace {
 
@@ -52,6 +51,7 @@ struct State {
   std::map<DevicePointer, std::unique_ptr<std::vector<char>>> memory;
   int streams = 0;
   int pushed = 0;
+  int descriptors = 0;  ///< of the libraries
   std::vector<std::unique_ptr<Module>> modules;
   std::vector<std::unique_ptr<Function>> functions;
 };
@@ -70,7 +70,10 @@ State& state() {
   return only;
 }
 
-/// Counts a call; the status that it fails with, or 0.
+}  // namespace
+
+namespace fake {
+
 int counted() {
   State& s = state();
   const std::lock_guard lock(s.mutex);
@@ -79,19 +82,32 @@ int counted() {
   return fails || s.ended ? s.status : 0;
 }
 
-/// The same for a call that wants a context.
 int counted_in_context() {
   const int status = counted();
   return status != 0 ? status : state().pushed > 0 ? 0 : kNoContext;
 }
 
 bool is_allocated(DevicePointer at, std::size_t bytes) {
+  const std::lock_guard lock(state().mutex);
   const auto& all = state().memory;
   auto next = all.upper_bound(at);
   if (next == all.begin()) return false;
   const auto& [begin, memory] = *--next;
   return at + bytes <= begin + memory->size();
 }
+
+void count_descriptor(int more) {
+  const std::lock_guard lock(state().mutex);
+  state().descriptors += more;
+}
+
+}  // namespace fake
+
+namespace {
+
+using fake::counted;
+using fake::counted_in_context;
+using fake::is_allocated;
 
 /// "__global__ void __launch_bounds__(128, 1)\nmote_neg_f32(": the names.
 std::vector<std::string> kernels_in(const std::string& text) {
@@ -118,7 +134,8 @@ FAKE_EXPORT void fake_cuda_fail(int call, int status) {
 }
 FAKE_EXPORT int fake_cuda_calls() { return state().calls; }
 FAKE_EXPORT int fake_cuda_live() {
-  return static_cast<int>(state().memory.size()) + state().streams + state().pushed;
+  return static_cast<int>(state().memory.size()) + state().streams + state().pushed +
+         state().descriptors;
 }
 
 FAKE_EXPORT int cuInit(unsigned) { return counted(); }

@@ -14,11 +14,14 @@ fi
 
 printf '#!/bin/sh\necho "a fake GPU, 0, 9.0"\n' > "$4/bin/nvidia-smi"
 chmod +x "$4/bin/nvidia-smi"
-export PATH="$4/bin:$PATH" MOTE_CUDA_DRIVER="$3" MOTE_NVRTC="$3" MOTE_CACHE="$4/cache"
-sh "$1" "$2" "$4/results" neg
+export PATH="$4/bin:$PATH" MOTE_CUDA_DRIVER="$3" MOTE_NVRTC="$3" MOTE_CUBLAS="$3" MOTE_CUDNN=/nowhere MOTE_CACHE="$4/cache"
+sh "$1" "$2" "$4/results" neg gemm relu
 grep -q '"type":"result","exit":0' "$4/results/oracle_cuda.json"
 grep -q '"type":"result","exit":0' "$4/results/oracle_cuda_oracle.json"
 grep -q 'oracle_cuda.json: exit 0' "$4/results/summary.txt"
+grep -q '"type":"result","exit":0' "$4/results/oracle_cublas.json"
+grep -q 'oracle_cublas_tf32.json: exit 0' "$4/results/summary.txt"
+grep -q 'cudnn: cudnn is not installed' "$4/results/summary.txt"
 grep -q 'a fake GPU' "$4/results/device.csv"
 if FAKE_CUDA_FAIL=0:700 sh "$1" "$2" "$4/results" neg; then
   echo "a driver that fails: exit 0"

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "cuda/fake_driver.h"
+#include "cuda/in_child.h"
 #include "mote/base/plugin.h"
 #include "oracle/temporary_folder.h"
 #include "support/call.h"
@@ -61,26 +60,10 @@ class Libraries {
   Plugin plugin_;
 };
 
-/// What a process of its own says: a GPU is opened once a process, and may be lost.
+/// In a process of its own, where a GPU may be opened, and lost.
 std::string in_child(const std::function<std::string()>& body) {
   Libraries::all();
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string text = body();
-    const bool written = write(ends[1], text.data(), text.size()) >= 0;
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string said;
-  std::array<char, 1024> chunk{};
-  for (ssize_t n = 0; (n = read(ends[0], chunk.data(), chunk.size())) > 0;)
-    said.append(chunk.data(), static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : said + " (the process crashed)";
+  return test::in_child(body);
 }
 
 /// A call with two kernels: the gradient of a layer norm, without gamma and beta.

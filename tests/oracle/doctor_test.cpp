@@ -100,8 +100,8 @@ std::int64_t number(const nlohmann::json& finding, const char* key) {
 
 TEST_F(Doctor, NamesWhatMattersOnThisMachine) {
   const auto all = findings();
-  for (const char* name : {"mote", "c_compiler", "openmp", "nvrtc", "gpu", "memory", "cpus",
-                           "cpu_features", "case_groups", "terminal"}) {
+  for (const char* name : {"mote", "c_compiler", "openmp", "nvrtc", "cublas", "cudnn", "gpu",
+                           "memory", "cpus", "cpu_features", "case_groups", "terminal"}) {
     EXPECT_EQ(all.count(name), 1U) << name;
   }
   const auto one = [&](const char* name) { return all.find(name)->second; };
@@ -146,6 +146,15 @@ TEST_F(Doctor, SaysThatNvrtcCannotBeLoaded) {
   EXPECT_NE(text.find("missing  nvrtc           libnvrtc.so.13 or .12 cannot be loaded; cost: "),
             std::string::npos)
       << text;
+}
+
+TEST_F(Doctor, SaysThatNvidiasLibrariesCannotBeLoaded) {
+  const std::string text =
+      doctor("", "MOTE_CUBLAS=/nonexistent/libcublasLt.so MOTE_CUDNN=/nonexistent/libcudnn.so");
+  for (const char* line :
+       {"missing  cublas          libcublasLt.so.13 or .12 cannot be loaded; cost: ",
+        "missing  cudnn           libcudnn.so.9 cannot be loaded; cost: "})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
 TEST_F(Doctor, OpenBlasIsDescribedOrMissing) {

@@ -19,7 +19,7 @@ struct GpuMachine {
     bool on_gpu = false;
     if (backend::Check check = find_place(call, on_gpu)) return check;
     try {
-      if (const auto lost = Gpu::open()->lost())
+      if (const auto lost = Gpu::open()->device().lost())
         return backend::unsupported("the GPU's context was lost: " + *lost);
     } catch (const Error& e) {
       return backend::unsupported(e.what());

@@ -25,7 +25,7 @@ const mote_param* find_param(const mote_call& call, std::string_view name) {
 }
 
 Check read_tensor(const DLTensor* tensor, const char* name, int min_rank, int max_rank,
-                  Operand& operand) {
+                  Memory memory, Operand& operand) {
   if (tensor == nullptr) return invalid(fmt::format("{} is missing", name));
   const std::string text = describe(*tensor);
   if (tensor->ndim < min_rank || tensor->ndim > max_rank)
@@ -34,7 +34,7 @@ Check read_tensor(const DLTensor* tensor, const char* name, int min_rank, int ma
                                                     : fmt::format("{} to {}", min_rank, max_rank)));
   const std::optional<DType> dtype = from_dlpack(tensor->dtype);
   if (!dtype) return unsupported(fmt::format("{} {} has no dtype of mote's", name, text));
-  if (tensor->device.device_type != kDLCPU)
+  if (memory == Memory::host && tensor->device.device_type != kDLCPU)
     return unsupported(fmt::format("{} {} is not in CPU memory", name, text));
   for (const std::int64_t extent : shape_of(*tensor))
     if (extent < 0) return invalid(fmt::format("{} {} has a negative extent", name, text));
@@ -74,13 +74,13 @@ bool has_input(const mote_call& call, int index) {
 }
 
 Check read_input(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
-                 Operand& operand) {
-  return read_tensor(call.inputs[index], name, min_rank, max_rank, operand);
+                 Operand& operand, Memory memory) {
+  return read_tensor(call.inputs[index], name, min_rank, max_rank, memory, operand);
 }
 
 Check read_output(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
-                  Operand& operand) {
-  return read_tensor(call.outputs[index], name, min_rank, max_rank, operand);
+                  Operand& operand, Memory memory) {
+  return read_tensor(call.outputs[index], name, min_rank, max_rank, memory, operand);
 }
 
 Check check_dtypes(std::initializer_list<const Operand*> operands,

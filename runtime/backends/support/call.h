@@ -37,11 +37,13 @@ struct Operand {
 /// Counts of inputs and outputs; the inputs beyond `required` may be missing or NULL.
 Check check_counts(const mote_call& call, int required, int allowed, int outputs);
 bool has_input(const mote_call& call, int index);
-/// Reads a tensor whose rank lies in [min_rank, max_rank], on the CPU.
+/// Whose memory a tensor may lie in.
+enum class Memory : std::uint8_t { host, any };
+/// Reads a tensor whose rank lies in [min_rank, max_rank].
 Check read_input(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
-                 Operand& operand);
+                 Operand& operand, Memory memory = Memory::host);
 Check read_output(const mote_call& call, int index, const char* name, int min_rank, int max_rank,
-                  Operand& operand);
+                  Operand& operand, Memory memory = Memory::host);
 /// All of one dtype, which is one of those accepted.
 Check check_dtypes(std::initializer_list<const Operand*> operands,
                    std::initializer_list<DType> accepted);

@@ -12,6 +12,12 @@ namespace MOTE_API mote {
 /// $CUDA_HOME/lib64 and /usr/local/cuda/lib64.
 std::vector<std::string> nvrtc_candidates();
 
+/// libcublasLt.so.13 and .12, in the same places; $MOTE_CUBLAS alone where it is set.
+std::vector<std::string> cublas_candidates();
+
+/// libcudnn.so.9, in the same places; $MOTE_CUDNN alone where it is set.
+std::vector<std::string> cudnn_candidates();
+
 /// The driver's library: $MOTE_CUDA_DRIVER where it is set, else libcuda.so.1 by the loader's
 /// rules.
 std::string cuda_driver();

@@ -1,0 +1,105 @@
+// The backends cublas and cublas_tf32: gemm and matmul by cuBLASLt on the first GPU. Equations are
+// the catalogue's.
+#include <array>
+#include <vector>
+
+#include "product.h"
+
+namespace mote::cublas {
+namespace {
+
+using nvidia::Kind;
+using nvidia::Op;
+using nvidia::Reader;
+using nvidia::Table;
+using nvidia::Tensor;
+
+/// y = alpha a b + beta c; beta = 0 never reads c.
+nvidia::Work gemm(const Reader& call) {
+  const Tensor a = call.input(0, "a", 2);
+  const Tensor b = call.input(1, "b", 2);
+  const Tensor y = call.output(0, "y", 2);
+  nvidia::require_dims(b, {a.dims[1], b.dims[1]});
+  nvidia::require_dims(y, {a.dims[0], b.dims[1]});
+  Product p{stack_of(a), stack_of(b), stack_of(y), stack_of(y)};
+  p.kind = call.kind();
+  p.alpha = call.real("alpha", 1);
+  // cuBLAS then reads neither a nor b; but 0 times their infinities is NaN.
+  if (p.alpha == 0) nvidia::decline("alpha is 0");
+  if (call.has_input(2)) {
+    const Tensor c = call.input(2, "c", 2);
+    nvidia::require_dims(c, y.dims);
+    p.beta = call.real("beta", 1);
+    if (p.beta != 0) p.c = stack_of(c);
+  }
+  return work_of(p);
+}
+
+void require_batches(const Stack& s, const Stack& y, const Stack& other) {
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (s.batch[k] != y.batch[k] && s.batch[k] != 1)
+      nvidia::reject(s.tensor.text() + ": its batches are not those of " + y.tensor.text());
+    if (s.batch[k] == 1 && other.batch[k] == 1 && y.batch[k] != 1)
+      nvidia::reject(y.tensor.text() + " has batches where its operands have one");
+  }
+}
+
+/// y[p, q] = a[p, q] b[p, q]; a batch axis of extent 1 repeats.
+nvidia::Work matmul(const Reader& call) {
+  const Stack a = stack_of(call.input(0, "a", 4));
+  const Stack b = stack_of(call.input(1, "b", 4));
+  const Stack y = stack_of(call.output(0, "y", 4));
+  require_batches(a, y, b);
+  require_batches(b, y, a);
+  if (a.cols != b.rows || y.rows != a.rows || y.cols != b.cols)
+    nvidia::reject(y.tensor.text() + " is not the product's shape, of " + a.tensor.text() +
+                   " and " + b.tensor.text());
+  return work_of({a, b, y, y, 1, 0, call.kind()});
+}
+
+constexpr std::array kOverC = {mote_op_pair{.input = 2, .output = 0}};
+
+/// A contract for gemm, which may overwrite c, and one for matmul.
+struct Contracts {
+  mote_contract gemm, matmul;
+};
+constexpr Contracts contracts(Kind kind) {
+  return {nvidia::contract({.kind = kind, .in_place = kOverC}), nvidia::contract({.kind = kind})};
+}
+constexpr Contracts kWide = contracts(Kind::wide);
+constexpr Contracts kNarrow = contracts(Kind::narrow);
+constexpr Contracts kTf32 = contracts(Kind::tf32);
+
+constexpr std::array<Op, 2> ops(const Contracts& by) {
+  return {Op{"gemm", gemm, &by.gemm}, Op{"matmul", matmul, &by.matmul}};
+}
+constexpr auto kWideOps = ops(kWide);
+constexpr auto kNarrowOps = ops(kNarrow);
+constexpr auto kTf32Ops = ops(kTf32);
+constexpr Table kWideTable = {"cublas", Kind::wide, kWideOps};
+constexpr Table kNarrowTable = {"cublas", Kind::narrow, kNarrowOps};
+constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
+
+}  // namespace
+}  // namespace mote::cublas
+
+extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
+  using namespace mote;
+  static const auto exact = [] {
+    std::vector<mote_kernel> all;
+    nvidia::add_kernels<cublas::kWideTable>(all);
+    nvidia::add_kernels<cublas::kNarrowTable>(all);
+    return all;
+  }();
+  static const auto rounded = [] {
+    std::vector<mote_kernel> all;
+    nvidia::add_kernels<cublas::kTf32Table>(all);
+    return all;
+  }();
+  static const std::array<mote_backend, 2> all = {nvidia::backend_of("cublas", exact),
+                                                  nvidia::backend_of("cublas_tf32", rounded)};
+  plugin->abi_version = MOTE_ABI_VERSION;
+  plugin->backend_count = static_cast<std::int32_t>(all.size());
+  plugin->backends = all.data();
+  return MOTE_OK;
+}

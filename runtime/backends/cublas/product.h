@@ -1,0 +1,36 @@
+// The one product that all kernels of this backend are made of, as a call of cuBLASLt.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "nvidia/kernels.h"
+
+namespace mote::cublas {
+
+/// A stack of matrices: two batch axes, then rows and columns. Strides of batch axes of extent 1
+/// are 0, so that they repeat.
+struct Stack {
+  nvidia::Tensor tensor;
+  std::array<std::int64_t, 2> batch{1, 1};
+  std::array<std::int64_t, 2> batch_stride{0, 0};
+  std::int64_t rows = 1, cols = 1;
+  std::int64_t row_stride = 1, col_stride = 1;
+
+  Stack transposed() const;
+};
+/// Of a tensor of rank 2 or 4.
+Stack stack_of(const nvidia::Tensor& t);
+
+/// d = alpha a b + beta c for each batch of d. c has d's extents; where beta is 0 it is not read.
+struct Product {
+  Stack a, b, c, d;
+  double alpha = 1;
+  double beta = 0;
+  nvidia::Kind kind = nvidia::Kind::wide;
+};
+
+/// Declines layouts that BLAS does not have, and what cuBLASLt has no algorithm for.
+nvidia::Work work_of(const Product& product);
+
+}  // namespace mote::cublas

@@ -1,0 +1,73 @@
+#include "api.h"
+
+#include <fmt/format.h>
+
+#include "constants.h"
+#include "mote/base/cuda_libraries.h"
+
+namespace mote::cudnn {
+namespace {
+
+using cuda::Failure;
+
+template <typename... Functions>
+void get(const cuda::Library& from, Functions&... functions) {
+  (from.get(functions.pointer, functions.name), ...);
+}
+
+Failure kind_of(int status) {
+  if (status == kHostAllocationFailed || status == kDeviceAllocationFailed)
+    return Failure::out_of_memory;
+  return status >= kFirstUnsupported && status < kAfterUnsupported ? Failure::unsupported
+                                                                   : Failure::broken;
+}
+
+}  // namespace
+
+Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
+  const cuda::Library& from = library_;
+  Calls& c = calls_;
+  from.get(c.version, "cudnnGetVersion");
+  from.get(c.error_text, "cudnnGetErrorString");
+  get(from, c.create, c.set_stream, c.create_tensor, c.destroy_tensor, c.set_tensor,
+      c.create_filter, c.destroy_filter, c.set_filter, c.create_convolution, c.destroy_convolution,
+      c.set_convolution, c.set_groups, c.set_math, c.convolution_dims, c.forward_algorithms,
+      c.data_algorithms, c.filter_algorithms, c.forward_workspace, c.data_workspace,
+      c.filter_workspace, c.convolve, c.convolve_data, c.convolve_filter, c.bias_gradient,
+      c.add_tensor);
+  get(from, c.create_pooling, c.destroy_pooling, c.set_pooling, c.pooling_dims, c.pool,
+      c.pool_gradient, c.softmax, c.softmax_gradient, c.batch_norm, c.batch_norm_training,
+      c.create_lrn, c.destroy_lrn, c.set_lrn, c.lrn);
+  get(from, c.create_activation, c.destroy_activation, c.set_activation, c.activate,
+      c.activation_gradient, c.create_operation, c.destroy_operation, c.set_operation, c.operate,
+      c.create_reduction, c.destroy_reduction, c.set_reduction, c.reduction_workspace, c.reduce);
+}
+
+Cudnn& Cudnn::library() {
+  static Cudnn only;
+  return only;
+}
+
+std::shared_ptr<Handle> Cudnn::take() {
+  Handle* handle = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      handle = idle_.back();
+      idle_.pop_back();
+    }
+  }
+  if (handle == nullptr) calls_.create(&handle);
+  return {handle, [this](Handle* back) {
+            const std::lock_guard lock(mutex_);
+            idle_.push_back(back);
+          }};
+}
+
+void Cudnn::check(int status, const char* call) const {
+  if (status == 0) return;
+  throw cuda::LibraryError(kind_of(status),
+                           fmt::format("{}: {} ({})", call, calls_.error_text(status), status));
+}
+
+}  // namespace mote::cudnn

@@ -1,0 +1,188 @@
+// cuDNN 9, loaded at run time where there is one: the calls that mote makes of it, as the headers
+// have them, its descriptors, and handles.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda/library.h"
+
+namespace mote::cudnn {
+
+// Opaque: made and destroyed by the library.
+struct Handle;
+struct TensorDesc;
+struct FilterDesc;
+struct ConvolutionDesc;
+struct PoolingDesc;
+struct ActivationDesc;
+struct OpTensorDesc;
+struct ReduceDesc;
+struct LrnDesc;
+
+/// A call whose status is checked: throws LibraryError unless it is 0, with the name.
+template <typename... Arguments>
+struct Function {
+  const char* name;
+  int (*pointer)(Arguments...) = nullptr;
+  void operator()(Arguments... arguments) const;
+};
+
+/// cudnnConvolutionFwdAlgoPerf_t, and its twins of the gradients.
+struct AlgorithmResult {
+  int algorithm = 0;
+  int status = 0;
+  float time = 0;
+  std::size_t memory = 0;
+  int determinism = 0;
+  int math = 0;
+  std::array<int, 3> reserved{};
+};
+
+using In = const void*;
+using Out = void*;
+using Ints = const int*;
+
+struct Calls {
+  std::size_t (*version)() = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  Function<Handle**> create{"cudnnCreate"};
+  Function<Handle*, cuda::DriverStream*> set_stream{"cudnnSetStream"};
+
+  Function<TensorDesc**> create_tensor{"cudnnCreateTensorDescriptor"};
+  Function<TensorDesc*> destroy_tensor{"cudnnDestroyTensorDescriptor"};
+  Function<TensorDesc*, int, int, Ints, Ints> set_tensor{"cudnnSetTensorNdDescriptor"};
+  Function<FilterDesc**> create_filter{"cudnnCreateFilterDescriptor"};
+  Function<FilterDesc*> destroy_filter{"cudnnDestroyFilterDescriptor"};
+  Function<FilterDesc*, int, int, int, Ints> set_filter{"cudnnSetFilterNdDescriptor"};
+
+  Function<ConvolutionDesc**> create_convolution{"cudnnCreateConvolutionDescriptor"};
+  Function<ConvolutionDesc*> destroy_convolution{"cudnnDestroyConvolutionDescriptor"};
+  Function<ConvolutionDesc*, int, Ints, Ints, Ints, int, int> set_convolution{
+      "cudnnSetConvolutionNdDescriptor"};
+  Function<ConvolutionDesc*, int> set_groups{"cudnnSetConvolutionGroupCount"};
+  Function<ConvolutionDesc*, int> set_math{"cudnnSetConvolutionMathType"};
+  Function<ConvolutionDesc*, TensorDesc*, FilterDesc*, int, int*> convolution_dims{
+      "cudnnGetConvolutionNdForwardOutputDim"};
+  Function<Handle*, TensorDesc*, FilterDesc*, ConvolutionDesc*, TensorDesc*, int, int*,
+           AlgorithmResult*>
+      forward_algorithms{"cudnnGetConvolutionForwardAlgorithm_v7"};
+  Function<Handle*, FilterDesc*, TensorDesc*, ConvolutionDesc*, TensorDesc*, int, int*,
+           AlgorithmResult*>
+      data_algorithms{"cudnnGetConvolutionBackwardDataAlgorithm_v7"};
+  Function<Handle*, TensorDesc*, TensorDesc*, ConvolutionDesc*, FilterDesc*, int, int*,
+           AlgorithmResult*>
+      filter_algorithms{"cudnnGetConvolutionBackwardFilterAlgorithm_v7"};
+  Function<Handle*, TensorDesc*, FilterDesc*, ConvolutionDesc*, TensorDesc*, int, std::size_t*>
+      forward_workspace{"cudnnGetConvolutionForwardWorkspaceSize"};
+  Function<Handle*, FilterDesc*, TensorDesc*, ConvolutionDesc*, TensorDesc*, int, std::size_t*>
+      data_workspace{"cudnnGetConvolutionBackwardDataWorkspaceSize"};
+  Function<Handle*, TensorDesc*, TensorDesc*, ConvolutionDesc*, FilterDesc*, int, std::size_t*>
+      filter_workspace{"cudnnGetConvolutionBackwardFilterWorkspaceSize"};
+  Function<Handle*, In, TensorDesc*, In, FilterDesc*, In, ConvolutionDesc*, int, Out, std::size_t,
+           In, TensorDesc*, Out>
+      convolve{"cudnnConvolutionForward"};
+  Function<Handle*, In, FilterDesc*, In, TensorDesc*, In, ConvolutionDesc*, int, Out, std::size_t,
+           In, TensorDesc*, Out>
+      convolve_data{"cudnnConvolutionBackwardData"};
+  Function<Handle*, In, TensorDesc*, In, TensorDesc*, In, ConvolutionDesc*, int, Out, std::size_t,
+           In, FilterDesc*, Out>
+      convolve_filter{"cudnnConvolutionBackwardFilter"};
+  Function<Handle*, In, TensorDesc*, In, In, TensorDesc*, Out> bias_gradient{
+      "cudnnConvolutionBackwardBias"};
+  Function<Handle*, In, TensorDesc*, In, In, TensorDesc*, Out> add_tensor{"cudnnAddTensor"};
+
+  Function<PoolingDesc**> create_pooling{"cudnnCreatePoolingDescriptor"};
+  Function<PoolingDesc*> destroy_pooling{"cudnnDestroyPoolingDescriptor"};
+  Function<PoolingDesc*, int, int, int, Ints, Ints, Ints> set_pooling{
+      "cudnnSetPoolingNdDescriptor"};
+  Function<PoolingDesc*, TensorDesc*, int, int*> pooling_dims{"cudnnGetPoolingNdForwardOutputDim"};
+  Function<Handle*, PoolingDesc*, In, TensorDesc*, In, In, TensorDesc*, Out> pool{
+      "cudnnPoolingForward"};
+  Function<Handle*, PoolingDesc*, In, TensorDesc*, In, TensorDesc*, In, TensorDesc*, In, In,
+           TensorDesc*, Out>
+      pool_gradient{"cudnnPoolingBackward"};
+
+  Function<Handle*, int, int, In, TensorDesc*, In, In, TensorDesc*, Out> softmax{
+      "cudnnSoftmaxForward"};
+  Function<Handle*, int, int, In, TensorDesc*, In, TensorDesc*, In, In, TensorDesc*, Out>
+      softmax_gradient{"cudnnSoftmaxBackward"};
+  Function<Handle*, int, In, In, TensorDesc*, In, TensorDesc*, Out, TensorDesc*, In, In, In, In,
+           double>
+      batch_norm{"cudnnBatchNormalizationForwardInference"};
+  Function<Handle*, int, In, In, TensorDesc*, In, TensorDesc*, Out, TensorDesc*, In, In, double,
+           Out, Out, double, Out, Out>
+      batch_norm_training{"cudnnBatchNormalizationForwardTraining"};
+  Function<LrnDesc**> create_lrn{"cudnnCreateLRNDescriptor"};
+  Function<LrnDesc*> destroy_lrn{"cudnnDestroyLRNDescriptor"};
+  Function<LrnDesc*, unsigned, double, double, double> set_lrn{"cudnnSetLRNDescriptor"};
+  Function<Handle*, LrnDesc*, int, In, TensorDesc*, In, In, TensorDesc*, Out> lrn{
+      "cudnnLRNCrossChannelForward"};
+
+  Function<ActivationDesc**> create_activation{"cudnnCreateActivationDescriptor"};
+  Function<ActivationDesc*> destroy_activation{"cudnnDestroyActivationDescriptor"};
+  Function<ActivationDesc*, int, int, double> set_activation{"cudnnSetActivationDescriptor"};
+  Function<Handle*, ActivationDesc*, In, TensorDesc*, In, In, TensorDesc*, Out> activate{
+      "cudnnActivationForward"};
+  Function<Handle*, ActivationDesc*, In, TensorDesc*, In, TensorDesc*, In, TensorDesc*, In, In,
+           TensorDesc*, Out>
+      activation_gradient{"cudnnActivationBackward"};
+
+  Function<OpTensorDesc**> create_operation{"cudnnCreateOpTensorDescriptor"};
+  Function<OpTensorDesc*> destroy_operation{"cudnnDestroyOpTensorDescriptor"};
+  Function<OpTensorDesc*, int, int, int> set_operation{"cudnnSetOpTensorDescriptor"};
+  Function<Handle*, OpTensorDesc*, In, TensorDesc*, In, In, TensorDesc*, In, In, TensorDesc*, Out>
+      operate{"cudnnOpTensor"};
+
+  Function<ReduceDesc**> create_reduction{"cudnnCreateReduceTensorDescriptor"};
+  Function<ReduceDesc*> destroy_reduction{"cudnnDestroyReduceTensorDescriptor"};
+  Function<ReduceDesc*, int, int, int, int, int> set_reduction{"cudnnSetReduceTensorDescriptor"};
+  Function<Handle*, ReduceDesc*, TensorDesc*, TensorDesc*, std::size_t*> reduction_workspace{
+      "cudnnGetReductionWorkspaceSize"};
+  Function<Handle*, ReduceDesc*, Out, std::size_t, Out, std::size_t, In, TensorDesc*, In, In,
+           TensorDesc*, Out>
+      reduce{"cudnnReduceTensor"};
+};
+
+/// The library, and handles. A handle is one call's at a time, as NVIDIA demands of threads: there
+/// are as many as calls were ever made at once, all in the first GPU's context.
+class Cudnn {
+ public:
+  /// Needs no GPU. Throws Error where the library is not here.
+  static Cudnn& library();
+
+  const Calls& calls() const { return calls_; }
+  /// Comes back where the last copy ends. Throws LibraryError; the context is current.
+  std::shared_ptr<Handle> take();
+  /// Throws LibraryError unless the status is 0; `call`: whose it is.
+  void check(int status, const char* call) const;
+
+ private:
+  Cudnn();
+  cuda::Library library_;
+  Calls calls_;
+  std::mutex mutex_;
+  std::vector<Handle*> idle_;
+};
+
+inline const Calls& calls() { return Cudnn::library().calls(); }
+
+template <typename... Arguments>
+void Function<Arguments...>::operator()(Arguments... arguments) const {
+  Cudnn::library().check(pointer(arguments...), name);
+}
+
+/// A descriptor, destroyed with the last copy.
+template <typename T>
+std::shared_ptr<T> made(const Function<T**>& create, const Function<T*>& destroy) {
+  T* made = nullptr;
+  create(&made);
+  return {made, [pointer = destroy.pointer](T* desc) { pointer(desc); }};
+}
+
+}  // namespace mote::cudnn

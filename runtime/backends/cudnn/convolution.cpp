@@ -1,0 +1,220 @@
+// Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
+// another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
+// is searched among those that are deterministic and sum products as they are.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "ops.h"
+
+namespace mote::cudnn {
+namespace {
+
+// Those that are no FFT and not Winograd's, and add in one order.
+constexpr std::array kForward = {kImplicitGemm, kPrecomputedGemm, kGemm, kDirect};
+constexpr std::array kDataGradients = {kDataGradient};
+constexpr std::array kFilterGradients = {kFilterGradient};
+constexpr int kMostResults = 10;
+/// An algorithm that wants more workspace is not taken; the implicit GEMM wants none.
+constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
+
+struct Window {
+  std::size_t axes = 0;
+  std::vector<int> stride, dilation, pads;
+  int groups = 1;
+};
+
+Window window_of(const Reader& call) {
+  Window w;
+  w.axes = call.op().starts_with("conv1d") ? 1 : call.op().starts_with("conv3d") ? 3 : 2;
+  const auto integer = [&](const char* name, std::size_t k, std::int64_t otherwise) {
+    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), otherwise));
+  };
+  for (std::size_t k = 0; k < w.axes; ++k) {
+    w.stride.push_back(integer("stride", k, 1));
+    w.dilation.push_back(integer("dilation", k, 1));
+    w.pads.push_back(integer("pads", k, 0));
+    if (integer("pads", k + w.axes, 0) != w.pads.back())
+      decline(fmt::format("pads of axis {} are {} in front and {} behind", k, w.pads.back(),
+                          integer("pads", k + w.axes, 0)));
+  }
+  if (w.axes == 1) {  // cuDNN wants two axes of taps
+    w.stride.insert(w.stride.begin(), 1);
+    w.dilation.insert(w.dilation.begin(), 1);
+    w.pads.insert(w.pads.begin(), 0);
+  }
+  w.groups = static_cast<int>(call.integer("groups", 1));
+  if (w.groups < 1) nvidia::reject("there are no groups");
+  return w;
+}
+
+int rank_of(const Window& w) { return static_cast<int>(w.axes) + 2; }
+/// A tensor of the call, with an axis of height where it has none.
+Tensor two_axes(Tensor t) { return t.rank() == 3 ? with_axis(std::move(t), 2) : t; }
+
+std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, const Reader& call, DType dtype) {
+  auto desc = made(calls().create_convolution, calls().destroy_convolution);
+  calls().set_convolution(desc.get(), static_cast<int>(w.stride.size()), w.pads.data(),
+                          w.stride.data(), w.dilation.data(), kCrossCorrelation,
+                          compute_type(dtype));
+  calls().set_groups(desc.get(), w.groups);
+  // The default lets f32 be tf32, and products of 16 bits run on tensor cores.
+  calls().set_math(desc.get(), call.kind() == Kind::wide ? kFmaMath : kDefaultMath);
+  return desc;
+}
+
+/// Of one convolution, y = x * w.
+struct Descriptors {
+  std::shared_ptr<TensorDesc> x, y;
+  std::shared_ptr<FilterDesc> w;
+  std::shared_ptr<ConvolutionDesc> convolution;
+};
+
+Descriptors describe_all(const Window& window, const Reader& call, const Tensor& x, const Tensor& w,
+                         const Tensor& y) {
+  Descriptors d{describe(x), describe(y), describe_filter(w),
+                describe_window(window, call, y.dtype)};
+  std::vector<int> dims(x.rank());
+  calls().convolution_dims(d.convolution.get(), d.x.get(), d.w.get(), static_cast<int>(x.rank()),
+                           dims.data());
+  if (!std::ranges::equal(dims, y.dims))
+    nvidia::reject(fmt::format("{}: cuDNN's extents are {}", y.text(), fmt::join(dims, ",")));
+  return d;
+}
+
+/// The first of the results, best first, that the contract allows.
+int choose(std::span<const AlgorithmResult> results, std::span<const int> allowed, Kind kind) {
+  for (const AlgorithmResult& r : results) {
+    const bool is_exact = kind != Kind::wide || r.math == kDefaultMath || r.math == kFmaMath;
+    if (r.status == 0 && r.determinism == kDeterministic && is_exact &&
+        r.memory <= kMostWorkspace && std::ranges::find(allowed, r.algorithm) != allowed.end())
+      return r.algorithm;
+  }
+  decline("cuDNN has no algorithm for it that is deterministic and keeps to the contract");
+}
+
+/// The algorithm by cuDNN's heuristic, and its workspace.
+struct Choice {
+  int algorithm = 0;
+  std::size_t bytes = 0;
+};
+template <typename Search, typename Size, typename A, typename B, typename C>
+Choice choose(const Search& search, const Size& size, std::span<const int> allowed, Kind kind,
+              Handle* handle, A* a, B* b, ConvolutionDesc* convolution, C* c) {
+  std::array<AlgorithmResult, kMostResults> results{};
+  int count = 0;
+  search(handle, a, b, convolution, c, kMostResults, &count, results.data());
+  Choice chosen{choose(std::span(results).first(static_cast<std::size_t>(count)), allowed, kind)};
+  size(handle, a, b, convolution, c, chosen.algorithm, &chosen.bytes);
+  return chosen;
+}
+
+Step add_bias(const Reader& call, const Tensor& y) {
+  // The sum would be rounded to 16 bits before the bias is added.
+  if (call.kind() == Kind::narrow) decline("a bias of 16 bits");
+  const Tensor b = along_channels(call.input(2, "b", 1), y.rank());
+  if (b.dims[1] != y.dims[1]) nvidia::reject(b.text() + " is no bias of " + y.text());
+  return {0, [b, y, from = describe(b), to = describe(y)](Handle* handle, const OnDevice& at) {
+            calls().add_tensor(handle, one(y.dtype), from.get(), at.data[b.slot], one(y.dtype),
+                               to.get(), at.data[y.slot]);
+          }};
+}
+
+Step data_gradient(const Reader& call, Handle* handle, const Descriptors& d, const Tensor& w,
+                   const Tensor& gy, const Tensor& gx) {
+  const Choice chosen =
+      choose(calls().data_algorithms, calls().data_workspace, kDataGradients, call.kind(), handle,
+             d.w.get(), d.y.get(), d.convolution.get(), d.x.get());
+  return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
+            calls().convolve_data(with, one(gx.dtype), d.w.get(), at.data[w.slot], d.y.get(),
+                                  at.data[gy.slot], d.convolution.get(), chosen.algorithm,
+                                  at.workspace, chosen.bytes, zero(gx.dtype), d.x.get(),
+                                  at.data[gx.slot]);
+          }};
+}
+
+Step filter_gradient(const Reader& call, Handle* handle, const Descriptors& d, const Tensor& x,
+                     const Tensor& gy, const Tensor& gw) {
+  const auto to = describe_filter(gw);
+  const Choice chosen =
+      choose(calls().filter_algorithms, calls().filter_workspace, kFilterGradients, call.kind(),
+             handle, d.x.get(), d.y.get(), d.convolution.get(), to.get());
+  return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
+            calls().convolve_filter(with, one(gw.dtype), d.x.get(), at.data[x.slot], d.y.get(),
+                                    at.data[gy.slot], d.convolution.get(), chosen.algorithm,
+                                    at.workspace, chosen.bytes, zero(gw.dtype), to.get(),
+                                    at.data[gw.slot]);
+          }};
+}
+
+Step bias_gradient(const Descriptors& d, const Tensor& gy, const Tensor& given) {
+  const Tensor gb = along_channels(given, gy.rank());
+  if (gb.dims[1] != gy.dims[1]) nvidia::reject(gb.text() + " is no bias of " + gy.text());
+  return {0, [=, to = describe(gb)](Handle* handle, const OnDevice& at) {
+            calls().bias_gradient(handle, one(gb.dtype), d.y.get(), at.data[gy.slot],
+                                  zero(gb.dtype), to.get(), at.data[gb.slot]);
+          }};
+}
+
+}  // namespace
+
+Work convolution(const Reader& call) {
+  const Window window = window_of(call);
+  const int rank = rank_of(window);
+  const Tensor x = two_axes(call.input(0, "x", rank)), w = two_axes(call.input(1, "w", rank)),
+               y = two_axes(call.output(0, "y", rank));
+  const Descriptors d = describe_all(window, call, x, w, y);
+  auto handle = Cudnn::library().take();
+  const Choice chosen =
+      choose(calls().forward_algorithms, calls().forward_workspace, kForward, call.kind(),
+             handle.get(), d.x.get(), d.w.get(), d.convolution.get(), d.y.get());
+  std::vector<Step> steps = {{chosen.bytes, [=](Handle* with, const OnDevice& at) {
+                                calls().convolve(with, one(y.dtype), d.x.get(), at.data[x.slot],
+                                                 d.w.get(), at.data[w.slot], d.convolution.get(),
+                                                 chosen.algorithm, at.workspace, chosen.bytes,
+                                                 zero(y.dtype), d.y.get(), at.data[y.slot]);
+                              }}};
+  if (call.has_input(2)) steps.push_back(add_bias(call, y));
+  return work_of(std::move(handle), std::move(steps));
+}
+
+Work convolution_gradient(const Reader& call) {
+  const Window window = window_of(call);
+  const int rank = rank_of(window);
+  const Tensor gy = two_axes(call.input(0, "gy", rank)), x = two_axes(call.input(1, "x", rank)),
+               w = two_axes(call.input(2, "w", rank));
+  auto handle = Cudnn::library().take();
+  std::vector<Step> steps;
+  if (call.has_output(0)) {
+    const Tensor gx = two_axes(call.output(0, "gx", rank));
+    nvidia::require_dims(gx, x.dims);
+    steps.push_back(
+        data_gradient(call, handle.get(), describe_all(window, call, gx, w, gy), w, gy, gx));
+  }
+  if (call.has_output(1)) {
+    const Tensor gw = two_axes(call.output(1, "gw", rank));
+    nvidia::require_dims(gw, w.dims);
+    steps.push_back(
+        filter_gradient(call, handle.get(), describe_all(window, call, x, gw, gy), x, gy, gw));
+  }
+  if (call.has_output(2))
+    steps.push_back(
+        bias_gradient(describe_all(window, call, x, w, gy), gy, call.output(2, "gb", 1)));
+  return work_of(std::move(handle), std::move(steps));
+}
+
+// w is [CI, CO/groups, …]: the filter of a convolution from y to x.
+Work transposed_convolution(const Reader& call) {
+  const Window window = window_of(call);
+  const Tensor x = call.input(0, "x", 4), w = call.input(1, "w", 4), y = call.output(0, "y", 4);
+  auto handle = Cudnn::library().take();
+  const Descriptors d = describe_all(window, call, y, w, x);
+  std::vector<Step> steps = {data_gradient(call, handle.get(), d, w, x, y)};
+  if (call.has_input(2)) steps.push_back(add_bias(call, y));
+  return work_of(std::move(handle), std::move(steps));
+}
+
+}  // namespace mote::cudnn

@@ -1,0 +1,50 @@
+// Tensors of a call as descriptors of cuDNN, and work as the steps that a handle takes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "api.h"
+#include "constants.h"
+#include "nvidia/kernels.h"
+
+namespace mote::cudnn {
+
+using cuda::OnDevice;
+using nvidia::decline;
+using nvidia::Kind;
+using nvidia::Reader;
+using nvidia::Tensor;
+using nvidia::Work;
+
+int type_of(DType dtype);       ///< CUDNN_DATA_…
+int compute_type(DType dtype);  ///< in which sums are kept: doubles for doubles, else floats
+/// The factors 1 and 0, as cuDNN wants them for tensors of that dtype.
+const void* one(DType dtype);
+const void* zero(DType dtype);
+
+/// An axis of extent 1 before `axis`.
+Tensor with_axis(Tensor t, std::size_t axis);
+/// Of rank 4 at least: axes of extent 1 behind.
+Tensor widened(Tensor t);
+/// Rank 1 along axis 1, that of channels, among `rank` axes.
+Tensor along_channels(const Tensor& t, std::size_t rank);
+
+/// Declines what does not fit into 32 bits. At least 4 axes.
+std::shared_ptr<TensorDesc> describe(const Tensor& t);
+/// Rank 4 or 5: output channels, input channels, taps. Declines what is dense neither so nor with
+/// the channels last.
+std::shared_ptr<FilterDesc> describe_filter(const Tensor& t);
+
+/// One call of the library, with workspace of its own.
+struct Step {
+  std::size_t workspace_bytes = 0;
+  std::function<void(Handle*, const OnDevice&)> run;
+};
+/// The steps, one after another on the call's stream. They share the workspace.
+Work work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps);
+/// One step without workspace.
+Work work_of(std::function<void(Handle*, const OnDevice&)> run);
+
+}  // namespace mote::cudnn

@@ -1,0 +1,29 @@
+// The builders of work, one for each op or family; plugin.cpp's table names them. Equations are the
+// catalogue's.
+#pragma once
+
+#include "describe.h"
+
+namespace mote::cudnn {
+
+Work convolution(const Reader& call);             ///< conv1d, conv2d, conv3d
+Work convolution_gradient(const Reader& call);    ///< their gradients: gx, gw, gb
+Work transposed_convolution(const Reader& call);  ///< conv_transpose2d
+
+Work pooling(const Reader& call);           ///< max_pool2d, max_pool3d, avg_pool2d, avg_pool3d
+Work pooling_gradient(const Reader& call);  ///< of the average pools
+
+Work softmax(const Reader& call);           ///< softmax, log_softmax
+Work softmax_gradient(const Reader& call);  ///< softmax.grad
+Work batch_norm(const Reader& call);
+Work batch_norm_training(const Reader& call);  ///< without running statistics
+Work lrn(const Reader& call);
+
+Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
+Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad
+Work operation(const Reader& call);            ///< add, sub, mul, min, max
+Work square_root(const Reader& call);
+
+Work reduction(const Reader& call);  ///< along one axis, and global_avg_pool, global_max_pool
+
+}  // namespace mote::cudnn

@@ -1,0 +1,140 @@
+// The backends cudnn and cudnn_tf32: the table of ops, and what each kernel promises.
+#include <array>
+#include <vector>
+
+#include "ops.h"
+
+namespace mote::cudnn {
+namespace {
+
+using nvidia::Op;
+using nvidia::Table;
+
+constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
+
+/// cuDNN documents no accuracies. These are what the appendix on mathematical functions of NVIDIA's
+/// CUDA C++ programming guide gives for float: of the fast intrinsics for exp (2 + 1.173 |x| ulp)
+/// and log (3 ulp, 2^-21.41 near 1), and of the library for tanh and pow. e^x - 1 has the error
+/// that exp has near 1.
+constexpr mote_accuracy kExp = {"exp", 2, 3, 0};
+constexpr mote_accuracy kLog = {"log", 3, 0, 3.6e-7};
+constexpr std::array kFunctions = {kExp, kLog, mote_accuracy{"expm1", 2, 3, 0x1p-22},
+                                   mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 4, 0, 0}};
+
+/// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
+/// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
+/// `windowed` promises nothing where an operand is not finite.
+struct Contracts {
+  mote_contract direct, windowed, over_x, function, function_over_x;
+};
+constexpr Contracts contracts(Kind kind) {
+  return {
+      .direct = nvidia::contract({.kind = kind}),
+      .windowed = nvidia::contract({.kind = kind, .ignores_nan = true}),
+      .over_x = nvidia::contract({.kind = kind, .in_place = kOverX}),
+      .function = nvidia::contract({.kind = kind, .functions = kFunctions}),
+      .function_over_x =
+          nvidia::contract({.kind = kind, .functions = kFunctions, .in_place = kOverX}),
+  };
+}
+constexpr Contracts kWide = contracts(Kind::wide);
+constexpr Contracts kNarrow = contracts(Kind::narrow);
+constexpr Contracts kTf32 = contracts(Kind::tf32);
+
+/// What multiplies, in all kinds.
+constexpr std::array<Op, 4> convolutions(const Contracts& by) {
+  return {Op{"conv1d", convolution, &by.windowed}, Op{"conv2d", convolution, &by.windowed},
+          Op{"conv3d", convolution, &by.windowed},
+          Op{"conv_transpose2d", transposed_convolution, &by.windowed}};
+}
+constexpr std::array<Op, 3> gradients(const Contracts& by) {
+  return {Op{"conv1d.grad", convolution_gradient, &by.windowed},
+          Op{"conv2d.grad", convolution_gradient, &by.windowed},
+          Op{"conv3d.grad", convolution_gradient, &by.windowed}};
+}
+
+/// Other ops of f32 and f64, and of 16 bits.
+constexpr std::array<Op, 27> others(const Contracts& by) {
+  return {Op{"max_pool2d", pooling, &by.direct},
+          Op{"max_pool3d", pooling, &by.direct},
+          Op{"avg_pool2d", pooling, &by.direct},
+          Op{"avg_pool3d", pooling, &by.direct},
+          Op{"softmax", softmax, &by.function},
+          Op{"log_softmax", softmax, &by.function},
+          Op{"lrn", lrn, &by.function},
+          Op{"relu", activation, &by.over_x},
+          Op{"elu", activation, &by.function_over_x},
+          Op{"sigmoid", activation, &by.function_over_x},
+          Op{"silu", activation, &by.function_over_x},
+          Op{"tanh", activation, &by.function_over_x},
+          Op{"add", operation, &by.direct},
+          Op{"sub", operation, &by.direct},
+          Op{"mul", operation, &by.direct},
+          Op{"min", operation, &by.direct},
+          Op{"max", operation, &by.direct},
+          Op{"sqrt", square_root, &by.direct},
+          Op{"sum", reduction, &by.direct},
+          Op{"mean", reduction, &by.direct},
+          Op{"prod", reduction, &by.direct},
+          Op{"reduce_min", reduction, &by.direct},
+          Op{"reduce_max", reduction, &by.direct},
+          Op{"norm1", reduction, &by.direct},
+          Op{"norm2", reduction, &by.direct},
+          Op{"global_avg_pool", reduction, &by.direct},
+          Op{"global_max_pool", reduction, &by.direct}};
+}
+
+/// Ops that cuDNN has for f32 and f64 alone, since parameters of 16 bits are floats for it, and
+/// gradients, which the catalogue has for these.
+constexpr std::array<Op, 7> wide_only(const Contracts& by) {
+  return {Op{"batch_norm", batch_norm, &by.direct},
+          Op{"batch_norm_training", batch_norm_training, &by.direct},
+          Op{"avg_pool2d.grad", pooling_gradient, &by.direct},
+          Op{"avg_pool3d.grad", pooling_gradient, &by.direct},
+          Op{"softmax.grad", softmax_gradient, &by.direct},
+          Op{"sigmoid.grad", activation_gradient, &by.direct},
+          Op{"tanh.grad", activation_gradient, &by.direct}};
+}
+
+template <std::size_t... Counts>
+constexpr auto joined(const std::array<Op, Counts>&... parts) {
+  std::array<Op, (Counts + ...)> all{};
+  std::size_t next = 0;
+  const auto add = [&](const auto& part) {
+    for (const Op& op : part) all[next++] = op;
+  };
+  (add(parts), ...);
+  return all;
+}
+
+constexpr auto kWideOps =
+    joined(convolutions(kWide), gradients(kWide), others(kWide), wide_only(kWide));
+constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow));
+constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32));
+constexpr Table kWideTable = {"cudnn", Kind::wide, kWideOps};
+constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};
+constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
+
+}  // namespace
+}  // namespace mote::cudnn
+
+extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
+  using namespace mote;
+  static const auto exact = [] {
+    std::vector<mote_kernel> all;
+    nvidia::add_kernels<cudnn::kWideTable>(all);
+    nvidia::add_kernels<cudnn::kNarrowTable>(all);
+    return all;
+  }();
+  static const auto rounded = [] {
+    std::vector<mote_kernel> all;
+    nvidia::add_kernels<cudnn::kTf32Table>(all);
+    return all;
+  }();
+  static const std::array<mote_backend, 2> all = {nvidia::backend_of("cudnn", exact),
+                                                  nvidia::backend_of("cudnn_tf32", rounded)};
+  plugin->abi_version = MOTE_ABI_VERSION;
+  plugin->backend_count = static_cast<std::int32_t>(all.size());
+  plugin->backends = all.data();
+  return MOTE_OK;
+}

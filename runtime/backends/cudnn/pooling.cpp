@@ -1,0 +1,91 @@
+// Pooling over 2 or 3 axes, and the gradient of averages. cuDNN's windows have no dilation and pads
+// of one width on both sides; where a pad behind does not count, another width is as good as long
+// as the number of windows is the same.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ops.h"
+
+namespace mote::cudnn {
+namespace {
+
+struct Window {
+  int mode = kMax;
+  std::vector<int> taps, stride, pads;
+};
+
+std::size_t axes_of(const Reader& call) {
+  return call.op().find("3d") == std::string::npos ? 2 : 3;
+}
+
+void add_axis(const Reader& call, std::size_t axis, Window& w) {
+  const auto integer = [&](const char* name, std::size_t k, std::int64_t otherwise) {
+    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), otherwise));
+  };
+  const int behind = integer("pads", axis + axes_of(call), 0);
+  w.taps.push_back(integer("kernel", axis, 0));
+  w.stride.push_back(integer("stride", axis, 1));
+  w.pads.push_back(integer("pads", axis, 0));
+  if (integer("dilation", axis, 1) != 1 && w.taps.back() > 1) decline("the taps are dilated");
+  if (w.mode == kAverageWithPads && behind != w.pads.back())
+    decline("pads count, and are not the same in front and behind");
+  if (w.pads.back() >= w.taps.back()) decline("a window lies in the pads");
+}
+
+Window window_of(const Reader& call) {
+  Window w;
+  if (call.op().starts_with("avg"))
+    w.mode = call.integer("count_include_pad", 0) != 0 ? kAverageWithPads : kAverage;
+  for (std::size_t axis = 0; axis < axes_of(call); ++axis) add_axis(call, axis, w);
+  return w;
+}
+
+std::shared_ptr<PoolingDesc> describe_window(const Window& w) {
+  auto desc = made(calls().create_pooling, calls().destroy_pooling);
+  calls().set_pooling(desc.get(), w.mode, kPropagateNan, static_cast<int>(w.taps.size()),
+                      w.taps.data(), w.pads.data(), w.stride.data());
+  return desc;
+}
+
+/// Declines other windows than cuDNN would make of x.
+void require_windows(PoolingDesc* pooling, TensorDesc* x, const Tensor& y) {
+  std::vector<int> dims(y.rank());
+  calls().pooling_dims(pooling, x, static_cast<int>(y.rank()), dims.data());
+  if (!std::ranges::equal(dims, y.dims))
+    decline(fmt::format("{}: cuDNN's extents are {}", y.text(), fmt::join(dims, ",")));
+}
+
+int rank_of(const Reader& call) { return static_cast<int>(axes_of(call)) + 2; }
+
+}  // namespace
+
+Work pooling(const Reader& call) {
+  const Tensor x = call.input(0, "x", rank_of(call)), y = call.output(0, "y", rank_of(call));
+  const auto desc = describe_window(window_of(call));
+  const auto from = describe(x), to = describe(y);
+  require_windows(desc.get(), from.get(), y);
+  return work_of([=](Handle* handle, const OnDevice& at) {
+    calls().pool(handle, desc.get(), one(y.dtype), from.get(), at.data[x.slot], zero(y.dtype),
+                 to.get(), at.data[y.slot]);
+  });
+}
+
+// The values of x and y, which an average's gradient does not depend on, are those of gx and gy: a
+// call need not have them.
+Work pooling_gradient(const Reader& call) {
+  const Tensor gy = call.input(0, "gy", rank_of(call)), x = call.input(1, "x", rank_of(call)),
+               gx = call.output(0, "gx", rank_of(call));
+  nvidia::require_dims(gx, x.dims);
+  const auto desc = describe_window(window_of(call));
+  const auto from = describe(gy), to = describe(gx);
+  require_windows(desc.get(), to.get(), gy);
+  return work_of([=](Handle* handle, const OnDevice& at) {
+    calls().pool_gradient(handle, desc.get(), one(gx.dtype), from.get(), at.data[gy.slot],
+                          from.get(), at.data[gy.slot], to.get(), at.data[gx.slot], zero(gx.dtype),
+                          to.get(), at.data[gx.slot]);
+  });
+}
+
+}  // namespace mote::cudnn

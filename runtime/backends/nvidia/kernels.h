@@ -1,0 +1,80 @@
+// The kernels of a backend over a library: a table of ops, each of which builds its work from a
+// call.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "cuda/device_call.h"
+#include "mote/base/kernel.h"
+#include "reader.h"
+
+namespace mote::nvidia {
+
+/// What a call becomes. It is built, and run, while the GPU's context is current.
+struct Work {
+  std::size_t workspace_bytes = 0;
+  std::function<void(const cuda::OnDevice&)> run;
+};
+
+struct Op {
+  const char* name;
+  /// Throws Declined, LibraryError, or Error where the library is not here.
+  Work (*build)(const Reader&);
+  const mote_contract* contract;
+};
+
+/// Kernels of one backend and one kind.
+struct Table {
+  const char* backend;
+  Kind kind;
+  std::span<const Op> ops;
+};
+
+mote_status can_run(const mote_call& call, const Table& table);
+std::size_t workspace_bytes(const mote_call& call, const Table& table);
+mote_status run(const mote_call& call, void* stream, const Table& table);
+
+template <const Table& table>
+void add_kernels(std::vector<mote_kernel>& kernels) {
+  for (const Op& op : table.ops)
+    kernels.push_back(
+        {.size = sizeof(mote_kernel),
+         .op = op.name,
+         .contract = op.contract,
+         .can_run = [](const mote_call* call) { return can_run(*call, table); },
+         .workspace_bytes = [](const mote_call* call) { return workspace_bytes(*call, table); },
+         .run = [](const mote_call* call, void* stream) { return run(*call, stream, table); }});
+}
+
+mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernels);
+
+/// A contract in which only what differs is said. Whether subnormal numbers survive is written in
+/// no manual of these libraries, so no kernel promises it.
+struct Promise {
+  Kind kind = Kind::wide;
+  const char* form = "direct";
+  std::span<const mote_accuracy> functions = {};
+  std::span<const mote_op_pair> in_place = {};
+  bool ignores_nan = false;
+  bool rounds_products = true;  ///< tf32 concerns it: it multiplies
+};
+constexpr mote_contract contract(const Promise& p) {
+  constexpr int kTf32Bits = 11;
+  return {.size = sizeof(mote_contract),
+          .accumulator = p.kind == Kind::narrow ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
+          .multiply_rounding = p.kind == Kind::tf32 && p.rounds_products ? kTf32Bits : 0,
+          .flushes_denormals = 1,
+          .deterministic = 1,
+          .form = p.form,
+          .function_count = static_cast<std::int32_t>(p.functions.size()),
+          .in_place_count = static_cast<std::int32_t>(p.in_place.size()),
+          .functions = p.functions.data(),
+          .in_place = p.in_place.data(),
+          .ignores_nan = p.ignores_nan ? 1 : 0,
+          .reserved = 0};
+}
+
+}  // namespace mote::nvidia

@@ -1,0 +1,63 @@
+// Tensors and parameters of a call, as NVIDIA's libraries want them told. What they cannot take is
+// thrown as a Declined.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/call.h"
+
+namespace mote::nvidia {
+
+struct Declined {
+  backend::Refusal refusal;
+};
+[[noreturn]] void decline(std::string why);  ///< legal, but not for this backend
+[[noreturn]] void reject(std::string why);   ///< not legal for the op
+void require(const backend::Check& check);   ///< throws the refusal, if there is one
+
+/// Kernels with one contract, by dtype and by what becomes of f32 before it is multiplied.
+enum class Kind : std::uint8_t { wide, narrow, tf32 };
+
+/// A tensor of the call. Extents are positive, strides of axes longer than 1 too.
+struct Tensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> strides;
+  std::size_t slot = 0;  ///< where it is in OnDevice::data
+
+  std::string text() const;  ///< "a f32[3,4] with strides 4,1"
+  std::size_t rank() const { return dims.size(); }
+};
+
+/// Row-major, as far as the extents let one tell.
+bool is_dense(const Tensor& t);
+
+class Reader {
+ public:
+  /// Tensors must be of the kind's dtypes.
+  Reader(const mote_call& call, Kind kind) : call_(call), kind_(kind) {}
+
+  /// Of exactly that rank: axes of extent 1 are put in front of what has fewer. All tensors of a
+  /// call have one dtype, which is the kind's.
+  Tensor input(int k, const char* name, int rank) const;
+  Tensor output(int k, const char* name, int rank) const;
+  bool has_input(int k) const { return backend::has_input(call_, k); }
+  bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
+  std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
+  double real(const char* name, double otherwise) const;
+  std::string op() const { return call_.op; }
+  Kind kind() const { return kind_; }
+
+ private:
+  Tensor tensor(backend::Operand operand, int rank, std::size_t slot) const;
+  const mote_call& call_;
+  Kind kind_;
+};
+
+/// Throws where the tensor's extents are others; `t` must have been read with that rank.
+void require_dims(const Tensor& t, const std::vector<std::int64_t>& expected);
+
+}  // namespace mote::nvidia

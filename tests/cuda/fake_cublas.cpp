@@ -1,0 +1,242 @@
+// cuBLASLt as its manual describes it, in plain loops and double: column-major matrices with
+// leading dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. What the manual
+// forbids is CUBLAS_STATUS_INVALID_VALUE.
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "fake_elements.h"
+
+namespace {
+
+using fake::Element;
+using fake::Elements;
+
+constexpr int kInvalidValue = 7;
+constexpr int kExecutionFailed = 13;
+constexpr int kNotSupported = 15;
+/// The workspace that the fake's one algorithm asks for, so that the caller must provide one.
+constexpr std::size_t kWorkspace = 1024;
+constexpr std::uint64_t kAlgorithmMark = 0x6d6f7465;
+
+struct Handle {};
+struct MatmulDesc {
+  int compute = 0, scale = 0;
+  std::int32_t transpose_a = 0, transpose_b = 0;
+};
+struct Layout {
+  int type = 0;
+  std::uint64_t rows = 0, cols = 0;
+  std::int64_t ld = 0;
+  std::int32_t batches = 1;
+  std::int64_t batch_stride = 0;
+};
+struct Preference {
+  std::uint64_t workspace = 0;
+  std::uint32_t reductions = 7;
+  std::array<std::uint32_t, 4> alignments{256, 256, 256, 256};
+};
+struct Heuristic {
+  std::array<std::uint64_t, 8> algorithm;
+  std::size_t workspace;
+  int state;
+  float waves;
+  std::array<int, 4> reserved;
+};
+
+int of_driver(int status) { return status == 0 ? 0 : status == 2 ? 3 : kExecutionFailed; }
+
+bool element_of(int type, Element& element) {
+  switch (type) {
+    case 0:
+      element = Element::f32;
+      return true;
+    case 1:
+      element = Element::f64;
+      return true;
+    case 2:
+      element = Element::f16;
+      return true;
+    case 14:
+      element = Element::bf16;
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <typename T>
+int set(T& member, const void* value, std::size_t bytes) {
+  if (value == nullptr || bytes != sizeof(T)) return kInvalidValue;
+  std::memcpy(&member, value, bytes);
+  return of_driver(fake::counted());
+}
+
+/// The table of the manual: which types go with a compute type.
+bool types_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
+               const Layout& d) {
+  if (a.type != b.type || a.type != c.type || a.type != d.type) return false;
+  if (m.compute == 70) return m.scale == 1 && a.type == 1;
+  if (m.compute == 77) return m.scale == 0 && a.type == 0;
+  return m.compute == 68 && m.scale == 0 && (a.type == 0 || a.type == 2 || a.type == 14);
+}
+
+/// Rows and columns of op(X).
+std::array<std::uint64_t, 2> shape(const Layout& x, std::int32_t transpose) {
+  if (transpose != 0) return {x.cols, x.rows};
+  return {x.rows, x.cols};
+}
+
+int check_product(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
+                  const Layout& d) {
+  const auto [am, ak] = shape(a, m.transpose_a);
+  const auto [bk, bn] = shape(b, m.transpose_b);
+  if (am != d.rows || bn != d.cols || ak != bk) return kInvalidValue;
+  if (c.rows != d.rows || c.cols != d.cols) return kInvalidValue;
+  for (const Layout* x : {&a, &b, &c, &d}) {
+    if (x->ld < static_cast<std::int64_t>(x->rows) || x->rows == 0 || x->cols == 0)
+      return kInvalidValue;
+    if (x->batches != d.batches || x->batches < 1) return kInvalidValue;
+  }
+  return types_fit(m, a, b, c, d) ? 0 : kNotSupported;
+}
+
+std::int64_t index(const Layout& x, std::int64_t batch, std::uint64_t row, std::uint64_t col) {
+  return batch * x.batch_stride + static_cast<std::int64_t>(row) +
+         static_cast<std::int64_t>(col) * x.ld;
+}
+
+}  // namespace
+
+FAKE_EXPORT std::size_t cublasLtGetVersion() { return 990000; }
+FAKE_EXPORT const char* cublasLtGetStatusName(int status) {
+  switch (status) {
+    case 3:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case kInvalidValue:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case kExecutionFailed:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case kNotSupported:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+  }
+}
+FAKE_EXPORT int cublasLtCreate(Handle** handle) {
+  if (const int status = fake::counted_in_context()) return of_driver(status);
+  static Handle only;
+  *handle = &only;
+  return 0;
+}
+
+FAKE_EXPORT int cublasLtMatmulDescCreate(MatmulDesc** made, int compute, int scale) {
+  if (const int status = fake::counted()) return of_driver(status);
+  fake::make(made);
+  (*made)->compute = compute;
+  (*made)->scale = scale;
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatmulDescDestroy(MatmulDesc* made) {
+  fake::unmake(made);
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatmulDescSetAttribute(MatmulDesc* m, int attribute, const void* value,
+                                               std::size_t bytes) {
+  if (attribute == 3) return set(m->transpose_a, value, bytes);
+  if (attribute == 4) return set(m->transpose_b, value, bytes);
+  return kInvalidValue;
+}
+
+FAKE_EXPORT int cublasLtMatrixLayoutCreate(Layout** made, int type, std::uint64_t rows,
+                                           std::uint64_t cols, std::int64_t ld) {
+  if (const int status = fake::counted()) return of_driver(status);
+  fake::make(made);
+  **made = {type, rows, cols, ld, 1, 0};
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatrixLayoutDestroy(Layout* made) {
+  fake::unmake(made);
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatrixLayoutSetAttribute(Layout* l, int attribute, const void* value,
+                                                 std::size_t bytes) {
+  if (attribute == 5) return set(l->batches, value, bytes);
+  if (attribute == 6) return set(l->batch_stride, value, bytes);
+  return kInvalidValue;
+}
+
+FAKE_EXPORT int cublasLtMatmulPreferenceCreate(Preference** made) {
+  if (const int status = fake::counted()) return of_driver(status);
+  fake::make(made);
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatmulPreferenceDestroy(Preference* made) {
+  fake::unmake(made);
+  return 0;
+}
+FAKE_EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference* p, int attribute,
+                                                     const void* value, std::size_t bytes) {
+  if (attribute == 1) return set(p->workspace, value, bytes);
+  if (attribute == 3) return set(p->reductions, value, bytes);
+  if (attribute >= 5 && attribute <= 8)
+    return set(p->alignments.at(static_cast<std::size_t>(attribute - 5)), value, bytes);
+  return kInvalidValue;
+}
+
+/// The algorithm notes the alignments that it was chosen for; the product holds it to them.
+FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a, Layout* b,
+                                               Layout* c, Layout* d, Preference* p, int requested,
+                                               Heuristic* results, int* returned) {
+  if (const int status = fake::counted_in_context()) return of_driver(status);
+  *returned = 0;
+  if (requested < 1) return kInvalidValue;
+  if (const int status = check_product(*m, *a, *b, *c, *d)) return status;
+  if (p->workspace < kWorkspace) return kNotSupported;
+  *results = {{kAlgorithmMark, p->alignments[0], p->alignments[1], p->alignments[2],
+               p->alignments[3], 0, 0, 0},
+              kWorkspace,
+              0,
+              1.0F,
+              {}};
+  *returned = 1;
+  return 0;
+}
+
+FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const void* a, Layout* la,
+                               const void* b, Layout* lb, const void* beta, const void* c,
+                               Layout* lc, void* d, Layout* ld, const std::uint64_t* algorithm,
+                               void* workspace, std::size_t workspace_bytes, void*) {
+  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = check_product(*m, *la, *lb, *lc, *ld)) return status;
+  if (algorithm == nullptr || algorithm[0] != kAlgorithmMark || workspace_bytes < kWorkspace ||
+      !fake::is_allocated(reinterpret_cast<std::uint64_t>(workspace), workspace_bytes))
+    return kInvalidValue;
+  const std::array<const void*, 4> pointers = {a, b, c, d};
+  for (std::size_t k = 0; k < 4; ++k)
+    if (reinterpret_cast<std::uint64_t>(pointers[k]) % algorithm[k + 1] != 0) return kInvalidValue;
+  if (c == d && lc->ld != ld->ld) return kInvalidValue;
+  Element type{};
+  if (!element_of(ld->type, type)) return kNotSupported;
+  const Elements from_a(a, type), from_b(b, type), from_c(c, type), to(d, type);
+  const double times = fake::factor(alpha, type), plus = fake::factor(beta, type);
+  const std::uint64_t depth = shape(*la, m->transpose_a)[1];
+  try {
+    for (std::int64_t batch = 0; batch < ld->batches; ++batch)
+      for (std::uint64_t col = 0; col < ld->cols; ++col)
+        for (std::uint64_t row = 0; row < ld->rows; ++row) {
+          double sum = 0;
+          for (std::uint64_t k = 0; k < depth; ++k)
+            sum += from_a.get(m->transpose_a != 0 ? index(*la, batch, k, row)
+                                                  : index(*la, batch, row, k)) *
+                   from_b.get(m->transpose_b != 0 ? index(*lb, batch, col, k)
+                                                  : index(*lb, batch, k, col));
+          double value = times * sum;
+          if (plus != 0) value += plus * from_c.get(index(*lc, batch, row, col));
+          to.set(index(*ld, batch, row, col), value);
+        }
+  } catch (const fake::IllegalAddress&) {
+    return kExecutionFailed;
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+// What the fake driver and the fake libraries share: calls that fail on demand, and memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace fake {
+
+/// Counts a call; the driver's status that it fails with, or 0.
+int counted();
+/// The same for a call that wants a context.
+int counted_in_context();
+/// Whether these bytes are the fake GPU's memory.
+bool is_allocated(std::uint64_t at, std::size_t bytes);
+/// Descriptors that are made and not destroyed count as left behind.
+void count_descriptor(int more);
+
+/// A descriptor of a library, made and destroyed by its pointer.
+template <typename T>
+void make(T** made) {
+  *made = new T();
+  count_descriptor(1);
+}
+template <typename T>
+void unmake(T* made) {
+  delete made;
+  count_descriptor(-1);
+}
+
+}  // namespace fake

@@ -1,0 +1,35 @@
+// Runs a part of a test in a process of its own.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <string>
+
+namespace mote::test {
+
+/// What a process of its own says: a GPU is opened once a process, and may be lost. What must be
+/// loaded before the fork is the caller's.
+inline std::string in_child(const std::function<std::string()>& body) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string text = body();
+    const bool written = write(ends[1], text.data(), text.size()) >= 0;
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said;
+  std::array<char, 1024> chunk{};
+  for (ssize_t n = 0; (n = read(ends[0], chunk.data(), chunk.size())) > 0;)
+    said.append(chunk.data(), static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : said + " (the process crashed)";
+}
+
+}  // namespace mote::test
