@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "../emit_c_writer.h"
+#include "tile_text.h"
 
 namespace mote::emit {
 
-std::string Writer::kernel_body(bool by_block) {
+std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   if (by_block) worker_ = "block";
+  tiles_ = tiles;
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   scalars();
@@ -62,6 +64,10 @@ void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& fac
 }
 
 void Writer::grid_loops(const Loop& first, const Facts& facts) {
+  if (tiles_ != nullptr) {
+    write_tiles(*this, facts);
+    return;
+  }
   const std::vector<const Loop*> chain = parallel_chain(first);
   std::set<Symbol> changing;
   for (const Loop* loop : chain) changing.insert(loop->variable);

@@ -141,8 +141,9 @@ class GpuCall {
       std::vector<void*> arguments;
       for (ArgumentValue& a : l.arguments) arguments.push_back(a.words.data());
       DriverFunction* const function = gpu_.function(instance_, variant_, name);
-      check(calls().launch(function, static_cast<unsigned>(l.blocks), 1, 1, kCudaThreads, 1, 1, 0,
-                           stream, arguments.data(), nullptr),
+      check(calls().launch(function, static_cast<unsigned>(l.blocks), 1, 1,
+                           static_cast<unsigned>(l.threads), 1, 1, 0, stream, arguments.data(),
+                           nullptr),
             "cuLaunchKernel");
       launched += (launched.empty() ? "" : ", ") + name;
     }
