@@ -101,7 +101,8 @@ class TileWriter {
     --w_.indent_;
     w_.line("}");
   }
-  void unrolled() { w_.out_ += "#pragma unroll\n"; }
+  /// By fours: NVRTC keeps the addresses of all elements of a loop without rounds in registers.
+  void unrolled() { w_.out_ += "#pragma unroll 4\n"; }
   std::string factor(const Expr& e) const { return within(w_.printer_.expr(e, facts_), kUnary); }
   static bool moves(const Expr& e) {
     return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
