@@ -382,7 +382,7 @@ static __device__ __forceinline__ void mote_tile_multiply(
     const bool (*left_holds)[68] = NULL, const bool (*right_holds)[68] = NULL) {
   const int row = threadIdx.x / 16 * 8;
   const int column = threadIdx.x % 16 * 4;
-#pragma unroll
+#pragma unroll 4
   for (int k = 0; k < 16; k++) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {

@@ -86,8 +86,7 @@ class Finder {
     }
     if (form_.sum == nullptr) return false;
     const auto& declared = as_loop(*form_.sum)->accumulators;
-    if (declared.size() != 1 || declared[0].op != ReduceOp::sum || !is_real(declared[0].dtype))
-      return false;
+    if (declared.size() != 1 || declared[0].op != ReduceOp::sum) return false;
     form_.accumulator = declared.data();
     return true;
   }
@@ -138,8 +137,7 @@ class Finder {
     form_.right = op->args[1];
     const auto kept = [&](DType dtype) { return emit::local_type(dtype, p_.native); };
     const std::string type = kept(form_.accumulator->dtype);
-    return is_real(form_.left->dtype) && is_real(form_.right->dtype) &&
-           kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
+    return type != "bool" && kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
   }
 
   /// An axis that moves one operand alone is that operand's; the others are the batch's. The
