@@ -128,5 +128,22 @@ TEST(CudaTiles, AreLaunchedForEnoughRowsAndColumns) {
   EXPECT_EQ(kernel_for(500, 31), "mote_matmul_f32");
 }
 
+/// A gradient's stages each: of the input, of the weights.
+TEST(CudaTiles, AreLaunchedForEachStage) {
+  Tensor gy(DType::f32, {1, 40, 9, 9});
+  Tensor x(DType::f32, {1, 40, 9, 9});
+  Tensor w(DType::f32, {40, 40, 3, 3});
+  Tensor gx(DType::f32, {1, 40, 9, 9});
+  Tensor gw(DType::f32, {40, 40, 3, 3});
+  test::Call call("conv2d.grad", {&gy, &x, &w, nullptr}, {&gx, &gw});
+  call.integer("stride0", 1).integer("stride1", 1).integer("dilation0", 1).integer("dilation1", 1);
+  for (const char* pad : {"pads0", "pads1", "pads2", "pads3", "groups"}) call.integer(pad, 1);
+  const Subject subject(call);
+  std::vector<bool> tiles;
+  for (const cuda::Launch& l : subject.plan->launches(subject.data, nullptr))
+    tiles.push_back(l.kernel->has_tiles());
+  EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
+}
+
 }  // namespace
 }  // namespace mote

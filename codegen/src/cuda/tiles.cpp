@@ -69,8 +69,15 @@ class Finder {
   }
 
  private:
+  /// The stage's loops, in the branches that hold nothing else: an output may be left out.
   bool find_round() {
-    const Loop* first = stage_.empty() ? nullptr : as_loop(stage_.back());
+    if (stage_.empty()) return false;
+    const Stmt* s = &stage_.back();
+    while (const auto* branch = std::get_if<If>(&s->kind)) {
+      if (branch->body.size() != 1) return false;
+      s = &branch->body.front();
+    }
+    const Loop* first = as_loop(*s);
     if (first == nullptr || first->parallel == 0) return false;
     chain_ = emit::parallel_chain(*first);
     form_.round = chain_.back();
