@@ -125,7 +125,7 @@ TEST_P(Compiling, KernelsOfTiles) {
   if (variant != Variant::gen) GTEST_SKIP() << "only the variant gen has tiles";
   std::string text;
   std::vector<std::string> functions;
-  for (const char* op : {"matmul", "conv2d"})
+  for (const char* op : {"matmul", "conv2d", "conv2d.grad"})
     for (const auto& instance : instances_of(op))
       for (const CudaKernel& k : instance->source(variant).kernels)
         if (k.has_tiles()) {
