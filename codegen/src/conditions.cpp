@@ -24,6 +24,27 @@ Condition without_division(const Condition& c) {
   return c;
 }
 
+/// min(a, b) + r >= 0 <=> a + r >= 0 and b + r >= 0, likewise r - max(a, b) >= 0: conditions of
+/// which each is nearer to being linear, or known.
+Conditions parts(const Condition& c) {
+  if (c.kind != Condition::Kind::nonneg) return {c};
+  for (const Term& t : c.e.terms()) {
+    if (t.atoms.size() != 1) continue;
+    const Atom& atom = t.atoms[0];
+    const bool is_least = atom.kind == Atom::Kind::min && t.coefficient == 1;
+    const bool is_most = atom.kind == Atom::Kind::max && t.coefficient == -1;
+    if (!is_least && !is_most) continue;
+    const Expr rest = c.e - Expr(t.coefficient) * Expr::from_atom(atom);
+    Conditions all;
+    for (const Expr& arg : atom.args) {
+      const Conditions of_arg = parts({Condition::Kind::nonneg, Expr(t.coefficient) * arg + rest});
+      all.insert(all.end(), of_arg.begin(), of_arg.end());
+    }
+    return all;
+  }
+  return {without_division(c)};
+}
+
 bool is_exact(MapOp op) {
   switch (op) {
     case MapOp::neg:
@@ -92,15 +113,16 @@ Conditions in_range(const Expr& e, const Expr& extent) {
 std::optional<Conditions> clean(const Conditions& conditions, const Facts& facts) {
   Conditions kept;
   for (const Condition& given : conditions) {
-    Condition c = without_division({given.kind, facts.simplify(given.e)});
-    if (c.kind == Condition::Kind::nonneg) {
-      if (facts.prove_nonneg(c.e)) continue;
-      if (facts.prove_positive(-c.e)) return std::nullopt;
-    } else {
-      if (facts.prove_zero(c.e)) continue;
-      if (facts.prove_positive(c.e) || facts.prove_positive(-c.e)) return std::nullopt;
+    for (Condition& c : parts({given.kind, facts.simplify(given.e)})) {
+      if (c.kind == Condition::Kind::nonneg) {
+        if (facts.prove_nonneg(c.e)) continue;
+        if (facts.prove_positive(-c.e)) return std::nullopt;
+      } else {
+        if (facts.prove_zero(c.e)) continue;
+        if (facts.prove_positive(c.e) || facts.prove_positive(-c.e)) return std::nullopt;
+      }
+      if (!contains(kept, c)) kept.push_back(std::move(c));
     }
-    if (!contains(kept, c)) kept.push_back(std::move(c));
   }
   return kept;
 }

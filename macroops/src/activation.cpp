@@ -10,7 +10,6 @@ namespace {
 using Function = std::function<Uop(const Uop& x, DType dtype)>;
 
 Uop unary(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-Uop sigmoid(const Uop& x) { return 1 / (1 + exp(-x)); }
 Uop sigmoid_by_tanh(const Uop& x) { return 0.5 * tanh(0.5 * x) + 0.5; }
 Uop clip01(const Uop& x) { return min(max(x, 0), 1); }
 Uop softplus(const Uop& x) { return max(x, 0) + unary(MapOp::log1p, exp(-abs(x))); }
@@ -59,9 +58,12 @@ OpRecord activation(std::string name, std::string equation, const Function& f, s
           .gradient = written(gradient)};
 }
 
-/// With the form "tanh", of which f is the body.
-OpRecord with_tanh(OpRecord record, const Function& f) {
-  record.forms = {by_tanh([f](const Instance& instance) { return elementwise(instance, f); })};
+/// With the forms "tanh" and "of_exp", of which f and g are the bodies.
+OpRecord with_forms(OpRecord record, const Function& f, const Function& g) {
+  const auto body = [](const Function& of) {
+    return [of](const Instance& instance) { return elementwise(instance, of); };
+  };
+  record.forms = {by_tanh(body(f)), of_exp(body(g))};
   return record;
 }
 
@@ -80,14 +82,18 @@ std::vector<OpRecord> plain() {
                  "ONNX opset 20 Gelu; PyTorch GELU"),
       activation("gelu_tanh", "x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715*x^3)))", gelu_tanh,
                  "-inf gives NaN", "ONNX opset 20 Gelu, approximate = tanh; PyTorch GELU"),
-      with_tanh(activation(
-                    "sigmoid", "1/(1 + exp(-x))", [](const Uop& x, DType) { return sigmoid(x); },
-                    "", "ONNX opset 17 Sigmoid", {}, sigmoid_gradient),
-                [](const Uop& x, DType) { return sigmoid_by_tanh(x); }),
-      with_tanh(activation(
-                    "silu", "x * sigmoid(x)", [](const Uop& x, DType) { return x * sigmoid(x); },
-                    "-inf gives NaN", "PyTorch SiLU", {}, silu_gradient),
-                [](const Uop& x, DType) { return x * sigmoid_by_tanh(x); }),
+      with_forms(
+          activation(
+              "sigmoid", "1/(1 + exp(-x))", [](const Uop& x, DType) { return sigmoid(x); }, "",
+              "ONNX opset 17 Sigmoid", {}, sigmoid_gradient),
+          [](const Uop& x, DType) { return sigmoid_by_tanh(x); },
+          [](const Uop& x, DType) { return sigmoid_of_exp(x); }),
+      with_forms(
+          activation(
+              "silu", "x * sigmoid(x)", [](const Uop& x, DType) { return x * sigmoid(x); },
+              "-inf gives NaN", "PyTorch SiLU", {}, silu_gradient),
+          [](const Uop& x, DType) { return x * sigmoid_by_tanh(x); },
+          [](const Uop& x, DType) { return x * sigmoid_of_exp(x); }),
       activation(
           "hardswish", "x * min(max(x/6 + 1/2, 0), 1)",
           [](const Uop& x, DType) { return x * clip01(x * (1.0 / 6) + 0.5); }, "-inf gives NaN",

@@ -26,7 +26,7 @@ std::vector<OpRecord> assemble() {
   for (const auto& family :
        {linear_ops, convolution_ops, attention_ops, elementwise_ops, activation_ops, choice_ops,
         normalise_ops, batch_norm_ops, reduce_ops, spatial_ops, index_ops, move_ops, scatter_ops,
-        random_ops, loss_ops, optimiser_ops}) {
+        random_ops, loss_ops, optimiser_ops, quantised_ops, recurrent_ops, resize_ops}) {
     for (OpRecord& record : family()) all.push_back(std::move(record));
   }
   return all;

@@ -8,13 +8,45 @@
 #include "families.h"
 
 namespace mote {
-namespace {
 
 std::vector<ParamDecl> convolution_params(int axes) {
   std::vector<ParamDecl> params = window_params(axes);
   params.push_back(integer_param("groups", 1, 1, "groups that channels of x and w fall into"));
   return params;
 }
+
+ConvolutionTaps convolution_taps(int axes) {
+  ConvolutionTaps t;
+  t.image = {"N", "ci: $groups*CG"};
+  t.kernel = {"co: $groups*CO", "CG"};
+  t.taps = {"N", "co: $groups*CO"};
+  std::vector<std::string> tap_sizes;
+  for (int a = 0; a < axes; ++a) {
+    const std::string letter = spatial_letter(axes, a);
+    t.image.emplace_back(letter);
+    t.kernel.emplace_back("K" + letter);
+    t.taps.emplace_back("O" + letter);
+    tap_sizes.push_back("K" + letter);
+  }
+  const int channel = 2 + axes;
+  t.taps.emplace_back("ci: CG");
+  t.taps.insert(t.taps.end(), t.kernel.begin() + 2, t.kernel.end());
+  t.from = {"i0", fmt::format("i1/CO*CG + i{}", channel).c_str()};
+  t.kernel_axes = {1, channel};
+  t.summed = {channel};
+  for (int a = 0; a < axes; ++a) {
+    const int tap = channel + 1 + a;
+    t.from.emplace_back(window_index(a, 2 + a, tap).c_str());
+    const Uop in_axis = inside(t.from.back(), spatial_letter(axes, a).c_str(), t.taps);
+    t.in_image = t.in_image ? t.in_image && in_axis : in_axis;
+    t.kernel_axes.push_back(tap);
+    t.summed.push_back(tap);
+  }
+  t.sizes = window_sizes(tap_sizes);
+  return t;
+}
+
+namespace {
 
 /// What becomes of taps outside of x.
 enum class Outside : std::uint8_t { left_out, multiplied };
@@ -27,42 +59,17 @@ Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
           .define = std::move(define)};
 }
 
-/// Over taps[N, co, O…, ci, K…]: x at each window's taps times w, summed, plus b.
+/// x at each window's taps times w, summed, plus b.
 ProgramSpec convolution(const Instance& instance, int axes, Outside outside) {
-  Shape image, window, kernel;
-  std::vector<std::string> tap_sizes;
-  for (int a = 0; a < axes; ++a) {
-    const std::string letter = spatial_letter(axes, a);
-    image.emplace_back(letter);
-    window.emplace_back("O" + letter);
-    kernel.emplace_back("K" + letter);
-    tap_sizes.push_back("K" + letter);
-  }
-  const auto shape = [](Shape head, const Shape& tail) {
-    head.insert(head.end(), tail.begin(), tail.end());
-    return head;
-  };
-  const Uop x = input("x", instance.dtype, shape({"N", "ci: $groups*CG"}, image));
-  const Uop w = input("w", instance.dtype, shape({"co: $groups*CO", "CG"}, kernel));
+  const ConvolutionTaps t = convolution_taps(axes);
+  const Uop x = input("x", instance.dtype, t.image);
+  const Uop w = input("w", instance.dtype, t.kernel);
   const Uop b = optional_input(instance, 2, "b", {"co: $groups*CO"});
-  const Shape taps = shape(shape(shape({"N", "co: $groups*CO"}, window), {"ci: CG"}), kernel);
-  const int channel = 2 + axes;
-  std::vector<IndexText> from = {"i0", fmt::format("i1/CO*CG + i{}", channel).c_str()};
-  std::vector<int> w_axes = {1, channel}, summed = {channel};
-  Uop in_image;
-  for (int a = 0; a < axes; ++a) {
-    const int tap = channel + 1 + a;
-    from.emplace_back(window_index(a, 2 + a, tap).c_str());
-    const Uop in_axis = inside(from.back(), spatial_letter(axes, a).c_str(), taps);
-    in_image = in_image ? in_image && in_axis : in_axis;
-    w_axes.push_back(tap);
-    summed.push_back(tap);
-  }
-  const Uop products = reindex(x, taps, from) * broadcast(w, taps, w_axes);
+  const Uop products = reindex(x, t.taps, t.from) * broadcast(w, t.taps, t.kernel_axes);
   const bool all = outside == Outside::multiplied;
-  Uop y = sum_over(all ? products : where(in_image, products, 0), summed);
+  Uop y = sum_over(all ? products : where(t.in_image, products, 0), t.summed);
   if (b) y = y + broadcast(b, shape_of(y), {1});
-  return spec({x, w, b}, y, window_sizes(tap_sizes));
+  return spec({x, w, b}, y, t.sizes);
 }
 
 OpRecord convolution_record(int axes, std::string equation, std::string policy) {

@@ -46,6 +46,23 @@ NamedSize named_size(std::string name, std::string_view value) {
   return {std::move(name), parse_expr(value).expr};
 }
 
+Uop sigmoid(const Uop& x) { return 1 / (1 + exp(-x)); }
+
+Uop sigmoid_of_exp(const Uop& x) {
+  const Uop e = exp(-abs(x));
+  const Uop below = e / (1 + e);
+  return where(x > 0, 1 - below, below);
+}
+
+Form of_exp(std::function<ProgramSpec(const Instance&)> define) {
+  return {.name = "of_exp",
+          .meaning =
+              "sigmoid(x) = e/(1 + e), e = exp(-|x|), or 1 less that where x > 0: 0 where e "
+              "underflows",
+          .source = "oneDNN, eltwise_logistic",
+          .define = std::move(define)};
+}
+
 Form one_pass(std::function<ProgramSpec(const Instance&)> define) {
   return {.name = "one_pass",
           .meaning =

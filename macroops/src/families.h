@@ -31,6 +31,9 @@ std::vector<OpRecord> scatter_ops();
 std::vector<OpRecord> random_ops();
 std::vector<OpRecord> loss_ops();
 std::vector<OpRecord> optimiser_ops();
+std::vector<OpRecord> quantised_ops();
+std::vector<OpRecord> recurrent_ops();
+std::vector<OpRecord> resize_ops();
 
 namespace dtypes {
 using enum DType;
@@ -51,6 +54,13 @@ Uop optional_input(const Instance& instance, int k, std::string_view name, const
 using OneGradient = std::function<ProgramSpec(const Instance& instance, const Uop& gy)>;
 /// Empty where that is.
 WrittenGradient written(const OneGradient& gradient);
+
+/// 1/(1 + exp(-x))
+Uop sigmoid(const Uop& x);
+/// The same as e/(1 + e), e = exp(-|x|), or 1 less that.
+Uop sigmoid_of_exp(const Uop& x);
+/// The form "of_exp" of what computes a sigmoid.
+Form of_exp(std::function<ProgramSpec(const Instance&)> define);
 
 /// How a variance is computed: the squares of what is left of x without the mean, or of x.
 enum class Passes : std::uint8_t { two, one };
@@ -95,5 +105,20 @@ std::string window_index(int axis, int window, int tap);
 std::vector<ParamDecl> window_params(int axes);
 /// OD, OH, OW of a window of that many taps (index text) sliding over D, H, W.
 std::vector<NamedSize> window_sizes(const std::vector<std::string>& taps);
+
+/// Loops of a convolution over `axes` spatial axes: taps[N, co, O…, ci, K…].
+struct ConvolutionTaps {
+  Shape image;                   ///< x: N, groups*CG, then (D,) (H,) W
+  Shape kernel;                  ///< w: groups*CO, CG, then (KD,) (KH,) KW
+  Shape taps;                    ///< of all products
+  std::vector<IndexText> from;   ///< where a tap reads in x
+  std::vector<int> kernel_axes;  ///< w's axes among those of taps
+  Axes summed;                   ///< the axes of taps that a window runs over
+  Uop in_image;                  ///< whether a tap lies in x; empty where there is no spatial axis
+  std::vector<NamedSize> sizes;
+};
+ConvolutionTaps convolution_taps(int axes);
+/// Those of window_params(), and groups.
+std::vector<ParamDecl> convolution_params(int axes);
 
 }  // namespace mote

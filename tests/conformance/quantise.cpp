@@ -1,6 +1,8 @@
-// Adapters of quantised operators, composed: integers are exact in the wider dtypes that they pass
-// through, and what is rounded to 8 bits is rounded half to even and saturated.
+// Adapters of quantised operators. What the catalogue has no op for is composed: integers are exact
+// in the wider dtypes that they pass through, and what is rounded to 8 bits is rounded half to even
+// and saturated.
 #include <algorithm>
+#include <optional>
 
 #include "call.h"
 #include "mote/base/error.h"
@@ -42,6 +44,7 @@ Array centred(const Call& c, const Array& x, const Array* zero) {
   return zero == nullptr ? wide : c.binary("sub", wide, c.cast(*zero, DType::i32));
 }
 
+/// Composed, since ONNX rounds the quotient to x's dtype before it rounds to an integer.
 Outputs quantise(const Call& c) {
   const Array& x = c.in(0);
   const Array scale = along_axis(c, x, c.in(1));
@@ -49,8 +52,33 @@ Outputs quantise(const Call& c) {
   return {saturated(c, c.binary("div", x, scale), zero)};
 }
 
+/// x[R, C, N] with a scale and a zero for each of C, as the catalogue's op takes them.
+struct Channels {
+  Array x, scale, zero;
+};
+
+/// None where blocks have scales of their own, or numbers are of other dtypes.
+std::optional<Channels> channels_of(const Call& c) {
+  const Array& x = c.in(0);
+  const Array& scale = c.in(1);
+  const bool is_ours = x.dtype == DType::u8 || x.dtype == DType::i8;
+  if (!is_ours || scale.dtype != DType::f32 || c.integer("block_size", 0) != 0) return std::nullopt;
+  const bool is_one = scale.values.size() == 1;
+  const Array rows = is_one ? reshaped(x, {1, 1, element_count(x.shape)})
+                            : around_axis(x, axis_of(c.integer("axis", 1), x.shape.size()));
+  const Array zero = c.has(2) ? c.in(2) : constant(x.dtype, 0);
+  const Dims channels = {rows.shape.at(1)};
+  return Channels{rows, reshaped(scale, channels),
+                  zero.values.size() == 1 ? broadcast_to(reshaped(zero, {}), channels)
+                                          : reshaped(zero, channels)};
+}
+
 Outputs dequantise(const Call& c) {
   const Array& x = c.in(0);
+  if (const auto by = channels_of(c)) {
+    const Array y = c.kernels().run("dequantize", x.dtype, {&by->x, &by->scale, &by->zero});
+    return {reshaped(y, x.shape)};
+  }
   const Array zero = c.has(2) ? along_axis(c, x, c.in(2)) : constant(x.dtype, 0);
   const Array scale = along_axis(c, x, c.in(1));
   return {c.binary("mul", c.cast(centred(c, x, &zero), scale.dtype), scale)};

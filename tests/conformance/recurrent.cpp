@@ -1,4 +1,5 @@
-// Adapters of recurrent layers, composed of gemm, activations and element-wise ops, step by step.
+// Adapters of recurrent layers, step by step: the cells of the catalogue, and where a node asks for
+// more than they do, gemm, activations and element-wise ops.
 #include <algorithm>
 
 #include "call.h"
@@ -79,6 +80,23 @@ Array gate_of(const Call& c, const Layer& layer, const Array& all, std::int64_t 
   return c.slice(all, 1, gate * layer.hidden, layer.hidden);
 }
 
+/// The gates of w, r or a bias in another order, as an axis in front.
+Array gates_of(const Call& c, const Layer& layer, const Array& all,
+               const std::vector<std::int64_t>& order) {
+  std::vector<Array> gates;
+  for (const std::int64_t k : order)
+    gates.push_back(c.slice(all, 0, k * layer.hidden, layer.hidden));
+  Dims shape = all.shape;
+  shape[0] = layer.hidden;
+  shape.insert(shape.begin(), std::ssize(order));
+  return reshaped(c.concat(gates, 0), shape);
+}
+
+/// Both biases as one.
+Array bias_of(const Call& c, const Layer& layer) {
+  return c.binary("add", layer.w_bias, layer.r_bias);
+}
+
 /// From x[t] to the layer's new states; the direction chooses among the node's inputs.
 using Step = std::function<void(Layer&, const Array& x, std::int64_t direction)>;
 
@@ -115,15 +133,28 @@ Outputs in_directions(const Call& c, std::int64_t gates, const Step& step) {
 
 Outputs rnn(const Call& c) {
   return in_directions(c, 1, [&](Layer& layer, const Array& x, std::int64_t) {
-    const Array from_x = linear(c, layer, x, layer.w, layer.w_bias, 0, 1);
-    const Array from_h = linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 1);
-    layer.h = c.unary("tanh", c.binary("add", from_x, from_h));
+    const Array bias = bias_of(c, layer);
+    layer.h = c.kernels().run("rnn_cell", x.dtype, {&x, &layer.h, &layer.w, &layer.r, &bias});
   });
+}
+
+/// The reset gate comes after the product.
+void step_gru(const Call& c, Layer& layer, const Array& x) {
+  const Array w = gates_of(c, layer, layer.w, {0, 1, 2}),
+              r = gates_of(c, layer, layer.r, {0, 1, 2});
+  const Array both = gates_of(c, layer, bias_of(c, layer), {0, 1});
+  const Array of_x = gates_of(c, layer, layer.w_bias, {2});
+  const Array of_h = gates_of(c, layer, layer.r_bias, {2});
+  const Array b = c.concat({both, of_x, of_h}, 0);
+  layer.h = c.kernels().run("gru_cell", x.dtype, {&x, &layer.h, &w, &r, &b});
 }
 
 /// Gates z, r, h.
 Outputs gru(const Call& c) {
-  const bool reset_after = c.integer("linear_before_reset", 0) != 0;
+  if (c.integer("linear_before_reset", 0) != 0) {
+    return in_directions(
+        c, 3, [&](Layer& layer, const Array& x, std::int64_t) { step_gru(c, layer, x); });
+  }
   return in_directions(c, 3, [&](Layer& layer, const Array& x, std::int64_t) {
     const Array from_x = linear(c, layer, x, layer.w, layer.w_bias, 0, 3);
     const Array from_h = linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 2);
@@ -132,29 +163,39 @@ Outputs gru(const Call& c) {
                      c.binary("add", gate_of(c, layer, from_x, k), gate_of(c, layer, from_h, k)));
     };
     const Array z = gate(0), r = gate(1);
-    const Array kept = reset_after ? layer.h : c.binary("mul", r, layer.h);
-    Array hidden = linear(c, layer, kept, layer.r, layer.r_bias, 2, 1);
-    if (reset_after) hidden = c.binary("mul", r, hidden);
+    const Array hidden = linear(c, layer, c.binary("mul", r, layer.h), layer.r, layer.r_bias, 2, 1);
     const Array fresh = c.unary("tanh", c.binary("add", gate_of(c, layer, from_x, 2), hidden));
     layer.h = c.binary("add", c.binary("mul", c.binary("sub", 1.0, z), fresh),
                        c.binary("mul", z, layer.h));
   });
 }
 
+/// ONNX's gates i, o, f, c as the cell's i, f, c, o.
+void step_lstm(const Call& c, Layer& layer, const Array& x) {
+  const std::vector<std::int64_t> order = {0, 2, 3, 1};
+  const Array w = gates_of(c, layer, layer.w, order), r = gates_of(c, layer, layer.r, order);
+  const Array b = gates_of(c, layer, bias_of(c, layer), order);
+  const Outputs next =
+      c.kernels().run_all("lstm_cell", x.dtype, {&x, &layer.h, &layer.cell, &w, &r, &b});
+  layer.h = next.at(0);
+  layer.cell = next.at(1);
+}
+
 /// Gates i, o, f, c; peepholes of the cell on i, o, f.
 Outputs lstm(const Call& c) {
   if (c.integer("input_forget", 0) != 0) throw NotApplicable("attribute input_forget");
+  if (!c.has(7)) {
+    return in_directions(
+        c, 4, [&](Layer& layer, const Array& x, std::int64_t) { step_lstm(c, layer, x); });
+  }
   return in_directions(c, 4, [&](Layer& layer, const Array& x, std::int64_t direction) {
+    const Array peepholes = part_of(c, c.in(7), direction);
     const Array all = c.binary("add", linear(c, layer, x, layer.w, layer.w_bias, 0, 4),
                                linear(c, layer, layer.h, layer.r, layer.r_bias, 0, 4));
     const auto gate = [&](std::int64_t k) {
-      Array sum = gate_of(c, layer, all, k);
-      if (c.has(7)) {
-        const Array peepholes = part_of(c, c.in(7), direction);
-        const Array peephole = c.slice(peepholes, 0, k * layer.hidden, layer.hidden);
-        sum = c.binary("add", sum, c.binary("mul", layer.cell, peephole));
-      }
-      return c.unary("sigmoid", sum);
+      const Array peephole = c.slice(peepholes, 0, k * layer.hidden, layer.hidden);
+      return c.unary("sigmoid", c.binary("add", gate_of(c, layer, all, k),
+                                         c.binary("mul", layer.cell, peephole)));
     };
     const Array i = gate(0), f = gate(2), fresh = c.unary("tanh", gate_of(c, layer, all, 3));
     layer.cell = c.binary("add", c.binary("mul", f, layer.cell), c.binary("mul", i, fresh));

@@ -59,7 +59,7 @@ TEST(Catalogue, HoldsTheFirstOps) {
 TEST(Catalogue, EveryRecordIsComplete) {
   const std::set<std::string> families = {"linear",   "elementwise", "normalise", "reduce",
                                           "spatial",  "index",       "loss",      "optimiser",
-                                          "sequence", "random"};
+                                          "sequence", "random",      "quantised", "recurrent"};
   for (const OpRecord& record : catalogue()) {
     SCOPED_TRACE(record.name);
     EXPECT_TRUE(families.contains(record.family)) << record.family;

@@ -9,51 +9,28 @@ namespace {
 
 constexpr dnnl::algorithm kDirect = dnnl::algorithm::convolution_direct;
 
-struct Window {
-  std::size_t axes = 0;
-  memory::dims stride, dilation, before, after;
-  memory::dim groups = 1;
-};
-
-Window window_of(const Reader& call) {
-  Window w;
-  w.axes = call.op().starts_with("conv1d") ? 1 : call.op().starts_with("conv3d") ? 3 : 2;
-  for (std::size_t k = 0; k < w.axes; ++k) {
-    w.stride.push_back(call.integer(fmt::format("stride{}", k), 1));
-    w.dilation.push_back(call.integer(fmt::format("dilation{}", k), 1) - 1);
-    w.before.push_back(call.integer(fmt::format("pads{}", k), 0));
-    w.after.push_back(call.integer(fmt::format("pads{}", k + w.axes), 0));
-  }
-  w.groups = call.integer("groups", 1);
-  if (w.groups < 1) decline("there are no groups");
-  return w;
+ConvolutionWindow window_of(const Reader& call) {
+  return convolution_window(call, call.op().starts_with("conv1d")   ? 1
+                                  : call.op().starts_with("conv3d") ? 3
+                                                                    : 2);
 }
 
-int rank_of(const Window& w) { return static_cast<int>(w.axes) + 2; }
+int rank_of(const ConvolutionWindow& w) { return static_cast<int>(w.axes) + 2; }
 
 using Forward = dnnl::convolution_forward;
 
-Forward::primitive_desc forward_desc(const Window& w, dnnl::prop_kind kind, const memory::desc& x,
-                                     const memory::desc& weights, const memory::desc* bias,
-                                     const memory::desc& y) {
-  const Forward::desc desc =
-      bias != nullptr
-          ? Forward::desc(kind, kDirect, x, weights, *bias, y, w.stride, w.dilation, w.before,
-                          w.after)
-          : Forward::desc(kind, kDirect, x, weights, y, w.stride, w.dilation, w.before, w.after);
-  return {desc, attributes(), engine()};
-}
-
 /// The forward primitive that a gradient's choice of a kernel goes by.
-Forward::primitive_desc hint(const Window& w, const View& x, const View& weights, const View& y) {
+Forward::primitive_desc hint(const ConvolutionWindow& w, const View& x, const View& weights,
+                             const View& y) {
   const auto any = [](const View& v) {
     return memory::desc(v.dims, v.type, memory::format_tag::any);
   };
-  return forward_desc(w, dnnl::prop_kind::forward_training, any(x), any(weights), nullptr, any(y));
+  return convolution_desc(w, dnnl::prop_kind::forward_training, any(x), any(weights), nullptr,
+                          any(y), attributes());
 }
 
-Job data_gradient(const Window& w, const Forward::primitive_desc& forward, const View& gy,
-                  const View& weights, const View& gx) {
+Job data_gradient(const ConvolutionWindow& w, const Forward::primitive_desc& forward,
+                  const View& gy, const View& weights, const View& gx) {
   using Backward = dnnl::convolution_backward_data;
   return make_job<Backward>(
       {gx.as(DNNL_ARG_DIFF_SRC), weights.as(DNNL_ARG_WEIGHTS), gy.as(DNNL_ARG_DIFF_DST)},
@@ -64,8 +41,8 @@ Job data_gradient(const Window& w, const Forward::primitive_desc& forward, const
       });
 }
 
-Job weights_gradient(const Window& w, const Forward::primitive_desc& forward, const View& gy,
-                     const View& x, const View& gw) {
+Job weights_gradient(const ConvolutionWindow& w, const Forward::primitive_desc& forward,
+                     const View& gy, const View& x, const View& gw) {
   using Backward = dnnl::convolution_backward_weights;
   return make_job<Backward>(
       {x.as(DNNL_ARG_SRC), gw.as(DNNL_ARG_DIFF_WEIGHTS), gy.as(DNNL_ARG_DIFF_DST)}, {Layouts::any},
@@ -91,8 +68,34 @@ Job bias_gradient(const View& gy, const View& gb) {
 
 }  // namespace
 
+ConvolutionWindow convolution_window(const Reader& call, std::size_t axes) {
+  ConvolutionWindow w;
+  w.axes = axes;
+  for (std::size_t k = 0; k < w.axes; ++k) {
+    w.stride.push_back(call.integer(fmt::format("stride{}", k), 1));
+    w.dilation.push_back(call.integer(fmt::format("dilation{}", k), 1) - 1);
+    w.before.push_back(call.integer(fmt::format("pads{}", k), 0));
+    w.after.push_back(call.integer(fmt::format("pads{}", k + w.axes), 0));
+  }
+  w.groups = call.integer("groups", 1);
+  if (w.groups < 1) decline("there are no groups");
+  return w;
+}
+
+dnnl::convolution_forward::primitive_desc convolution_desc(
+    const ConvolutionWindow& w, dnnl::prop_kind kind, const memory::desc& x,
+    const memory::desc& weights, const memory::desc* bias, const memory::desc& y,
+    const dnnl::primitive_attr& attr) {
+  const Forward::desc desc =
+      bias != nullptr
+          ? Forward::desc(kind, kDirect, x, weights, *bias, y, w.stride, w.dilation, w.before,
+                          w.after)
+          : Forward::desc(kind, kDirect, x, weights, y, w.stride, w.dilation, w.before, w.after);
+  return {desc, attr, engine()};
+}
+
 Jobs convolution(const Reader& call) {
-  const Window w = window_of(call);
+  const ConvolutionWindow w = window_of(call);
   const View weights = call.input(1, rank_of(w));
   std::vector<Argument> arguments = {
       call.input(0, rank_of(w)).as(DNNL_ARG_SRC),
@@ -100,13 +103,13 @@ Jobs convolution(const Reader& call) {
       call.output(0, rank_of(w)).as(DNNL_ARG_DST)};
   if (call.has_input(2)) arguments.push_back(call.input(2, 1).as(DNNL_ARG_BIAS));
   return {make_job<Forward>(arguments, {Layouts::any}, [&](const auto& d) {
-    return forward_desc(w, dnnl::prop_kind::forward_inference, d[0], d[1],
-                        d.size() > 3 ? &d[3] : nullptr, d[2]);
+    return convolution_desc(w, dnnl::prop_kind::forward_inference, d[0], d[1],
+                            d.size() > 3 ? &d[3] : nullptr, d[2], attributes());
   })};
 }
 
 Jobs convolution_gradient(const Reader& call) {
-  const Window w = window_of(call);
+  const ConvolutionWindow w = window_of(call);
   const auto grouped = [&](const View& v) { return w.groups == 1 ? v : v.split(0, w.groups); };
   const View gy = call.input(0, rank_of(w));
   const View x = call.input(1, rank_of(w));
@@ -125,7 +128,7 @@ Jobs convolution_gradient(const Reader& call) {
 // that are not there.
 Jobs deconvolution(const Reader& call) {
   using Transposed = dnnl::deconvolution_forward;
-  Window w = window_of(call);
+  ConvolutionWindow w = window_of(call);
   for (std::size_t k = 0; k < w.axes; ++k)
     w.after[k] -= call.integer(fmt::format("output_pad{}", k), 0);
   const View given = call.input(1, 4);

@@ -18,17 +18,12 @@ struct Function {
 
 Function function_of(const Reader& call) {
   static const std::map<std::string, Function> functions = {
-      {"abs", {algorithm::eltwise_abs}},
-      {"exp", {algorithm::eltwise_exp}},
-      {"gelu", {algorithm::eltwise_gelu_erf}},
-      {"gelu_tanh", {algorithm::eltwise_gelu_tanh}},
-      {"log", {algorithm::eltwise_log}},
-      {"mish", {algorithm::eltwise_mish}},
-      {"relu", {algorithm::eltwise_relu}},
-      {"round", {algorithm::eltwise_round}},
-      {"softplus", {algorithm::eltwise_soft_relu}},
-      {"sqrt", {algorithm::eltwise_sqrt}},
-      {"tanh", {algorithm::eltwise_tanh}}};
+      {"abs", {algorithm::eltwise_abs}},          {"exp", {algorithm::eltwise_exp}},
+      {"gelu", {algorithm::eltwise_gelu_erf}},    {"gelu_tanh", {algorithm::eltwise_gelu_tanh}},
+      {"log", {algorithm::eltwise_log}},          {"mish", {algorithm::eltwise_mish}},
+      {"relu", {algorithm::eltwise_relu}},        {"round", {algorithm::eltwise_round}},
+      {"sigmoid", {algorithm::eltwise_logistic}}, {"softplus", {algorithm::eltwise_soft_relu}},
+      {"sqrt", {algorithm::eltwise_sqrt}},        {"tanh", {algorithm::eltwise_tanh}}};
   const std::string op = call.op();
   if (op == "elu") return {algorithm::eltwise_elu, call.real("alpha", 1)};
   if (op == "leaky_relu") return {algorithm::eltwise_relu, call.real("alpha", 0.01, true)};
@@ -40,8 +35,10 @@ Function function_of(const Reader& call) {
 Jobs eltwise(const Reader& call) {
   using Eltwise = dnnl::eltwise_forward;
   const Function f = function_of(call);
+  // The kernel for other layouts than dense ones computes a sigmoid by another formula.
+  const auto layouts = f.what == algorithm::eltwise_logistic ? kDense : kAsTheyLie;
   return {make_job<Eltwise>({call.input(0, 4).as(DNNL_ARG_SRC), call.output(0, 4).as(DNNL_ARG_DST)},
-                            kAsTheyLie, [&](const auto& d) {
+                            layouts, [&](const auto& d) {
                               return Eltwise::primitive_desc(
                                   Eltwise::desc(dnnl::prop_kind::forward_inference, f.what, d[0],
                                                 f.alpha, f.beta),

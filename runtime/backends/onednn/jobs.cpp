@@ -108,7 +108,8 @@ Job bound_job(const dnnl::primitive& primitive, const dnnl::primitive_desc_base&
               const std::vector<Argument>& arguments) {
   Job job{primitive, made.scratchpad_desc(), {}};
   for (const Argument& a : arguments) {
-    Binding b{a, made.query_md(dnnl::query::exec_arg_md, a.number), std::nullopt};
+    Binding b{a, a.is_attribute ? dense(a.lies) : made.query_md(dnnl::query::exec_arg_md, a.number),
+              std::nullopt};
     if (!a.shared && b.wanted != a.lies) {
       const memory::desc& from = a.is_output ? b.wanted : a.lies;
       const memory::desc& to = a.is_output ? a.lies : b.wanted;

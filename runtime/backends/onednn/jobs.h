@@ -25,6 +25,7 @@ struct Argument {
   void* data = nullptr;
   bool is_output = false;
   std::optional<int> shared = std::nullopt;
+  bool is_attribute = false;  ///< taken dense: a primitive's description does not tell of it
 };
 
 /// An argument as the primitive takes it, and the reorder between that and where it lies.

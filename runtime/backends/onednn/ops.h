@@ -9,6 +9,18 @@ namespace mote::onednn {
 Jobs matmul(const Reader& call);
 Jobs gemm(const Reader& call);  ///< without c
 
+/// Strides, dilations (from 0) and pads of a convolution over `axes` axes, and its groups.
+struct ConvolutionWindow {
+  std::size_t axes = 0;
+  memory::dims stride, dilation, before, after;
+  memory::dim groups = 1;
+};
+ConvolutionWindow convolution_window(const Reader& call, std::size_t axes);
+dnnl::convolution_forward::primitive_desc convolution_desc(
+    const ConvolutionWindow& w, dnnl::prop_kind kind, const memory::desc& x,
+    const memory::desc& weights, const memory::desc* bias, const memory::desc& y,
+    const dnnl::primitive_attr& attr);
+
 Jobs convolution(const Reader& call);           ///< conv1d, conv2d, conv3d
 Jobs convolution_gradient(const Reader& call);  ///< gradients of conv1d, conv2d: gx, gw, gb
 Jobs deconvolution(const Reader& call);         ///< conv_transpose2d
@@ -25,5 +37,14 @@ Jobs reduction(const Reader& call);
 Jobs eltwise(const Reader& call);
 Jobs binary(const Reader& call);
 Jobs concat(const Reader& call);
+
+Jobs lstm_cell(const Reader& call);
+Jobs gru_cell(const Reader& call);
+Jobs rnn_cell(const Reader& call);
+
+Jobs integer_matmul(const Reader& call);       ///< matmul_integer, qmatmul
+Jobs integer_convolution(const Reader& call);  ///< conv2d_integer, qconv2d
+
+Jobs resampling(const Reader& call);  ///< resize_nearest2d, resize_linear2d
 
 }  // namespace mote::onednn

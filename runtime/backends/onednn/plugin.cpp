@@ -54,11 +54,16 @@ constexpr mote_contract contract(const Promise& p) {
 constexpr mote_contract kDirect = contract({});
 constexpr mote_contract kOverX = contract({.over_x = true});
 constexpr mote_contract kFunction = contract({.over_x = true, .functions = kFunctions});
+constexpr mote_contract kGates = contract({.form = "of_exp", .functions = kFunctions});
+constexpr mote_contract kTanh = contract({.functions = kFunctions});
+constexpr mote_contract kOfExp =
+    contract({.form = "of_exp", .over_x = true, .functions = kFunctions});
 constexpr mote_contract kMish = contract({.over_x = true, .functions = kMishFunctions});
 constexpr mote_contract kFunctionOfNumbers =
     contract({.over_x = true, .functions = kFunctions, .ignores_nan = true});
 constexpr mote_contract kOfNumbers = contract({.ignores_nan = true});
 constexpr mote_contract kOverXOfNumbers = contract({.over_x = true, .ignores_nan = true});
+constexpr mote_contract kCeiling = contract({.form = "ceiling"});
 constexpr mote_contract kPaddingMultiplied = contract({.form = "padding_multiplied"});
 
 struct Op {
@@ -104,6 +109,7 @@ constexpr std::array kOps = {
     Op{"mish", onednn::eltwise, &kMish},
     Op{"relu", onednn::eltwise, &kOverXOfNumbers},
     Op{"round", onednn::eltwise, &kOverX},
+    Op{"sigmoid", onednn::eltwise, &kOfExp},
     Op{"softplus", onednn::eltwise, &kFunction},
     Op{"sqrt", onednn::eltwise, &kOverX},
     Op{"tanh", onednn::eltwise, &kFunction},
@@ -120,6 +126,15 @@ constexpr std::array kOps = {
     Op{"less", onednn::binary, &kDirect},
     Op{"less_or_equal", onednn::binary, &kDirect},
     Op{"concat", onednn::concat, &kDirect},
+    Op{"lstm_cell", onednn::lstm_cell, &kGates},
+    Op{"gru_cell", onednn::gru_cell, &kGates},
+    Op{"rnn_cell", onednn::rnn_cell, &kTanh},
+    Op{"matmul_integer", onednn::integer_matmul, &kDirect},
+    Op{"qmatmul", onednn::integer_matmul, &kOfNumbers},
+    Op{"conv2d_integer", onednn::integer_convolution, &kDirect},
+    Op{"qconv2d", onednn::integer_convolution, &kOfNumbers},
+    Op{"resize_nearest2d", onednn::resampling, &kDirect},
+    Op{"resize_linear2d", onednn::resampling, &kCeiling},
 };
 
 /// Builds the jobs of the call and hands them to the body; what oneDNN refuses becomes a refusal.

@@ -121,9 +121,10 @@ View Reader::view(const DLTensor* tensor, int rank, bool any_type, std::string n
   return v;
 }
 
-memory::dim Reader::integer(const std::string& name, memory::dim otherwise) const {
+memory::dim Reader::integer(const std::string& name, memory::dim otherwise,
+                            memory::dim least) const {
   std::int64_t value = otherwise;
-  if (auto no = backend::read_integer(call_, name.c_str(), 0, value)) throw Declined{*no};
+  if (auto no = backend::read_integer(call_, name.c_str(), least, value)) throw Declined{*no};
   return value;
 }
 

@@ -42,7 +42,7 @@ class Reader {
   View output(int k, int rank, bool any_type = false) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
   bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
-  memory::dim integer(const std::string& name, memory::dim otherwise) const;
+  memory::dim integer(const std::string& name, memory::dim otherwise, memory::dim least = 0) const;
   /// oneDNN takes its parameters as floats. A double that is none is declined where its rounding
   /// would show (`exact`).
   float real(const char* name, double otherwise, bool exact = false) const;

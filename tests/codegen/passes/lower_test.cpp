@@ -24,6 +24,14 @@ output y = e / sum[1 keep](e) + e * e
 )")));
 }
 
+/// min(a, b) >= 0 is a >= 0 and b >= 0, of which one is known here; likewise the greatest of two.
+TEST(Lower, AnIndexMovedToTheNearestEndIsInRangeWhereThereIsAnElement) {
+  for (const char* at : {"min(max(i0 - 2, 0), N - 1)", "max(min(i0 - 2, N - 1), 0)"}) {
+    const auto text = std::string("op f\ninput x f64[N]\noutput y = x[") + at + " over 6]\n";
+    EXPECT_NE(to_string(lowered(text)).find("(N >= 1 ? x["), std::string::npos) << at;
+  }
+}
+
 TEST(Lower, PullsAReductionThatIsReadOnce) {
   const LoopProgram p = lowered("op f\ninput x f64[R, N]\noutput y = tanh(sum[1](x) + 1)\n");
   EXPECT_EQ(count(p).nests, 1);

@@ -1,0 +1,23 @@
+// Images of another size, measured from the middles of pixels.
+#include "ops.h"
+
+namespace mote::onednn {
+
+// Dense only: the kernel for other layouts gives images a depth of 1 and multiplies it by weights
+// of 0 too, which makes NaN of infinities.
+Jobs resampling(const Reader& call) {
+  const bool nearest = call.op() == "resize_nearest2d";
+  if (nearest && call.integer("half_pixel", 1) == 0) decline("half_pixel is 0");
+  const auto algorithm =
+      nearest ? dnnl::algorithm::resampling_nearest : dnnl::algorithm::resampling_linear;
+  using Resampling = dnnl::resampling_forward;
+  return {make_job<Resampling>(
+      {call.input(0, 4).as(DNNL_ARG_SRC), call.output(0, 4).as(DNNL_ARG_DST)}, {Layouts::dense},
+      [&](const auto& d) {
+        return Resampling::primitive_desc(
+            Resampling::desc(dnnl::prop_kind::forward_inference, algorithm, d[0], d[1]),
+            attributes(), engine());
+      })};
+}
+
+}  // namespace mote::onednn
