@@ -48,6 +48,10 @@ class Writer {
   void block_round(const Body& b, const Facts& facts);
   void block_loop(const Loop& loop, const Facts& facts);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
+  std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
+  std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
+                                  const std::vector<std::string>& extents, const std::string& flat,
+                                  const Facts& facts) const;
   friend class TileWriter;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l) const;

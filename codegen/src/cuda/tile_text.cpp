@@ -6,10 +6,9 @@
 #include "tile_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "mote/codegen/emit_cuda.h"
@@ -127,17 +126,11 @@ class TileWriter {
     TileGroup g{&axes, width, {}, {}, {}, {}, {}};
     g.flat = g.is_plain() ? name_of(axes[0]) : w_.names_.fresh(hint);
     g.begin = w_.names_.fresh(g.flat + "_begin");
-    std::string product;
-    for (const TileAxis& a : axes) {
-      const Expr count = facts_.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
-      const std::string extent = w_.limit(count, name_of(a) + "_count", facts_);
-      g.extents.push_back(extent.find(' ') == std::string::npos ? extent : "(" + extent + ")");
-      product += (product.empty() ? "" : " * ") + g.extents.back();
-    }
+    g.extents = w_.extents(axes, facts_);
     g.count = g.extents[0];
     if (axes.size() == 1) return g;
     g.count = w_.names_.fresh(hint + "s");
-    line("const int64_t {} = {};", g.count, product);
+    line("const int64_t {} = {};", g.count, fmt::join(g.extents, " * "));
     for (const TileAxis& a : axes) {
       g.tables.push_back(w_.names_.fresh(name_of(a) + "_of"));
       line("__shared__ int64_t {}[{}];", g.tables.back(), width);
@@ -208,9 +201,11 @@ class TileWriter {
     line("const int64_t {} = ({} + {}) / {};", rows, row_.count, kCudaTile - 1, kCudaTile);
     line("const int64_t {} = ({} + {}) / {};", columns, column_.count, kCudaTile - 1, kCudaTile);
     TileGroup batch;
-    if (!form_.batch.empty()) batch = batch_group();
+    batch.axes = &form_.batch;
+    batch.extents = w_.extents(form_.batch, facts_);
     const std::string tile = w_.names_.fresh("tile");
-    std::string all = form_.batch.empty() ? "" : batch.count + " * ";
+    std::string all;
+    for (const std::string& extent : batch.extents) all += extent + " * ";
     open(fmt::format("for (int64_t {0} = mote_block(); {0} < {1}{2} * {3}; {0} += mote_blocks())",
                      tile, all, rows, columns));
     line("const int64_t {} = {} % {} * {};", column_.begin, tile, columns, kCudaTile);
@@ -220,37 +215,8 @@ class TileWriter {
     line("{} {}[8][4] = {{}};", type_, sums_ = w_.names_.fresh("sums"));
   }
 
-  TileGroup batch_group() {
-    TileGroup g{&form_.batch, 1, {}, {}, {}, {}, {}};
-    for (const TileAxis& a : form_.batch) {
-      const Expr count = facts_.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
-      const std::string extent = w_.limit(count, name_of(a) + "_count", facts_);
-      g.extents.push_back(extent.find(' ') == std::string::npos ? extent : "(" + extent + ")");
-      g.count += (g.count.empty() ? "" : " * ") + g.extents.back();
-    }
-    return g;
-  }
-
-  /// The digits of a position, as the loops' values.
-  std::vector<std::string> digit_values(const TileGroup& g, const std::string& flat) const {
-    std::vector<std::string> values(g.axes->size());
-    std::string below;
-    for (std::size_t k = values.size(); k-- > 0;) {
-      const TileAxis& a = (*g.axes)[k];
-      const bool several = below.find(" * ") != std::string::npos;
-      std::string digit = flat;
-      if (!below.empty()) digit += " / " + (several ? "(" + below + ")" : below);
-      if (k > 0) digit += " % " + g.extents[k];
-      if (a.step != Expr(1)) digit += " * " + factor(a.step);
-      if (a.begin != Expr(0)) digit = within(w_.printer_.expr(a.begin, all_), kSum) + " + " + digit;
-      values[k] = digit;
-      below = g.extents[k] + (below.empty() ? "" : " * " + below);
-    }
-    return values;
-  }
-
   void digits(const TileGroup& g, const std::string& flat) {
-    const std::vector<std::string> values = digit_values(g, flat);
+    const std::vector<std::string> values = w_.digits(*g.axes, g.extents, flat, facts_);
     for (std::size_t k = values.size(); k-- > 0;)
       line("const int64_t {} = {};", name_of((*g.axes)[k]), values[k]);
   }
@@ -261,7 +227,7 @@ class TileWriter {
     open(fmt::format("if (threadIdx.x < {})", g.width));
     line("const int64_t {} = {}threadIdx.x;", g.flat, begin);
     open(fmt::format("if ({} < {})", g.flat, g.count));
-    const std::vector<std::string> values = digit_values(g, g.flat);
+    const std::vector<std::string> values = w_.digits(*g.axes, g.extents, g.flat, facts_);
     for (std::size_t k = 0; k < values.size(); ++k)
       line("{}[threadIdx.x] = {};", g.tables[k], values[k]);
     close();
@@ -371,61 +337,5 @@ class TileWriter {
 };
 
 void write_tiles(Writer& writer, const Facts& facts) { TileWriter(writer, facts).run(); }
-
-namespace {
-
-constexpr std::string_view kMultiply =
-    R"(/* sums += left * right of a slice, where both hold. Of 64 x 64 sums each of 128 threads has 8 x 4. */
-template <typename T>
-static __device__ __forceinline__ void mote_tile_multiply(
-    T (&sums)[8][4], const T (*left)[68], const T (*right)[68],
-    const bool (*left_holds)[68] = NULL, const bool (*right_holds)[68] = NULL) {
-  const int row = threadIdx.x / 16 * 8;
-  const int column = threadIdx.x % 16 * 4;
-#pragma unroll 4
-  for (int k = 0; k < 16; k++) {
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-#pragma unroll
-      for (int j = 0; j < 4; j++) {
-        if ((left_holds == NULL || left_holds[k][row + i]) &&
-            (right_holds == NULL || right_holds[k][column + j]))
-          sums[i][j] += left[k][row + i] * right[k][column + j];
-      }
-    }
-  }
-}
-)";
-
-constexpr std::string_view kGive =
-    R"(/* The sums of the first or second 32 rows, to shared memory. */
-template <typename T>
-static __device__ __forceinline__ void mote_tile_give(const T (&sums)[8][4], T (*to)[16][68],
-                                                      int half) {
-  const int row = threadIdx.x / 16 * 8;
-  const int column = threadIdx.x % 16 * 4;
-  if (row / 32 != half) return;
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-#pragma unroll
-    for (int j = 0; j < 4; j++) to[row / 16 % 2][row % 16 + i][column + j] = sums[i][j];
-  }
-}
-)";
-
-constexpr std::string_view kDistance =
-    R"(MOTE_DEVICE int64_t mote_iabs(int64_t a) { return a < 0 ? -a : a; }
-)";
-
-}  // namespace
-
-std::string tile_helpers(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAll = {
-      {{"mote_iabs(", kDistance}, {"mote_tile_multiply(", kMultiply}, {"mote_tile_give(", kGive}}};
-  std::string out;
-  for (const auto& [call, helper] : kAll)
-    if (text.find(call) != std::string::npos) out += "\n" + std::string(helper);
-  return out;
-}
 
 }  // namespace mote::emit
