@@ -41,25 +41,7 @@ if(MOTE_SANITIZE)
 endif()
 
 include(MoteKernels)
-
-# mote_precompile(target header): the outside headers that most files include, parsed once, where the
-# target has enough C++ sources to repay it. With ccache, which seldom finds an object again that was
-# made with a precompiled header, every file is compiled by itself; so a missing include shows there.
-function(mote_precompile target header)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.cpp$")
-  list(LENGTH sources count)
-  if(count GREATER_EQUAL 5 AND NOT MOTE_CCACHE)
-    target_precompile_headers(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled/${header}>")
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # gcc 12 warns of what std::string does by itself in "text" + string, which it else keeps to
-      # itself as a system header's; builds without precompiled headers keep the warnings.
-      target_compile_options(${target} PRIVATE
-        $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
-    endif()
-  endif()
-endfunction()
+include(MotePrecompile)
 
 # What a run of the tool needs beside it, without any test: the plug-ins and the planted bugs.
 add_custom_target(mote_plugins)
@@ -87,6 +69,9 @@ function(mote_add_plugin name)
   add_library(${name} MODULE ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} mote_options)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+  if("${arg_SOURCES}" MATCHES "\\.cpp")
+    mote_precompile(${name} library.h)
+  endif()
   set(folder mote/plugins)
   if(arg_GROUP STREQUAL "mutants")
     set(folder mutants)
@@ -105,7 +90,7 @@ function(mote_build_fast target header)
     set(option ${ARGV2})
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${option}>)
-  mote_precompile(${target} ${header})
+  mote_precompile(${target} ${header} ${option})
 endfunction()
 
 # mote_add_test(name [COMPUTES] SOURCES... LINK deps...): one GoogleTest program, one ctest entry. At -O0:

@@ -195,7 +195,7 @@ void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
     } else if (std::holds_alternative<Store>(s.kind)) {
       put_under(s, conditions);
     } else if (auto* let = std::get_if<Let>(&s.kind)) {
-      if (!suppliers.reads_position(*let)) continue;
+      if (!Suppliers::reads_position(*let)) continue;
       const Number none = neutral(ReduceOp::sum, let->value->dtype);
       let->value = guard_value(in_scope(conditions, scope), let->value, none);
     } else if (auto* fold = std::get_if<Fold>(&s.kind)) {

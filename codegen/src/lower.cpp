@@ -284,7 +284,7 @@ class Lowering {
   }
 
   Value selected(const uop::Select& s, const std::vector<Expr>& index, Scope& scope) {
-    const std::size_t axis = static_cast<std::size_t>(s.axis);
+    const auto axis = static_cast<std::size_t>(s.axis);
     const Value position = value_of(s.index, index, scope);
     std::vector<Expr> from = index;
     from[axis] = index_of(position, scope);

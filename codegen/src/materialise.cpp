@@ -4,7 +4,6 @@
 #include "materialise.h"
 
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "index_uops.h"
@@ -234,7 +233,8 @@ const UopNode* inline_one_reduction(const std::vector<Uop>& order, const Uses& u
 const UopNode* materialise_one_map(const std::vector<Uop>& order, const Uses& uses,
                                    const NodeSet& barred, NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
-  for (const Uop& u : std::views::reverse(order)) {
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Uop& u = *at;
     if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
     const auto found = uses.find(u.id());
     if (found == uses.end()) continue;

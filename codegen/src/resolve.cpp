@@ -103,7 +103,7 @@ class Resolver {
   ValueCode value(const Value& v) {
     ValueCode code;
     code.dtype = v->dtype;
-    std::visit([this, &code](const auto& kind) { fill(kind, code); }, v->kind);
+    std::visit([this, &code](const auto& kind) { this->fill(kind, code); }, v->kind);
     return code;
   }
   static void fill(const value::Constant& c, ValueCode& code) { code.number = c.number; }

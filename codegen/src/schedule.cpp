@@ -28,12 +28,8 @@ constexpr std::int64_t kChunk = 4096;
 using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
 
 Stmt& at(LoopProgram& p, const Path& path) {
-  Body* body = &p.body;
-  Stmt* s = nullptr;
-  for (const std::size_t k : path) {
-    s = &(*body)[k];
-    body = nested_body(*s);
-  }
+  Stmt* s = &p.body[path.front()];
+  for (std::size_t depth = 1; depth < path.size(); ++depth) s = &(*nested_body(*s))[path[depth]];
   return *s;
 }
 

@@ -77,8 +77,8 @@ ParamDecl mean_param() { return flag_param("mean", 1, "1 divides by the count, 0
 
 /// A loss that is one number, and with the suffix _none (the frameworks' reduction = none) one for
 /// each element.
-void add_pairwise(std::vector<OpRecord>& records, std::string name, std::string term,
-                  std::string policy, std::string source, Pairwise loss) {
+void add_pairwise(std::vector<OpRecord>& records, const std::string& name, const std::string& term,
+                  const std::string& policy, const std::string& source, Pairwise loss) {
   for (const bool reduces : {true, false}) {
     const std::string comma = policy.empty() || !reduces ? "" : "; ";
     records.push_back(
@@ -95,8 +95,9 @@ void add_pairwise(std::vector<OpRecord>& records, std::string name, std::string 
   }
 }
 
-void add_class_loss(std::vector<OpRecord>& records, std::string name, std::string term,
-                    std::string where, std::string policy, std::string source, bool from_scores) {
+void add_class_loss(std::vector<OpRecord>& records, const std::string& name,
+                    const std::string& term, const std::string& where, const std::string& policy,
+                    const std::string& source, bool from_scores) {
   for (const bool reduces : {true, false}) {
     std::vector<ParamDecl> params;
     if (reduces) params.push_back(mean_param());

@@ -60,7 +60,7 @@ Axes kept_axes(int axes) {
 Expr position_in_image(const Windows& w, int axes) {
   Expr position = 0;
   for (int a = 0; a < axes; ++a) {
-    const auto at = static_cast<std::size_t>(2 + a);
+    const std::size_t at = 2 + static_cast<std::size_t>(a);
     position = position * Expr::size(spatial_letter(axes, a)) + w.from[at].expr;
   }
   return position;
@@ -80,7 +80,7 @@ Uop first_maximum(const Uop& x, const Uop& y, const Windows& w, int axes, const 
   Uop hit = eq(taps, broadcast(y, w.taps, kept_axes(axes)));
   if (is_real(x.dtype())) hit = hit || map(MapOp::isnan, std::vector<Uop>{taps});
   for (int a = axes; a-- > 0;) {
-    const auto at = static_cast<std::size_t>(2 + a);
+    const std::size_t at = 2 + static_cast<std::size_t>(a);
     hit = inside(w.from[at], spatial_letter(axes, a).c_str(), w.taps) && hit;
   }
   return min_over(where(hit, iota(position, w.taps), iota(none, w.taps)), w.summed);

@@ -79,6 +79,13 @@ Interval corners(MapOp op, const Interval& a, const Interval& b) {
     const Uop p = at(a.lo, b.lo), q = at(a.hi, b.hi);
     x.lo = min(p, q);
     x.hi = max(p, q);
+  } else if (b.nonnegative) {
+    // Each of the four stands in one end, so that none that is NaN is lost.
+    x.lo = min(at(a.lo, b.lo), at(a.lo, b.hi));
+    x.hi = max(at(a.hi, b.lo), at(a.hi, b.hi));
+  } else if (a.nonnegative && op == MapOp::mul) {
+    x.lo = min(at(a.lo, b.lo), at(a.hi, b.lo));
+    x.hi = max(at(a.lo, b.hi), at(a.hi, b.hi));
   } else {
     const Uop p = at(a.lo, b.lo), q = at(a.lo, b.hi), r = at(a.hi, b.lo), s = at(a.hi, b.hi);
     x.lo = min(min(p, q), min(r, s));

@@ -45,8 +45,11 @@ Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, c
   const Uop straddles = x.lo <= 0 && x.hi >= 0;
   const Uop most = x.certain() ? a : max(a, b);
   const Uop least = x.certain() ? a : where(straddles, 0, min(a, b));
-  const Uop greatest = prod_over(most, axes), smallest = prod_over(least, axes);
-  const Uop sign = prod_over(apply1(MapOp::sign, x.lo), axes);
+  // Of points one product has the magnitude, the sign and whether there is a NaN.
+  const Uop value = x.certain() ? prod_over(x.lo, axes) : Uop();
+  const Uop greatest = x.certain() ? abs(value) : prod_over(most, axes);
+  const Uop smallest = x.certain() ? greatest : prod_over(least, axes);
+  const Uop sign = x.certain() ? value : prod_over(apply1(MapOp::sign, x.lo), axes);
   // Beyond these no order of multiplication overflows, or loses more than so much to underflow.
   const Uop largest = prod_over(max(most, 1), axes);
   const Uop count = sum_over(where(eq(most, 1), 0.0, number(1)), axes);

@@ -16,6 +16,7 @@
 #include "map.h"
 #include "mote/uops/evaluate.h"
 #include "storage.h"
+#include "thin.h"
 
 namespace mote::blocks {
 namespace {
@@ -66,7 +67,7 @@ class Run {
     const Uop& u = step.node;
     const auto* s = std::get_if<uop::Scatter>(&u.node().kind);
     const auto* along = std::get_if<uop::SelectScatter>(&u.node().kind);
-    const Extents from = extents(s ? s->x : along->x);
+    const Extents from = extents(s ? s->x : std::get<uop::SelectScatter>(u.node().kind).x);
     const Extents to = extents(u);
     Cell* const y = copied(step.args[0], step.result);
     const std::int64_t count = element_count(from);
@@ -76,7 +77,7 @@ class Run {
     std::optional<AlongAxis> places_along;
     if (s) places.emplace(s->to, to, rows, sizes_);
     if (along) places_along.emplace(along->axis, to, from);
-    const ScatterOp op = s ? s->op : along->op;
+    const ScatterOp op = s ? s->op : std::get<uop::SelectScatter>(u.node().kind).op;
     std::vector<std::int64_t> at(kBlock);
     for (std::int64_t first = 0; first < count; first += kBlock) {
       const std::int64_t n = std::min(kBlock, count - first);
@@ -113,12 +114,41 @@ class Run {
       reads.emplace_back(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
     positions_.resize((reads.size() + 1) * kBlock);
     stretches_.resize(std::max(stretches_.size(), reads.size()));
+    if (!region.conditions.empty()) return run_thin(region, ready, rows, reads);
     for (std::int64_t first = 0; first < count; first += kBlock) {
       const std::int64_t n = std::min(kBlock, count - first);
       for (std::size_t k = 0; k < reads.size(); ++k)
         reads[k].stretches(first, n, positions_.data() + k * kBlock, stretches_[k]);
-      run_steps(region, ready, rows, first, n);
+      run_steps(region, ready, first, n);
     }
+  }
+
+  /// Blocks of the elements that are chosen, row by row.
+  void run_thin(const Region& region, Ready& ready, const Rows& rows,
+                const std::vector<Positions>& reads) {
+    Chosen chosen(region.conditions, rows, sizes_);
+    const std::int64_t all = element_count(rows.extents);
+    std::int64_t n = 0;
+    Walk walk(rows.extents, 0);
+    for (std::int64_t done = 0; done < all; done += rows.extents.back()) {
+      std::span<const std::int64_t> row = chosen.row(walk);
+      while (!row.empty()) {
+        const auto part = row.first(std::min(row.size(), static_cast<std::size_t>(kBlock - n)));
+        for (std::size_t k = 0; k < reads.size(); ++k)
+          reads[k].fill_of(walk, part, positions_.data() + k * kBlock + n);
+        n += static_cast<std::int64_t>(part.size());
+        row = row.subspan(part.size());
+        if (n == kBlock) run_chosen(region, ready, reads.size(), std::exchange(n, 0));
+      }
+      walk.advance(rows.extents.back());
+    }
+    if (n > 0) run_chosen(region, ready, reads.size(), n);
+  }
+
+  void run_chosen(const Region& region, Ready& ready, std::size_t reads, std::int64_t n) {
+    for (std::size_t k = 0; k < reads; ++k)
+      stretches_[k] = {{n, 0, 0, positions_.data() + k * kBlock, false}};
+    run_steps(region, ready, 0, n);
   }
 
   Ready make_ready(const Region& region, const Rows& rows, std::int64_t count) {
@@ -127,6 +157,7 @@ class Run {
       const Step& step = region.steps[k];
       const auto& kind = step.node.node().kind;
       if (step.result.kind == Place::Kind::array) storage_.make(step.result);
+      if (step.gathers) continue;
       if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
         ready.folds.emplace_back(d->op, d->x.dtype(), rows.shape, d->axes,
                                  storage_.result(step.result, 0), storage_.count(step.result));
@@ -140,14 +171,16 @@ class Run {
     return ready;
   }
 
-  void run_steps(const Region& region, Ready& ready, const Rows& rows, std::int64_t first,
-                 std::int64_t n) {
+  void run_steps(const Region& region, Ready& ready, std::int64_t first, std::int64_t n) {
     std::size_t fold = 0;
     for (std::size_t k = 0; k < region.steps.size(); ++k) {
       const Step& step = region.steps[k];
       const auto& kind = step.node.node().kind;
       if (step.loop != nullptr) {
         run_tree(step, first, n);
+      } else if (step.gathers) {
+        storage_.read_at(step.args[0], stretches_[static_cast<std::size_t>(step.positions)], {},
+                         storage_.result(step.result, first));
       } else if (step.widens) {
         storage_.read_into(step.args[0], first, n, storage_.result(step.result, first));
       } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
@@ -157,8 +190,12 @@ class Run {
         map_block(m->op, {args, step.args.size()}, m->args.back().node().dtype,
                   step.node.node().dtype, storage_.result(step.result, first), n);
       } else if (std::holds_alternative<uop::Reduce>(kind)) {
-        const std::size_t sums = static_cast<std::size_t>(step.together);
-        run_folds({&step, sums}, {&ready.folds[fold], sums}, first, n);
+        const auto sums = static_cast<std::size_t>(step.together);
+        if (step.positions >= 0) {
+          fold_chosen({&step, sums}, {&ready.folds[fold], sums}, n);
+        } else {
+          run_folds({&step, sums}, {&ready.folds[fold], sums}, first, n);
+        }
         fold += sums;
         k += sums - 1;
       } else if (const auto* x = std::get_if<uop::Reindex>(&kind)) {
@@ -171,7 +208,7 @@ class Run {
         storage_.read_at(step.args[0], {&all, 1}, cell_of(s->fill),
                          storage_.result(step.result, first));
       } else {
-        positions(ready.iotas.at(k), rows, first, n, step.node.dtype(),
+        positions(ready.iotas.at(k), first, n, step.node.dtype(),
                   storage_.result(step.result, first));
       }
     }
@@ -197,23 +234,24 @@ class Run {
     Fold::add_together(folds, {x.data(), steps.size()}, first, n);
   }
 
+  void fold_chosen(std::span<const Step> steps, std::span<Fold> folds, std::int64_t n) {
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const std::int64_t* const to =
+          stretches_[static_cast<std::size_t>(steps[k].positions)][0].offsets;
+      const Operand x = storage_.read(steps[k].args[0], 0, n, 0);
+      steps[k].counts ? folds[k].add_counts_at(x, to, n) : folds[k].add_at(x, to, n);
+    }
+  }
+
   std::int64_t* spare_positions() { return positions_.data() + positions_.size() - kBlock; }
 
-  void positions(const IndexFunction& f, const Rows& rows, std::int64_t first, std::int64_t n,
-                 DType dtype, Cell* to) {
-    std::int64_t* const values = spare_positions();
-    Walk walk(rows.extents, first);
-    for (std::int64_t done = 0; done < n;) {
-      const std::int64_t run = walk.run(n - done);
-      f.values(walk, run, values + done);
-      walk.advance(run);
-      done += run;
-    }
-    if (is_real(dtype)) {
-      for (std::int64_t k = 0; k < n; ++k) to[k].real = static_cast<double>(values[k]);
-    } else {
-      for (std::int64_t k = 0; k < n; ++k) to[k].whole = values[k];
-    }
+  void positions(const IndexFunction& f, std::int64_t first, std::int64_t n, DType dtype,
+                 Cell* to) {
+    // Integers are cells as they are.
+    std::int64_t* const values = is_real(dtype) ? spare_positions() : &to->whole;
+    f.fill(first, n, values);
+    if (!is_real(dtype)) return;
+    for (std::int64_t k = 0; k < n; ++k) to[k].real = static_cast<double>(values[k]);
   }
 
   void store(std::size_t output) {
@@ -240,18 +278,42 @@ class Run {
 
 }  // namespace
 
-Evaluator::Evaluator(std::shared_ptr<const Program> program)
-    : program_(std::move(program)), plan_(make_plan(*program_)) {}
+Evaluator::Evaluator(std::shared_ptr<const Program> program, Thinning thinning)
+    : program_(std::move(program)),
+      plan_(make_plan(*program_)),
+      thinning_(thinning),
+      thin_(make_thin_plan(*program_)) {}
+
+/// An element that is chosen takes about twice as long as one of a region that is not thin.
+const Plan& Evaluator::plan(const Case& c) const {
+  constexpr double kShare = 0.5;
+  if (!thin_) return plan_;
+  if (thinning_ == Thinning::always) return *thin_;
+  const Sizes& sizes = c.binding.values;
+  double all = 0;
+  double chosen = 0;
+  for (const Stage& stage : thin_->stages) {
+    for (const Region& region : stage.regions) {
+      if (region.conditions.empty()) continue;
+      const Extents shape = extents_of(region.shape, sizes);
+      const auto count = static_cast<double>(element_count(shape));
+      all += count;
+      if (count > 0) chosen += count * chosen_share(region.conditions, shape, sizes);
+    }
+  }
+  return chosen < kShare * all ? *thin_ : plan_;
+}
 
 void Evaluator::run(const Case& c, const std::vector<Dense>& inputs,
                     std::vector<Dense>& outputs) const {
-  Run(*program_, plan_, c, inputs, outputs).run();
+  Run(*program_, plan(c), c, inputs, outputs).run();
 }
 
 std::size_t Evaluator::bytes(const Case& c) const {
+  const Plan& plan = this->plan(c);
   constexpr auto kTooMany = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> size;
-  for (const ArrayPlan& a : plan_.arrays) {
+  for (const ArrayPlan& a : plan.arrays) {
     std::size_t bytes = a.input < 0 || needs_copy(a, c) ? sizeof(Cell) : 0;
     for (const std::int64_t e : extents_of(a.node.shape(), c.binding.values))
       if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(e), &bytes)) return kTooMany;
@@ -261,14 +323,14 @@ std::size_t Evaluator::bytes(const Case& c) const {
   std::size_t most = 0;
   const auto add = [&](std::size_t bytes) { return !__builtin_add_overflow(now, bytes, &now); };
   for (std::size_t k = 0; k < size.size(); ++k)
-    if (plan_.arrays[k].input >= 0 && !add(size[k])) return kTooMany;
+    if (plan.arrays[k].input >= 0 && !add(size[k])) return kTooMany;
   const auto made = [&](const std::vector<Step>& steps) {
     return std::ranges::all_of(steps, [&](const Step& step) {
       return step.result.kind != Place::Kind::array ||
              add(size[static_cast<std::size_t>(step.result.at)]);
     });
   };
-  for (const Stage& stage : plan_.stages) {
+  for (const Stage& stage : plan.stages) {
     if (!made(stage.scatters)) return kTooMany;
     for (const Region& region : stage.regions)
       if (!made(region.steps)) return kTooMany;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "../buffer.h"
@@ -12,10 +14,14 @@
 
 namespace mote::blocks {
 
+/// Whether elements that do not count are left out (thin.h); the results are the same.
+enum class Thinning : std::uint8_t { where_faster, always };
+
 /// A program that is ready to be evaluated.
 class Evaluator {
  public:
-  explicit Evaluator(std::shared_ptr<const Program> program);
+  explicit Evaluator(std::shared_ptr<const Program> program,
+                     Thinning thinning = Thinning::where_faster);
 
   /// Of a case of the program, or of one with the same inputs and sizes. Outputs are rounded to
   /// their dtypes.
@@ -24,8 +30,12 @@ class Evaluator {
   std::size_t bytes(const Case& c) const;
 
  private:
+  const Plan& plan(const Case& c) const;
+
   std::shared_ptr<const Program> program_;
   Plan plan_;
+  Thinning thinning_;
+  std::optional<Plan> thin_;  ///< the same, faster where few elements of its regions count
 };
 
 }  // namespace mote::blocks

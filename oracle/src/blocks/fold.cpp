@@ -41,12 +41,43 @@ struct Product {
   Cell cell() const { return {.real = value}; }
 };
 
+struct Sum {
+  double value;
+  explicit Sum(Cell y) : value(y.real) {}
+  void take(Cell x) { value += x.real; }
+  Cell cell() const { return {.real = value}; }
+};
+
+/// As Map's min (max) of what is there and the element.
+template <bool kLeast>
+struct Extreme {
+  double value;
+  explicit Extreme(Cell y) : value(y.real) {}
+  void take(Cell x) {
+    const double end = (kLeast ? value < x.real : value > x.real) ? value : x.real;
+    value = value != value ? value : end;
+  }
+  Cell cell() const { return {.real = value}; }
+};
+
+/// Whether any holds, or all do.
+template <bool kAny>
+struct Truth {
+  I64 value;
+  explicit Truth(Cell y) : value(y.whole) {}
+  void take(Cell x) { value = kAny ? value | (x.whole != 0) : value & (x.whole != 0); }
+  Cell cell() const { return {.whole = value}; }
+};
+
 /// Any other, by its definition.
-template <typename Step>
 struct Defined {
-  const Step& step;
+  MapOp op;
+  DType dtype;
   Cell value;
-  void take(Cell x) { value = step(value, x); }
+  void take(Cell x) {
+    const Number args[] = {number_of(value, dtype), number_of(x, dtype)};
+    value = cell_of(apply(op, args, dtype, dtype));
+  }
   Cell cell() const { return value; }
 };
 
@@ -81,13 +112,22 @@ MapOp step_of(ReduceOp op) {
       return MapOp::mul;
     case ReduceOp::max:
       return MapOp::max;
-    case ReduceOp::min:
-      return MapOp::min;
-    case ReduceOp::any:
-      return MapOp::logical_or;
     default:
-      return MapOp::logical_and;
+      return MapOp::min;
   }
+}
+
+/// use(make), where make(what is there) takes elements in.
+template <typename Use>
+void with_taker(ReduceOp op, DType dtype, const Use& use) {
+  const bool real = is_real(dtype);
+  if (op == ReduceOp::any) return use([](Cell y) { return Truth<true>(y); });
+  if (op == ReduceOp::all) return use([](Cell y) { return Truth<false>(y); });
+  if (real && op == ReduceOp::sum) return use([](Cell y) { return Sum(y); });
+  if (real && op == ReduceOp::prod) return use([](Cell y) { return Product(y); });
+  if (real && op == ReduceOp::min) return use([](Cell y) { return Extreme<true>(y); });
+  if (real && op == ReduceOp::max) return use([](Cell y) { return Extreme<false>(y); });
+  use([&](Cell y) { return Defined{step_of(op), dtype, y}; });
 }
 
 bool finds_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
@@ -123,7 +163,7 @@ Fold::Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int
   std::fill_n(result, result_count, start);
 }
 
-I64 Fold::offset(const Extents& index, const Extents& strides) const {
+I64 Fold::offset(const Extents& index, const Extents& strides) {
   I64 at = 0;
   for (std::size_t k = 0; k < index.size(); ++k) at += index[k] * strides[k];
   return at;
@@ -194,7 +234,11 @@ void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x,
 
 void Fold::add_counts(const Operand& x, I64 first, I64 count) {
   lines(first, count, [&](const Lines& s) {
-    for (I64 n = 0; n < s.lines; ++n) {
+    I64 n = 0;
+    if (!x.single && s.elements < kShortLine)
+      for (; n + kBeside <= s.lines; n += kBeside)
+        add_count(result_ + s.to + n, x.at + s.begin + n * s.line_step, s);
+    for (; n < s.lines; ++n) {
       const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
       I64 total = x.single ? s.elements * x.at->whole : 0;  // exact, in any order
       if (!x.single && s.step == 1) {
@@ -210,7 +254,11 @@ void Fold::add_counts(const Operand& x, I64 first, I64 count) {
 template <bool kLeast>
 void Fold::add_extremes(const Operand& x, I64 first, I64 count) const {
   lines(first, count, [&](const Lines& s) {
-    for (I64 n = 0; n < s.lines; ++n) {
+    I64 n = 0;
+    if (!x.single && s.elements < kShortLine)
+      for (; n + kBeside <= s.lines; n += kBeside)
+        extremes<kLeast>(result_ + s.to + n, x.at + s.begin + n * s.line_step, s);
+    for (; n < s.lines; ++n) {
       Cell& y = result_[s.to + n];
       const Cell* const from = x.at + (x.single ? 0 : s.begin + n * s.line_step);
       y.real = extreme<kLeast>(y.real, from, s.step, x.single ? 1 : s.elements);
@@ -220,19 +268,32 @@ void Fold::add_extremes(const Operand& x, I64 first, I64 count) const {
 
 void Fold::add(const Operand& x, I64 first, I64 count) {
   if (finds_position(op_)) return add_best(x, first, count);
-  const auto each = [&](const auto& make) {
-    lines(first, count, [&](const Lines& s) { fold_lines(x, s, result_, make); });
-  };
   if (is_real(dtype_) && op_ == ReduceOp::sum) return add_all<1>(this, &x, first, count);
-  if (is_real(dtype_) && op_ == ReduceOp::prod) return each([](Cell y) { return Product(y); });
   if (is_real(dtype_) && op_ == ReduceOp::min) return add_extremes<true>(x, first, count);
   if (is_real(dtype_) && op_ == ReduceOp::max) return add_extremes<false>(x, first, count);
-  const MapOp op = step_of(op_);
-  const auto step = [&](Cell y, Cell v) {
-    const Number args[] = {number_of(y, dtype_), number_of(v, dtype_)};
-    return cell_of(apply(op, args, dtype_, dtype_));
-  };
-  each([&](Cell y) { return Defined<decltype(step)>{step, y}; });
+  with_taker(op_, dtype_, [&](const auto& make) {
+    lines(first, count, [&](const Lines& s) { fold_lines(x, s, result_, make); });
+  });
+}
+
+void Fold::add_at(const Operand& x, const I64* to, I64 count) {
+  with_taker(op_, dtype_, [&](const auto& make) {
+    for (I64 k = 0; k < count;) {
+      const I64 at = to[k];
+      auto y = make(result_[at]);
+      for (; k < count && to[k] == at; ++k) y.take(x.at[x.single ? 0 : k]);
+      result_[at] = y.cell();
+    }
+  });
+}
+
+void Fold::add_counts_at(const Operand& x, const I64* to, I64 count) {
+  for (I64 k = 0; k < count;) {
+    const I64 at = to[k];
+    I64 total = 0;
+    for (; k < count && to[k] == at; ++k) total += x.at[x.single ? 0 : k].whole;
+    result_[at].real += static_cast<double>(total);
+  }
 }
 
 void Fold::add_best(const Operand& x, I64 first, I64 count) {

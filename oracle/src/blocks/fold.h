@@ -18,6 +18,9 @@ class Fold {
   void add(const Operand& x, std::int64_t first, std::int64_t count);
   /// A sum of booleans as reals: how many hold.
   void add_counts(const Operand& x, std::int64_t first, std::int64_t count);
+  /// Elements of which each goes to the cell at its own position.
+  void add_at(const Operand& x, const std::int64_t* to, std::int64_t count);
+  void add_counts_at(const Operand& x, const std::int64_t* to, std::int64_t count);
   /// Real sums over the same axes of elements of one shape: none waits for another's additions.
   static void add_together(std::span<const Fold> folds, std::span<const Operand> x,
                            std::int64_t first, std::int64_t count);
@@ -33,7 +36,7 @@ class Fold {
   void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   bool into_one() const { return strides_.back() == 0; }
-  std::int64_t offset(const Extents& index, const Extents& strides) const;
+  static std::int64_t offset(const Extents& index, const Extents& strides);
 
   ReduceOp op_;
   DType dtype_;

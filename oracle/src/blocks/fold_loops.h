@@ -47,7 +47,7 @@ struct Summands {
         result[f][to + static_cast<std::int64_t>(n)].real = sum[f][n];
   }
   void add(const Lines& s) const {
-    constexpr std::int64_t kTogether = kFolds > 2 ? 2 : 4;
+    constexpr std::int64_t kTogether = 4;
     std::int64_t line = 0;
     for (; line + kTogether <= s.lines; line += kTogether) add_lines<kTogether>(s, line);
     for (; line < s.lines; ++line) add_lines<1>(s, line);
@@ -98,6 +98,40 @@ double extreme(double start, const Cell* x, std::int64_t step, std::int64_t coun
   while (k > 0)  // the last zero's sign
     if (const double v = x[--k * step].real; v == 0) return v;
   return start;
+}
+
+/// Lines that are taken one beside the other are shorter: none waits for another.
+constexpr std::int64_t kShortLine = 32;
+constexpr std::int64_t kBeside = 4;
+
+/// Of `kBeside` short lines, line_step apart; NaN and zero, whose sign matters, as `extreme` does.
+template <bool kLeast>
+void extremes(Cell* y, const Cell* x, const Lines& s) {
+  double value[kBeside];
+  std::int64_t nans[kBeside];
+  for (std::int64_t n = 0; n < kBeside; ++n) {
+    value[n] = y[n].real;
+    nans[n] = value[n] != value[n];
+  }
+  for (std::int64_t k = 0; k < s.elements; ++k)
+    for (std::int64_t n = 0; n < kBeside; ++n) {
+      const double v = x[n * s.line_step + k * s.step].real;
+      nans[n] |= v != v;
+      value[n] = (kLeast ? value[n] < v : value[n] > v) ? value[n] : v;
+    }
+  for (std::int64_t n = 0; n < kBeside; ++n) {
+    const bool plain = nans[n] == 0 && value[n] != 0;
+    y[n].real =
+        plain ? value[n] : extreme<kLeast>(y[n].real, x + n * s.line_step, s.step, s.elements);
+  }
+}
+
+/// How many hold in each of `kBeside` short lines, added to y; exact in any order.
+inline void add_count(Cell* y, const Cell* x, const Lines& s) {
+  std::int64_t total[kBeside] = {};
+  for (std::int64_t k = 0; k < s.elements; ++k)
+    for (std::int64_t n = 0; n < kBeside; ++n) total[n] += x[n * s.line_step + k * s.step].whole;
+  for (std::int64_t n = 0; n < kBeside; ++n) y[n].real += static_cast<double>(total[n]);
 }
 
 }  // namespace mote::blocks

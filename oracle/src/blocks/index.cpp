@@ -31,28 +31,6 @@ std::optional<std::int64_t> linear_step(const Extents& table) {
   return rise(1);
 }
 
-IndexTree tree_of(const Expr& e);
-
-IndexTree::Product product_of(const Term& term) {
-  IndexTree::Product product{term.coefficient, {}};
-  for (const Atom& atom : term.atoms) {
-    IndexTree::Factor factor;
-    factor.kind = atom.kind;
-    if (atom.symbol) {
-      while (Expr::loop(static_cast<int>(factor.axis)).as_symbol() != atom.symbol) ++factor.axis;
-    }
-    for (const Expr& arg : atom.args) factor.args.push_back(tree_of(arg));
-    product.factors.push_back(std::move(factor));
-  }
-  return product;
-}
-
-IndexTree tree_of(const Expr& e) {
-  IndexTree tree;
-  for (const Term& term : e.terms()) tree.terms.push_back(product_of(term));
-  return tree;
-}
-
 std::int64_t factor_value(const IndexTree::Factor& f, const Extents& index) {
   if (f.kind == Atom::Kind::symbol) return index[f.axis];
   const std::int64_t a = f.args[0].value(index);
@@ -66,6 +44,42 @@ std::int64_t factor_value(const IndexTree::Factor& f, const Extents& index) {
   return extreme;
 }
 
+IndexTree tree_of(const Expr& e, const Sizes& sizes);
+
+bool is_constant(const IndexTree& tree) {
+  return std::ranges::all_of(tree.terms,
+                             [](const IndexTree::Product& term) { return term.factors.empty(); });
+}
+
+/// What sizes and parameters alone decide goes into the coefficient.
+IndexTree::Product product_of(const Term& term, const Sizes& sizes) {
+  IndexTree::Product product{term.coefficient, {}};
+  for (const Atom& atom : term.atoms) {
+    IndexTree::Factor factor;
+    factor.kind = atom.kind;
+    if (atom.symbol) {
+      if (const auto size = sizes.find(*atom.symbol); size != sizes.end()) {
+        product.coefficient = wrap_mul(product.coefficient, size->second);
+        continue;
+      }
+      while (Expr::loop(static_cast<int>(factor.axis)).as_symbol() != atom.symbol) ++factor.axis;
+    }
+    for (const Expr& arg : atom.args) factor.args.push_back(tree_of(arg, sizes));
+    if (!atom.symbol && std::ranges::all_of(factor.args, is_constant)) {
+      product.coefficient = wrap_mul(product.coefficient, factor_value(factor, {}));
+    } else {
+      product.factors.push_back(std::move(factor));
+    }
+  }
+  return product;
+}
+
+IndexTree tree_of(const Expr& e, const Sizes& sizes) {
+  IndexTree tree;
+  for (const Term& term : e.terms()) tree.terms.push_back(product_of(term, sizes));
+  return tree;
+}
+
 void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes) {
   for (const IndexTree::Factor& f : product.factors) {
     if (f.kind == Atom::Kind::symbol) axes.insert(f.axis);
@@ -74,14 +88,9 @@ void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes) {
   }
 }
 
-Expr with_values(const Expr& e, const Sizes& sizes) {
-  std::map<Symbol, Expr> values;
-  for (const Symbol s : e.symbols())
-    if (const auto at = sizes.find(s); at != sizes.end()) values.emplace(s, Expr(at->second));
-  return values.empty() ? e : e.substitute(values);
-}
-
 }  // namespace
+
+IndexTree index_tree(const Expr& e, const Sizes& sizes) { return tree_of(e, sizes); }
 
 std::int64_t IndexTree::value(const Extents& index) const {
   std::int64_t total = 0;
@@ -95,7 +104,8 @@ std::int64_t IndexTree::value(const Extents& index) const {
 
 Rows::Rows(const Extents& of) : shape(of.empty() ? Extents{1} : of), first(shape.size() - 1) {
   std::int64_t tail = shape.back();
-  for (; first > 0 && tail * shape[first - 1] <= kTail; --first) tail *= shape[first - 1];
+  for (; first > 0 && (tail == 1 || tail * shape[first - 1] <= kTail); --first)
+    tail *= shape[first - 1];
   extents.assign(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first));
   extents.push_back(tail);
 }
@@ -116,7 +126,7 @@ IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes
   Extents index(rows.shape.size(), 0);
   IndexTree within;  // of several axes that are one
   std::map<std::vector<std::size_t>, IndexTree> mixed;
-  const IndexTree tree = tree_of(with_values(e, sizes));
+  const IndexTree tree = tree_of(e, sizes);
   for (const IndexTree::Product& term : tree.terms) {
     std::set<std::size_t> found;
     axes_of(term, found);
@@ -135,6 +145,7 @@ IndexFunction::IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes
   const auto first = parts.begin() + static_cast<std::ptrdiff_t>(rows.first);
   outer_.assign(parts.begin(), first);
   make_along({first, parts.end()}, within);
+  make_pattern();
 }
 
 /// A term of one axis.
@@ -161,7 +172,16 @@ void IndexFunction::add_term(const IndexTree::Product& term, std::size_t axis, P
 void IndexFunction::make_along(const std::vector<Part>& inner, const IndexTree& within) {
   const auto is_level = [](const Part& p) { return p.table.empty() && p.step == 0; };
   if (within.terms.empty() && std::ranges::all_of(inner, is_level)) return;
-  if (within.terms.empty() && inner.size() == 1) return (void)(along_ = inner[0]);
+  const auto begin = rows_.shape.begin() + static_cast<std::ptrdiff_t>(rows_.first);
+  const auto is_long = [](std::int64_t extent) { return extent != 1; };
+  if (within.terms.empty() && std::count_if(begin, rows_.shape.end(), is_long) <= 1) {
+    const auto only = std::find_if(begin, rows_.shape.end(), is_long) - begin;
+    const auto at = std::min(static_cast<std::size_t>(only), inner.size() - 1);
+    for (std::size_t k = 0; k < inner.size(); ++k)
+      if (k != at) constant_ = wrap_add(constant_, inner[k].at(0));
+    along_ = inner[at];
+    return;
+  }
   Extents table{0};
   for (std::size_t k = 0; k < inner.size(); ++k) {
     Extents longer;
@@ -220,6 +240,12 @@ bool IndexFunction::make_mixed(const std::vector<std::size_t>& axes, const Index
   return true;
 }
 
+bool IndexFunction::depends_on(std::size_t axis) const {
+  const Part& p = outer_[axis];
+  return !p.table.empty() || p.step != 0 || !others_.terms.empty() ||
+         std::ranges::any_of(mixed_, [&](const Mixed& m) { return m.strides[axis] != 0; });
+}
+
 std::int64_t IndexFunction::level(const Walk& walk) const {
   std::int64_t sum = constant_;
   for (std::size_t k = 0; k < rows_.first; ++k) sum = wrap_add(sum, outer_[k].at(walk.index()[k]));
@@ -234,6 +260,29 @@ Extents IndexFunction::full_index(const Walk& walk, std::int64_t along) const {
   }
   std::copy_n(walk.index().begin(), rows_.first, index.begin());
   return index;
+}
+
+/// Rows are short and all alike: elements are those of the pattern.
+void IndexFunction::make_pattern() {
+  const std::int64_t length = rows_.extents.back();
+  const auto is_level = [](const Part& p) { return p.table.empty() && p.step == 0; };
+  if (length == 0 || length >= Rows::kShort || !is_apart() || rows_.first == 0) return;
+  if (!std::ranges::all_of(outer_, is_level)) return;
+  for (std::int64_t k = 0; k < kBlock + length; ++k)
+    pattern_.push_back(wrap_add(constant_, along_.at(k % length)));
+}
+
+void IndexFunction::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
+  if (!pattern_.empty())
+    return (void)std::copy_n(pattern_.begin() + first % rows_.extents.back(), count, out);
+  Walk walk(rows_.extents, first);
+  while (count > 0) {
+    const std::int64_t n = walk.run(count);
+    values(walk, n, out);
+    walk.advance(n);
+    out += n;
+    count -= n;
+  }
 }
 
 void IndexFunction::values(const Walk& walk, std::int64_t count, std::int64_t* out) const {

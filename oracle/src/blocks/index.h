@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "cell.h"
 
@@ -32,11 +33,15 @@ struct IndexTree {
 
   std::int64_t value(const Extents& index) const;
 };
+/// Sizes and parameters are replaced by their values.
+IndexTree index_tree(const Expr& e, const Sizes& sizes);
 
-/// A shape with its last axes made one, as long as that has no more than kTail elements: what is
-/// done along the last axis is done for many elements at a time.
+/// A shape with its last axes made one, as long as that has no more than kTail elements or only one
+/// of them has more than one: what is done along the last axis is done for many elements at a time.
 struct Rows {
   static constexpr std::int64_t kTail = 1024;
+  /// Rows that are shorter are taken several at a time.
+  static constexpr std::int64_t kShort = 64;
   /// A shape of rank 0 counts as one axis with one element.
   explicit Rows(const Extents& of);
 
@@ -59,6 +64,12 @@ class Walk {
   void advance(std::int64_t by) { advance_along(index_.size() - 1, by); }
   /// Whole rows, not beyond the end of the last axis but one.
   void advance_rows(std::int64_t by) { advance_along(index_.size() - 2, by); }
+  /// Elements, not beyond the end of the last axis but one.
+  void advance_over_rows(std::int64_t by) {
+    const std::int64_t at = index_.back() + by;
+    index_.back() = at % shape_.back();
+    advance_rows(at / shape_.back());
+  }
 
  private:
   void advance_along(std::size_t k, std::int64_t by) {
@@ -78,12 +89,16 @@ class IndexFunction {
   /// Sizes and parameters are replaced by their values.
   IndexFunction(const Expr& e, const Rows& rows, const Sizes& sizes);
 
+  /// Of the elements from `first` on, a block at most.
+  void fill(std::int64_t first, std::int64_t count, std::int64_t* out) const;
   /// Of the elements from the walk's position on, along the last axis of the rows.
   void values(const Walk& walk, std::int64_t count, std::int64_t* out) const;
   /// The value is the same all along the last axis.
   bool is_level() const { return is_apart() && along_.table.empty() && along_.step == 0; }
   /// The value is level() and what along() has at the position on the last axis.
   bool is_apart() const { return mixed_.empty() && others_.terms.empty(); }
+  /// The value differs along that axis of the rows, not the last.
+  bool depends_on(std::size_t axis) const;
   std::int64_t level(const Walk& walk) const;  ///< of what does not depend on the last axis
   std::int64_t along(std::int64_t at) const { return along_.at(at); }
   bool is_linear() const { return along_.table.empty(); }
@@ -105,6 +120,7 @@ class IndexFunction {
   };
   void add_term(const IndexTree::Product& term, std::size_t axis, Part& to) const;
   void make_along(const std::vector<Part>& inner, const IndexTree& within);
+  void make_pattern();
   bool make_mixed(const std::vector<std::size_t>& axes, const IndexTree& terms);
   Extents full_index(const Walk& walk, std::int64_t along) const;
 
@@ -113,16 +129,20 @@ class IndexFunction {
   std::vector<Part> outer_;  ///< for each axis of the rows but the last
   Part along_;               ///< for the last
   std::vector<Mixed> mixed_;
+  Extents pattern_;   ///< of short rows one after another
   IndexTree others_;  ///< terms of several axes for which a table would be too large
 };
 
-/// Positions of elements that follow one another: base + offsets[k], or base + step k.
+/// Positions of elements that follow one another: base + offsets[k], or base + step k. In pieces,
+/// element k of piece j is at base + offsets[j] + step k, of the first from k = skipped on.
 struct Stretch {
   std::int64_t count;
   std::int64_t base;
   std::int64_t step;
   const std::int64_t* offsets;  ///< none: the step says it
   bool inside;                  ///< none is out of range; else those are -1, and base is 0
+  std::int64_t piece = 0;       ///< how long each is; 0: there are none
+  std::int64_t skipped = 0;
 };
 
 /// Where in a tensor each element of a shape reads or writes: one expression for each axis of the
@@ -134,6 +154,8 @@ class Positions {
 
   /// Row-major positions of the elements from `first` on; -1 out of range.
   void fill(std::int64_t first, std::int64_t count, std::int64_t* out) const;
+  /// Of those elements along the row that the walk is at.
+  void fill_of(const Walk& walk, std::span<const std::int64_t> along, std::int64_t* out) const;
   /// The same in stretches; `space` is for `count` positions that have none of their own.
   void stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                  std::vector<Stretch>& out) const;
@@ -149,7 +171,10 @@ class Positions {
   bool is_inside(const Axis& a) const;
   void make_bases();
   bool base_of(const Walk& walk, std::int64_t& base) const;
-  std::int64_t fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const;
+  void make_pieces();
+  void make_pattern();
+  Stretch patterned(const Walk& walk, std::int64_t count) const;
+  Stretch rows_from(const Walk& walk, std::int64_t count, std::int64_t* out) const;
   void run(const Walk& walk, std::int64_t count, std::int64_t* out) const;
 
   const Rows& rows_;
@@ -157,6 +182,9 @@ class Positions {
   bool apart_ = true;  ///< what follows is known, along the last axis of the rows
   std::int64_t step_ = 0;
   Extents offsets_;  ///< empty: the step says it
+  /// The offsets of elements along the last axis of the shape move by one step, `piece_` of them.
+  std::int64_t piece_ = 0;  ///< 0: they do not
+  Extents pieces_;          ///< where each begins
   /// Where nothing is out of range: the position at the first element, and what an axis adds.
   struct Base {
     std::size_t axis;
@@ -165,6 +193,8 @@ class Positions {
   bool inside_ = false;
   std::int64_t first_ = 0;
   std::vector<Base> bases_;
+  /// Of short rows one after another, so many elements as a block has from any position in a row.
+  Extents pattern_;
 };
 
 /// Where in a tensor each element of `shape` reads or writes that has its own index along one axis:

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "mote/base/overloaded.h"
+#include "thin.h"
 
 namespace mote::blocks {
 namespace {
@@ -37,13 +38,6 @@ bool is_of_booleans(const Uop& u) {
   const auto* m = as<uop::Map>(u);
   return m && m->op == MapOp::cast && is_real(u.dtype()) && m->args[0].dtype() == DType::boolean;
 }
-/// Sums of reals that may be taken together, by their axes.
-const std::vector<int>* summed_axes(const Step& step) {
-  const auto* r = as<uop::Reduce>(step.node);
-  return r && r->op == ReduceOp::sum && is_real(step.node.dtype()) && !step.counts ? &r->axes
-                                                                                   : nullptr;
-}
-
 /// The operands whose elements are read at any place, not only at the result's own.
 bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
@@ -54,13 +48,14 @@ constexpr int kMuchWork = 8;
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program) {
+  Planner(const Program& program, bool thins) : program_(program), thins_(thins) {
     std::vector<Uop> outputs;
     for (const Output& o : program.outputs) outputs.push_back(plain(o.value));
-    for (const Uop& u : topological(outputs))
-      if (plain(u).id() == u.id()) order_.push_back(u);
+    for (const Uop& u : outputs) put_in_order(u);
     for (const Uop& u : outputs) keep(u);
   }
+
+  bool has_thin() const { return !thin_.empty(); }
 
   Plan run() {
     for (const Uop& u : order_) set_stage(u);
@@ -75,12 +70,56 @@ class Planner {
   }
 
  private:
-  using Key = std::pair<int, std::vector<Expr>>;
+  /// Stage, shape, conditions.
+  using Key = std::tuple<int, std::vector<Expr>, std::vector<const UopNode*>>;
 
-  static std::vector<Uop> args(const Uop& u) {
+  /// Operands first, each node once.
+  void put_in_order(const Uop& u) {
+    if (!seen_.insert(u.id()).second) return;
+    if (const auto* r = as<uop::Reduce>(u); r && thins_)
+      if (auto thin = thinned(*r)) thin_.emplace(u.id(), std::move(*thin));
+    for (const Uop& x : args(u)) put_in_order(x);
+    order_.push_back(u);
+  }
+  const Thin* thin(const Uop& u) const {
+    const auto at = thin_.find(u.id());
+    return at == thin_.end() ? nullptr : &at->second;
+  }
+  std::vector<Uop> args(const Uop& u) {
+    if (const Thin* t = thin(u)) return {plain(t->x)};
     std::vector<Uop> all = operands(u);
-    for (Uop& x : all) x = plain(x);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      all[k] = as<uop::Map>(u)        ? operand(all[k])
+               : reads_anywhere(u, k) ? source(all[k])
+                                      : plain(all[k]);
     return all;
+  }
+  /// Of what is read at any place; elements are converted where they are read.
+  static Uop source(const Uop& given) {
+    Uop x = plain(given);
+    while (is_widening(x)) x = plain(as<uop::Map>(x)->args[0]);
+    return x;
+  }
+  /// Of a Map: one element that stands for all of x, computed once, or x.
+  Uop operand(const Uop& given) {
+    const Uop x = plain(given);
+    if (x.shape().empty()) return x;
+    if (const auto known = operands_.find(x.id()); known != operands_.end()) return known->second;
+    const Uop one = one_of(x);
+    operands_.emplace(x.id(), one);
+    return one;
+  }
+  Uop one_of(const Uop& x) {
+    const auto* r = as<uop::Reindex>(x);
+    if (r && r->x.shape().empty()) return plain(r->x);
+    const auto* m = as<uop::Map>(x);
+    if (m == nullptr) return x;
+    std::vector<Uop> ones;
+    for (const Uop& arg : m->args) {
+      ones.push_back(operand(arg));
+      if (!ones.back().shape().empty()) return x;
+    }
+    return m->op == MapOp::cast ? cast(ones[0], x.dtype()) : map(m->op, ones);
   }
   /// The stage in which its blocks are computed; of an array, from which on it can be read.
   int stage(const Uop& u) const { return stages_.at(u.id()); }
@@ -98,8 +137,8 @@ class Planner {
 
   void set_stage(const Uop& u) {
     int at = is_constant(u) || as<uop::Map>(u) ? -1 : 0;
-    if (const auto* r = as<uop::Reduce>(u)) {
-      at = reduced_in(plain(r->x)) + 1;
+    if (as<uop::Reduce>(u)) {
+      at = reduced_in(args(u)[0]) + 1;
     } else {
       const std::vector<Uop> all = args(u);
       for (std::size_t k = 0; k < all.size(); ++k)
@@ -133,7 +172,7 @@ class Planner {
     if (is_constant(u) || kept_.contains(u.id())) work = 0;
   }
   /// Instructions for an element, from what all later stages can read.
-  int work_again(const Uop& u) const {
+  int work_again(const Uop& u) {
     if (as<uop::Reindex>(u) || as<uop::Iota>(u)) return 1;
     const auto* m = as<uop::Map>(u);
     if (!m || is_transcendental(m->op)) return kMuchWork;
@@ -165,23 +204,36 @@ class Planner {
     if (is_constant(u) || as<uop::Input>(u)) return;
     if (is_scatter(u)) return scatter(u);
     if (const auto* r = as<uop::Reduce>(u)) {
-      const Uop x = plain(r->x);
+      const Uop x = args(u)[0];
       const int at = reduced_in(x);
-      Draft& draft = draft_of(at, x);
+      Draft& draft = draft_of(at, plain(r->x), thin(u));
       const bool counts = r->op == ReduceOp::sum && is_of_booleans(x) && !places_.contains(x.id());
       const Uop from = counts ? args(x)[0] : x;
       Step step{u, places_.at(u.id()), {place_in(draft, at, from)}};
       step.counts = counts;
+      if (thin(u)) step.positions = read_of(draft.region, kept_axes(*r), u.shape());
       draft.region.steps.push_back(std::move(step));
       return;
     }
     if (kept_.contains(u.id())) add_step(draft_of(stage(u), u), stage(u), u);
   }  // others where they are read
 
-  Draft& draft_of(int stage, const Uop& u) {
-    Draft& draft = drafts_[{stage, u.shape()}];
+  Draft& draft_of(int stage, const Uop& u, const Thin* thin = nullptr) {
+    std::vector<const UopNode*> conditions;
+    if (thin)
+      for (const Uop& c : thin->conditions) conditions.push_back(c.id());
+    std::ranges::sort(conditions);
+    Draft& draft = drafts_[{stage, u.shape(), conditions}];
     draft.region.shape = u.shape();
+    if (thin) draft.region.conditions = thin->conditions;
     return draft;
+  }
+  static bool is_thin(const Draft& draft) { return !draft.region.conditions.empty(); }
+  static std::vector<Expr> kept_axes(const uop::Reduce& r) {
+    std::vector<Expr> at;
+    for (int k = 0; k < r.x.rank(); ++k)
+      if (std::ranges::find(r.axes, k) == r.axes.end()) at.push_back(Expr::loop(k));
+    return at;
   }
 
   void scatter(const Uop& u) {
@@ -200,16 +252,36 @@ class Planner {
   }
 
   /// Where a region finds an operand that it reads element by element.
-  Place place_in(Draft& draft, int stage, const Uop& x) {
-    if (places_.contains(x.id())) {
+  Place place_in(Draft& draft, int stage, const Uop& given, bool of_map = false) {
+    const Uop x = of_map ? operand(given) : plain(given);
+    if (can_read(draft, stage, x)) {
       Place p = read(x, stage);
       p.single = x.shape().empty();
-      return p;
+      return is_thin(draft) && p.kind == Place::Kind::array && !p.single ? gathered(draft, x, p)
+                                                                         : p;
     }
     if (is_widening(x) && !is_given_in_floats(args(x)[0]))
-      return place_in(draft, stage, args(x)[0]);
+      return place_in(draft, stage, args(x)[0], true);
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
     return {Place::Kind::block, draft.blocks.at(x.id()), false};
+  }
+  /// A thin region leaves elements out: it can't read what another region of its stage computes.
+  bool can_read(const Draft& draft, int stage, const Uop& x) const {
+    if (!places_.contains(x.id())) return false;
+    return !is_thin(draft) || is_constant(x) || is_array(x) || this->stage(x) < stage;
+  }
+  Place gathered(Draft& draft, const Uop& x, const Place& from) {
+    const auto [at, is_new] =
+        draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
+    if (is_new) {
+      std::vector<Expr> own;
+      for (int k = 0; k < x.rank(); ++k) own.push_back(Expr::loop(k));
+      Step step{x, {Place::Kind::block, at->second, false}, {from}};
+      step.positions = read_of(draft.region, own, x.shape());
+      step.gathers = true;
+      draft.region.steps.push_back(std::move(step));
+    }
+    return {Place::Kind::block, at->second, false};
   }
   /// Each step that reads it converts it.
   static bool is_given_in_floats(const Uop& u) {
@@ -232,87 +304,41 @@ class Planner {
     const std::vector<Uop> all = tree.loop ? tree.operands : args(u);
     for (std::size_t k = 0; k < all.size(); ++k)
       step.args.push_back(reads_anywhere(u, k) ? read(all[k], stage)
-                                               : place_in(draft, stage, plain(all[k])));
+                                               : place_in(draft, stage, all[k], as<uop::Map>(u)));
     step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
-    if (const auto* r = as<uop::Reindex>(u)) step.positions = read_of(draft.region, *r);
+    if (const auto* r = as<uop::Reindex>(u))
+      step.positions = read_of(draft.region, r->from, r->x.shape());
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
-    step.result = kept != places_.end() ? kept->second : Place{Place::Kind::block, number, false};
+    const bool keeps = kept != places_.end() && !is_thin(draft);
+    step.result = keeps ? kept->second : Place{Place::Kind::block, number, false};
     draft.blocks[u.id()] = number;
     draft.region.steps.push_back(std::move(step));
   }
 
-  static int read_of(Region& region, const uop::Reindex& r) {
-    const auto same = [&](const Read& read) {
-      return read.from == r.from && read.tensor == r.x.shape();
-    };
+  static int read_of(Region& region, const std::vector<Expr>& from,
+                     const std::vector<Expr>& tensor) {
+    const auto same = [&](const Read& read) { return read.from == from && read.tensor == tensor; };
     const auto at = std::ranges::find_if(region.reads, same);
     if (at != region.reads.end()) return static_cast<int>(at - region.reads.begin());
-    region.reads.push_back({r.from, r.x.shape()});
+    region.reads.push_back({from, tensor});
     return static_cast<int>(region.reads.size()) - 1;
-  }
-
-  /// Sums over the same axes follow one another.
-  static void gather_sums(Region& region) {
-    std::map<std::vector<int>, std::vector<std::size_t>> sums;
-    for (std::size_t k = 0; k < region.steps.size(); ++k)
-      if (const auto* axes = summed_axes(region.steps[k])) sums[*axes].push_back(k);
-    std::vector<Step> steps;
-    for (std::size_t k = 0; k < region.steps.size(); ++k) {
-      const auto* axes = summed_axes(region.steps[k]);
-      if (axes == nullptr) {
-        steps.push_back(region.steps[k]);
-      } else if (const auto& all = sums.at(*axes); all.back() == k) {
-        for (std::size_t sum = 0; sum < all.size(); ++sum) {
-          steps.push_back(region.steps[all[sum]]);
-          if (sum % kTogether == 0)
-            steps.back().together = std::min(kTogether, static_cast<int>(all.size() - sum));
-        }
-      }
-    }
-    region.steps = std::move(steps);
-  }
-
-  /// Results of steps share blocks where one is read for the last time before the other begins.
-  static void share_blocks(Region& region) {
-    std::map<int, std::size_t> last;
-    for (std::size_t k = 0; k < region.steps.size(); ++k)
-      for (const Place& p : region.steps[k].args)
-        if (p.kind == Place::Kind::block) last[p.at] = k;
-    std::vector<int> free;
-    std::map<int, int> block_of;
-    for (std::size_t k = 0; k < region.steps.size(); ++k) {
-      Step& step = region.steps[k];
-      const std::vector<Place> args = step.args;
-      for (Place& p : step.args)
-        if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
-      if (step.result.kind == Place::Kind::block) {
-        if (free.empty()) free.push_back(region.blocks++);
-        block_of[step.result.at] = free.back();
-        step.result.at = free.back();
-        free.pop_back();
-      }
-      std::set<int> over;
-      for (const Place& p : args)
-        if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
-      free.insert(free.end(), over.begin(), over.end());
-    }
   }
 
   /// Stages count from -1, in which parameters are computed with.
   void gather() {
     int most = -1;
-    for (const auto& [key, draft] : drafts_) most = std::max(most, key.first);
+    for (const auto& [key, draft] : drafts_) most = std::max(most, std::get<0>(key));
     for (const auto& [at, steps] : scatters_) most = std::max(most, at);
-    plan_.stages.resize(static_cast<std::size_t>(most + 2));
+    plan_.stages.resize(static_cast<std::size_t>(most) + 2);
     const auto stage_at = [&](int at) -> Stage& {
-      return plan_.stages[static_cast<std::size_t>(at + 1)];
+      return plan_.stages[static_cast<std::size_t>(at) + 1];
     };
     for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {
-      gather_sums(draft.region);
+      put_sums_together(draft.region);
       share_blocks(draft.region);
-      stage_at(key.first).regions.push_back(std::move(draft.region));
+      stage_at(std::get<0>(key)).regions.push_back(std::move(draft.region));
     }
     std::set<int> outputs;
     for (const Output& o : program_.outputs)
@@ -324,8 +350,12 @@ class Planner {
   }
 
   const Program& program_;
+  bool thins_;
   Plan plan_;
   std::vector<Uop> order_;
+  std::set<const UopNode*> seen_;
+  std::unordered_map<const UopNode*, Thin> thin_;     ///< by Reduce
+  std::unordered_map<const UopNode*, Uop> operands_;  ///< operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
   std::set<const UopNode*> read_later_;  ///< at their own place, by regions of later stages
@@ -338,6 +368,12 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Program& program) { return Planner(program).run(); }
+Plan make_plan(const Program& program) { return Planner(program, false).run(); }
+
+std::optional<Plan> make_thin_plan(const Program& program) {
+  Planner planner(program, true);
+  if (!planner.has_thin()) return {};
+  return planner.run();
+}
 
 }  // namespace mote::blocks

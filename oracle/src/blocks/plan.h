@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -29,13 +30,14 @@ struct Place {
 
 /// One node for a block, or a tree of Map nodes.
 struct Step {
-  Uop node;                   ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in
+  Uop node;  ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in; any that gathers
   Place result;               ///< of a Reduce the array
   std::vector<Place> args;    ///< of a Reindex its source, of a Select source and index
   FusedLoop* loop = nullptr;  ///< of a tree, whose operands the arguments are
   std::uint32_t numbers = 0;  ///< of a tree: bit k: operand k is a number
   bool widens = false;        ///< the value is that of an array
-  int positions = -1;         ///< of a Reindex
+  int positions = -1;         ///< of a Reindex; of a thin region's Reduce, in its result
+  bool gathers = false;       ///< the array's elements at `positions`
   bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
   int together = 1;           ///< of a sum: so many steps from here on are taken together
 };
@@ -48,10 +50,16 @@ struct Read {
 
 struct Region {
   std::vector<Expr> shape;
+  std::vector<Uop> conditions;  ///< of a thin region: others of its elements are left out (thin.h)
   std::vector<Step> steps;
   std::vector<Read> reads;
   int blocks = 0;  ///< how many blocks of results live at a time, at most
 };
+
+/// Sums over the same axes follow one another.
+void put_sums_together(Region& region);
+/// Results of steps share blocks where one is read for the last time before the other begins.
+void share_blocks(Region& region);
 
 struct Stage {
   std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions
@@ -72,5 +80,7 @@ struct Plan {
 };
 
 Plan make_plan(const Program& program);
+/// With thin regions; nothing where there would be none.
+std::optional<Plan> make_thin_plan(const Program& program);
 
 }  // namespace mote::blocks

@@ -7,6 +7,10 @@
 #include "index.h"
 
 namespace mote::blocks {
+namespace {
+/// Shorter pieces take longer one by one than their elements do.
+constexpr std::int64_t kLeastPiece = 16;
+}  // namespace
 
 Positions::Positions(const std::vector<Expr>& to, const Extents& tensor, const Rows& rows,
                      const Sizes& sizes)
@@ -61,6 +65,25 @@ void Positions::make_bases() {
     }
     if (!linear || sum.step != 0) bases_.push_back({k, std::move(sum)});
   }
+  if (rows_.first > 0 && rows_.extents.back() < Rows::kShort) make_pattern();
+}
+
+/// Where rows are a step apart.
+void Positions::make_pattern() {
+  const std::int64_t length = rows_.extents.back();
+  std::int64_t between = 0;
+  for (const Base& b : bases_) {
+    if (b.axis + 1 != rows_.first) continue;
+    if (!b.part.table.empty()) return;
+    between = b.part.step;
+  }
+  if (length == 0 || (offsets_.empty() && length >= kLeastPiece)) return;
+  for (std::int64_t row = 0, base = 0; row * length < kBlock + length; ++row) {
+    for (std::int64_t k = 0; k < length; ++k)
+      pattern_.push_back(wrap_add(
+          base, offsets_.empty() ? wrap_mul(step_, k) : offsets_[static_cast<std::size_t>(k)]));
+    base = wrap_add(base, between);
+  }
 }
 
 /// Of all axes of the tensor together, and how far each moves.
@@ -89,6 +112,21 @@ void Positions::make_offsets() {
       offset = wrap_add(offset, wrap_mul(v, a.stride));
     }
   }
+  make_pieces();
+}
+
+void Positions::make_pieces() {
+  const std::int64_t piece = rows_.shape.back();
+  if (piece < kLeastPiece) return;
+  step_ = wrap_add(offsets_[1], wrap_mul(offsets_[0], -1));
+  const auto count = static_cast<std::int64_t>(offsets_.size());
+  for (std::int64_t begin = 0; begin < count; begin += piece) {
+    const std::int64_t* const of = offsets_.data() + begin;
+    for (std::int64_t k = 1; k < piece; ++k)
+      if (of[k] != wrap_add(of[k - 1], step_)) return pieces_.clear();
+    pieces_.push_back(of[0]);
+  }
+  piece_ = piece;
 }
 
 void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
@@ -104,17 +142,23 @@ void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) 
 
 void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                           std::vector<Stretch>& out) const {
-  constexpr std::int64_t kShort = 64;
   out.clear();
   Walk walk(rows_.extents, first);
   while (count > 0) {
-    if (inside_ && rows_.first > 0 && rows_.extents.back() < kShort && walk.index().back() == 0) {
-      if (const std::int64_t rows = fill_rows(walk, count, space); rows > 0) {
-        const std::int64_t n = rows * rows_.extents.back();
-        out.push_back({n, 0, 0, space, true});
-        walk.advance_rows(rows);
-        space += n;
-        count -= n;
+    if (!pattern_.empty()) {
+      const Stretch rows = patterned(walk, count);
+      out.push_back(rows);
+      walk.advance_over_rows(rows.count);
+      count -= rows.count;
+      continue;
+    }
+    if (inside_ && rows_.first > 0 && rows_.extents.back() < Rows::kShort &&
+        walk.index().back() == 0) {
+      if (const Stretch rows = rows_from(walk, count, space); rows.count > 0) {
+        out.push_back(rows);
+        walk.advance_rows(rows.count / rows_.extents.back());
+        space += rows.count;
+        count -= rows.count;
         continue;
       }
     }
@@ -126,6 +170,10 @@ void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* 
       space += n;
     } else if (offsets_.empty()) {
       out.push_back({n, base + step_ * walk.index().back(), step_, nullptr, true});
+    } else if (piece_ > 0) {
+      const std::int64_t at = walk.index().back();
+      const std::int64_t* const from = pieces_.data() + at / piece_;
+      out.push_back({n, base, step_, from, true, piece_, at % piece_});
     } else {
       out.push_back({n, base, 0, offsets_.data() + walk.index().back(), true});
     }
@@ -134,9 +182,19 @@ void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* 
   }
 }
 
-/// The positions of the whole rows that follow within the last axis but one, `count` elements at
-/// most; how many rows. Nothing is out of range.
-std::int64_t Positions::fill_rows(const Walk& walk, std::int64_t count, std::int64_t* out) const {
+/// What follows within the last axis but one.
+Stretch Positions::patterned(const Walk& walk, std::int64_t count) const {
+  const std::size_t axis = rows_.first - 1;
+  const std::int64_t at = walk.index().back();
+  const std::int64_t left = (rows_.shape[axis] - walk.index()[axis]) * rows_.extents.back() - at;
+  std::int64_t base = 0;
+  base_of(walk, base);
+  return {std::min(count, left), base, 0, pattern_.data() + at, true};
+}
+
+/// The whole rows that follow within the last axis but one, `count` elements at most. Nothing is
+/// out of range.
+Stretch Positions::rows_from(const Walk& walk, std::int64_t count, std::int64_t* out) const {
   const std::size_t axis = rows_.first - 1;
   const std::int64_t length = rows_.extents.back();
   const std::int64_t begin = walk.index()[axis];
@@ -150,12 +208,19 @@ std::int64_t Positions::fill_rows(const Walk& walk, std::int64_t count, std::int
       outer = wrap_add(outer, b.part.at(walk.index()[b.axis]));
     }
   }
+  const bool in_pieces = offsets_.empty() && length >= kLeastPiece;
+  const std::int64_t* const from = out;
   for (std::int64_t row = begin; row < begin + rows; ++row) {
     const std::int64_t base = moving != nullptr ? wrap_add(outer, moving->at(row)) : outer;
+    if (in_pieces) {
+      *out++ = base;
+      continue;
+    }
     for (std::int64_t k = 0; k < length; ++k)
       *out++ = base + (offsets_.empty() ? step_ * k : offsets_[static_cast<std::size_t>(k)]);
   }
-  return rows;
+  if (in_pieces) return {rows * length, 0, step_, from, true, length, 0};
+  return {rows * length, 0, 0, from, true};
 }
 
 /// False: somewhere along the last axis it is out of range.
@@ -174,6 +239,32 @@ bool Positions::base_of(const Walk& walk, std::int64_t& base) const {
     base += at * a.stride;
   }
   return true;
+}
+
+void Positions::fill_of(const Walk& walk, std::span<const std::int64_t> along,
+                        std::int64_t* out) const {
+  std::int64_t base = 0;
+  if (apart_ && base_of(walk, base)) {
+    for (const std::int64_t k : along)
+      *out++ = base + (offsets_.empty() ? step_ * k : offsets_[static_cast<std::size_t>(k)]);
+    return;
+  }
+  std::fill_n(out, along.size(), 0);
+  Extents values;
+  for (const Axis& a : axes_) {
+    const bool table = !a.at.is_apart();
+    if (table) {
+      values.resize(static_cast<std::size_t>(rows_.extents.back()));
+      a.at.values(walk, rows_.extents.back(), values.data());
+    }
+    const std::int64_t level = a.at.level(walk);
+    for (std::size_t t = 0; t < along.size(); ++t) {
+      const std::int64_t at = table ? values[static_cast<std::size_t>(along[t])]
+                                    : wrap_add(level, a.at.along(along[t]));
+      const bool inside = out[t] >= 0 && at >= 0 && at < a.extent;
+      out[t] = inside ? out[t] + at * a.stride : -1;
+    }
+  }
 }
 
 void Positions::run(const Walk& walk, std::int64_t count, std::int64_t* out) const {

@@ -8,6 +8,13 @@
 namespace mote::blocks {
 namespace {
 
+/// As integers: stores of a union are not taken together.
+void fill_cells(Cell* to, std::int64_t count, Cell value) {
+  std::int64_t* const bits = &to->whole;
+  const std::int64_t v = value.whole;
+  for (std::int64_t k = 0; k < count; ++k) bits[k] = v;
+}
+
 bool are_cells(DType dtype) { return dtype == DType::f64 || dtype == DType::i64; }
 
 }  // namespace
@@ -102,6 +109,7 @@ Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, st
   if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
   const float* const floats = a.floats + (p.single ? 0 : first);
   Cell* const to = converted_[number].data();
+  filled_[number].count = 0;
   for (std::int64_t k = 0; k < (p.single ? 1 : count); ++k) to[k].real = floats[k];
   return {to, p.single};
 }
@@ -111,7 +119,10 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
   const Operand x = read(p, first, count, number);
   if (!x.single) return x.at;
   Cell* const to = converted_[number].data();
-  std::fill_n(to, count, *x.at);
+  Filled& filled = filled_[number];
+  if (filled.count >= count && filled.value == x.at->whole) return to;
+  filled = {count, x.at->whole};
+  fill_cells(to, count, *x.at);
   return to;
 }
 
@@ -120,20 +131,42 @@ namespace {
 Cell as_cell(Cell c) { return c; }
 Cell as_cell(float v) { return {.real = v}; }
 
+/// Elements that are a step apart.
+template <typename Element>
+void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
+  if (step == 0) {
+    fill_cells(to, count, as_cell(*from));
+  } else if (step == 1) {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k]);
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k * step]);
+  }
+}
+
+template <typename Element>
+void read_pieces(const Element* from, const Stretch& s, Cell* to) {
+  std::int64_t skipped = s.skipped;
+  const std::int64_t* offset = s.offsets;
+  for (std::int64_t done = 0; done < s.count; ++offset) {
+    const std::int64_t n = std::min(s.piece - skipped, s.count - done);
+    read_line(from + *offset + skipped * s.step, s.step, n, to + done);
+    done += n;
+    skipped = 0;
+  }
+}
+
 template <typename Element>
 Cell* read_stretch(const Element* from, const Stretch& s, Cell fill, Cell* to) {
   const Element* const base = from + s.base;
   if (!s.inside) {
     for (std::int64_t k = 0; k < s.count; ++k)
       to[k] = s.offsets[k] >= 0 ? as_cell(base[s.offsets[k]]) : fill;
+  } else if (s.piece > 0) {
+    read_pieces(base, s, to);
   } else if (s.offsets != nullptr) {
     for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[s.offsets[k]]);
-  } else if (s.step == 0) {
-    std::fill_n(to, s.count, as_cell(*base));
-  } else if (s.step == 1) {
-    for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[k]);
   } else {
-    for (std::int64_t k = 0; k < s.count; ++k) to[k] = as_cell(base[k * s.step]);
+    read_line(base, s.step, s.count, to);
   }
   return to + s.count;
 }

@@ -64,6 +64,11 @@ class Storage {
   std::size_t block_cells_ = 0;   ///< of all
   std::size_t block_length_ = 0;  ///< of each
   std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
+  struct Filled {
+    std::int64_t count = 0;
+    std::int64_t value = 0;
+  };
+  std::array<Filled, kFusedOperands> filled_;  ///< that many cells of converted_ have one value
 };
 
 }  // namespace mote::blocks

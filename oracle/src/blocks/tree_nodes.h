@@ -181,7 +181,7 @@ void set(Y& y, const A& a) {
   if constexpr (op == MapOp::neg) y = -a;
   if constexpr (op == MapOp::abs) set_size<V>(a, y);
   if constexpr (op == MapOp::lowest_bit) set_lowest_bit<V>(a, y);
-  if constexpr (op == MapOp::isnan) y = a != a;
+  if constexpr (op == MapOp::isnan) y = a != a;  // NOLINT(misc-redundant-expression)
   if constexpr (op == MapOp::isinf) set_size<V>(a, size), y = size == HUGE_VAL;
   if constexpr (op == MapOp::logical_not) y = ~a;
 }
@@ -195,7 +195,7 @@ void set(Y& y, const A& a, const A& b) {
   if constexpr (op == MapOp::min || op == MapOp::max) {
     Y end;
     set_end<op>(a, b, end);
-    y = a != a ? a : end;
+    y = a != a ? a : end;  // NOLINT(misc-redundant-expression)
   }
   if constexpr (op == MapOp::lt) y = a < b;
   if constexpr (op == MapOp::le) y = a <= b;

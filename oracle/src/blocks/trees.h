@@ -146,7 +146,8 @@ using Ends =
     List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
          Where<Flags<0>, Joined<end, B>, RoundedUp<end, B, 2>>,
          Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
-         Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
+         Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
+         RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
          Rounded<end, Add<A, B>, 2>, Rounded<end, A, 1>, RoundedUp<end, A, 1>,
          Corners<MapOp::mul, end>, Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>,
          TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
@@ -154,7 +155,8 @@ using Conditions =
     List<MaybeNan, MaybeNanOfOne, MayBeZero, Differ, Ne<Size, Constant<2>>,
          OnGrid<A, B, SumGrid<C, D>, 4>, OnGrid<A, B, ProductGrid<C, D>, 4>,
          OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>,
-         OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, And<Eq<A, B>, Eq<C, D>>,
+         OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Mul<Lowest<C>, D>, 4>,
+         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, And<Eq<A, B>, Eq<C, D>>,
          And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, Or<IsNan<A>, IsNan<B>>, Unknown,
          And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
          InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
@@ -168,7 +170,7 @@ using Others =
          Add<Either, Constant<3>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
-constexpr std::size_t kTrees =
+inline constexpr std::size_t kTrees =
     Large::kSize + LowerEnds::kSize + UpperEnds::kSize + Conditions::kSize + Others::kSize;
 
 template <std::size_t kLanes, typename... X>

@@ -36,6 +36,6 @@ struct Condition {
   bool exact = false;     ///< it holds in the samples that fail and in no other
   std::int64_t held = 0;  ///< samples in which it holds
 };
-Condition mine(const Case& smallest, const std::vector<Sample>& samples);
+Condition mine(const Case& smallest, const std::vector<Sample>& all);
 
 }  // namespace mote::diagnosis

@@ -19,7 +19,7 @@ void add_sizes(Predicates& all, const Case& c) {
   for (const auto& [size, value] : c.binding.values) {
     if (size.kind() != SymbolKind::size) continue;
     const Symbol s = size;
-    const auto add = [&](std::string text, std::function<bool(std::int64_t)> holds) {
+    const auto add = [&](std::string text, const std::function<bool(std::int64_t)>& holds) {
       all.push_back(
           {std::move(text), [s, holds](const Case& of) { return holds(size_of_axis(of, s)); }});
     };
@@ -78,7 +78,7 @@ void add_layouts(Predicates& all, const Case& c) {
   for (const auto* tensors : {&c.inputs, &c.outputs})
     for (const CaseTensor& tensor : *tensors) {
       const std::string name = tensor.name;
-      const auto add = [&](std::string text, std::function<bool(const CaseTensor&)> holds) {
+      const auto add = [&](std::string text, const std::function<bool(const CaseTensor&)>& holds) {
         all.push_back({std::move(text), [name, holds](const Case& of) {
                          const CaseTensor* t = find(of, name);
                          return t != nullptr && holds(*t);

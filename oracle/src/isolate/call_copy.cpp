@@ -18,7 +18,9 @@ class Bump {
 
   template <typename T>
   T* take(std::size_t count) {
-    const std::size_t bytes = (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t bytes =                 // T may be a pointer
+        (count * sizeof(T) + kAlignment - 1)  // NOLINT(bugprone-sizeof-expression)
+        / kAlignment * kAlignment;
     if (bytes > left_.size()) throw Error("isolation: the description of a call is too long");
     char* taken = left_.data();
     left_ = left_.subspan(bytes);

@@ -19,7 +19,8 @@ std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 double real(const Json& bits) { return std::bit_cast<double>(bits.get<std::uint64_t>()); }
 
 Json pairs_of(const mote_contract& c) {
-  constexpr std::size_t kEnd = offsetof(mote_contract, in_place) + sizeof c.in_place;
+  constexpr std::size_t kEnd =                                // up to and with that pointer
+      offsetof(mote_contract, in_place) + sizeof c.in_place;  // NOLINT(bugprone-sizeof-expression)
   if (c.size < kEnd) return Json::array();
   if (c.in_place_count == MOTE_IN_PLACE_ALL) return "all";
   Json pairs = Json::array();

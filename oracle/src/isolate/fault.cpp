@@ -59,6 +59,6 @@ void report_faults(int socket) {
   for (const int number : kSignals) sigaction(number, &action, nullptr);
 }
 
-void set_phase(Phase now) { phase = now; }
+void set_phase(Phase next) { phase = next; }
 
 }  // namespace mote::isolate

@@ -9,6 +9,6 @@ namespace mote::isolate {
 /// that this is done before each call.
 void report_faults(int socket);
 /// What the reports say.
-void set_phase(Phase phase);
+void set_phase(Phase next);
 
 }  // namespace mote::isolate

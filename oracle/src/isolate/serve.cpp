@@ -57,8 +57,7 @@ void set_message(Reply& reply, const std::string& text) {
 
 class Worker {
  public:
-  Worker(int socket, std::string path, const Arena& arena)
-      : socket_(socket), path_(std::move(path)), arena_(arena) {
+  Worker(std::string path, const Arena& arena) : path_(std::move(path)), arena_(arena) {
     std::fegetenv(&environment_);
   }
 
@@ -152,7 +151,6 @@ class Worker {
     return now;
   }
 
-  int socket_;
   std::string path_;
   const Arena& arena_;
   std::optional<Plugin> library_;
@@ -168,7 +166,7 @@ void serve(int socket, const std::string& library, const Arena& arena) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // what a subject prints is no result
   const std::span<char> room = arena.room();
   mprotect(room.data(), room.size(), PROT_NONE);
-  Worker worker(socket, library, arena);
+  Worker worker(library, arena);
   for (Question q; recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q};) {
     set_phase(Phase::asked);
     report_faults(socket);

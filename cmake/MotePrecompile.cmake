@@ -1,0 +1,57 @@
+# mote_precompile(target header [option]): the outside headers that most files include, parsed once for
+# all targets that are compiled with the same option (-O1, say) and the same position independence. With
+# ccache, which seldom finds an object again that was made with a precompiled header, every file is
+# compiled by itself; so a missing include shows there.
+function(mote_precompile target header)
+  if(MOTE_CCACHE)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  set(position -fPIC)
+  if(type STREQUAL "EXECUTABLE")
+    set(position -fPIE)
+  endif()
+  string(MAKE_C_IDENTIFIER "${header}${ARGN}${position}" key)
+  set(owner mote_precompiled_${key})
+  if(NOT TARGET ${owner})
+    mote_precompiled(${owner} ${header} ${position} ${ARGN})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  mote_precompile_options(${target})
+endfunction()
+
+# What defines macros that the headers ask for: a compiler takes no precompiled header where these differ.
+function(mote_precompile_options target)
+  target_compile_definitions(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:$<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>>")
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # gcc 12 warns of what std::string does by itself in "text" + string, which it else keeps to
+    # itself as a system header's; builds without precompiled headers keep the warnings.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-stringop-overflow>)
+  endif()
+endfunction()
+
+# The target that has the header precompiled, of one empty file.
+function(mote_precompiled owner header position)
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${owner}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(${owner} PRIVATE fmt::fmt mote_options)
+  if(header STREQUAL "test.h")
+    target_link_libraries(${owner} PRIVATE GTest::gtest)
+  elseif(header STREQUAL "tool.h")
+    target_link_libraries(${owner} PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+  endif()
+  set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${owner} PRIVATE ${position})
+  if(ARGN)
+    target_compile_options(${owner} PRIVATE $<$<CONFIG:Release>:${ARGN}>)
+  endif()
+  mote_precompile_options(${owner})
+  target_precompile_headers(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/${header})
+endfunction()

@@ -1,0 +1,71 @@
+// Steps of a region, once they are all known: which sums are taken together, and which results
+// share memory.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "plan.h"
+
+namespace mote::blocks {
+namespace {
+
+template <typename T>
+const T* as(const Uop& u) {
+  return std::get_if<T>(&u.node().kind);
+}
+
+/// Sums of reals that may be taken together, by their axes.
+const std::vector<int>* summed_axes(const Step& step) {
+  const auto* r = as<uop::Reduce>(step.node);
+  const bool sums = r && r->op == ReduceOp::sum && !step.gathers;
+  return sums && is_real(step.node.dtype()) && !step.counts ? &r->axes : nullptr;
+}
+
+}  // namespace
+
+void put_sums_together(Region& region) {
+  std::map<std::vector<int>, std::vector<std::size_t>> sums;
+  for (std::size_t k = 0; k < region.steps.size(); ++k)
+    if (const auto* axes = summed_axes(region.steps[k])) sums[*axes].push_back(k);
+  std::vector<Step> steps;
+  for (std::size_t k = 0; k < region.steps.size(); ++k) {
+    const auto* axes = summed_axes(region.steps[k]);
+    if (axes == nullptr) {
+      steps.push_back(region.steps[k]);
+    } else if (const auto& all = sums.at(*axes); all.back() == k) {
+      for (std::size_t sum = 0; sum < all.size(); ++sum) {
+        steps.push_back(region.steps[all[sum]]);
+        if (sum % kTogether == 0)
+          steps.back().together = std::min(kTogether, static_cast<int>(all.size() - sum));
+      }
+    }
+  }
+  region.steps = std::move(steps);
+}
+
+void share_blocks(Region& region) {
+  std::map<int, std::size_t> last;
+  for (std::size_t k = 0; k < region.steps.size(); ++k)
+    for (const Place& p : region.steps[k].args)
+      if (p.kind == Place::Kind::block) last[p.at] = k;
+  std::vector<int> free;
+  std::map<int, int> block_of;
+  for (std::size_t k = 0; k < region.steps.size(); ++k) {
+    Step& step = region.steps[k];
+    const std::vector<Place> args = step.args;
+    for (Place& p : step.args)
+      if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
+    if (step.result.kind == Place::Kind::block) {
+      if (free.empty()) free.push_back(region.blocks++);
+      block_of[step.result.at] = free.back();
+      step.result.at = free.back();
+      free.pop_back();
+    }
+    std::set<int> over;
+    for (const Place& p : args)
+      if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
+    free.insert(free.end(), over.begin(), over.end());
+  }
+}
+
+}  // namespace mote::blocks
