@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/tiles.h"
 #include "emit_c_internal.h"
 
 namespace mote::emit {
@@ -26,8 +27,9 @@ class Writer {
   /// parallel; without it each of these opens a region of its own.
   void join_region() { in_region_ = true; }
   /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
-  /// are shared go to blocks of threads, else to threads.
-  std::string kernel_body(bool by_block);
+  /// are shared go to blocks of threads, else to threads. `tiles`, of the program's body: a block
+  /// takes a tile of them.
+  std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -46,6 +48,11 @@ class Writer {
   void block_round(const Body& b, const Facts& facts);
   void block_loop(const Loop& loop, const Facts& facts);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
+  std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
+  std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
+                                  const std::vector<std::string>& extents, const std::string& flat,
+                                  const Facts& facts) const;
+  friend class TileWriter;
   void pragma(const std::string& text);
   std::string lanes(const Loop& l) const;
   void open_scope(Symbol variable, const Facts& facts);
@@ -83,6 +90,7 @@ class Writer {
   Target target_;
   bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
+  const cuda::TileForm* tiles_ = nullptr;  ///< how blocks take rounds that are shared
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda/stages.h"
+#include "golden.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/passes.h"
 #include "mote/macroops/catalogue.h"
@@ -100,6 +101,62 @@ output y = x - sum[1 keep](x)
   expect_has(text, "float sum = 0.0f;");
   expect_has(text, "sum = mote_block_sumf(sum);");
   EXPECT_EQ(count_of(text, "MOTE_DEVICE float mote_block_sumf("), 1);
+}
+
+/// y[m, n] = max(sum_k a[m, k] * b[k, n] + c[n], 0)
+constexpr const char* kProduct = R"(op product
+input a f32[M, K]; input b f32[K, N]; input c f32[N]
+output y = max(sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]) + c[i1 over M, N], 0.0)
+)";
+
+TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
+  const CudaProgram program = cuda_gen_program(compiled(kProduct), {});
+  const CudaKernel& kernel = program.kernels.at(0);
+  ASSERT_TRUE(kernel.has_tiles());
+  EXPECT_TRUE(kernel.strides.empty());
+  const std::map<Symbol, std::int64_t> sizes = {{Symbol(SymbolKind::size, "M"), 65},
+                                                {Symbol(SymbolKind::size, "N"), 129}};
+  EXPECT_EQ(evaluate(kernel.rows, sizes), 65);
+  EXPECT_EQ(evaluate(kernel.columns, sizes), 129);
+  EXPECT_EQ(evaluate(kernel.rounds, sizes), 6);
+  test::expect_golden(kernel.text);
+}
+
+/// Groups, padding and strides: several loops an axis, a condition that moves with columns.
+TEST(CudaTiles, OfAConvolution) {
+  const OpRecord& op = find_op("conv2d");
+  const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
+  const CudaProgram program = cuda_gen_program(loops, {});
+  ASSERT_TRUE(program.kernels.at(0).has_tiles());
+  test::expect_golden(program.kernels.at(0).text);
+}
+
+TEST(CudaTiles, NeedTwoOperandsThatAreReadAgain) {
+  struct Form {
+    const char* output;
+    bool has_tiles;
+  };
+  const Form forms[] = {
+      {"sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", true},
+      {"sum[2](exp(a[i0, i2 over M, N, K]) * b[i2, i1 over M, N, K])", true},
+      {"sum[2](where(iota(i2 over M, N, K) < iota(i0 over M, N, K), a[i0, i2 over M, N, K] * b[i2, "
+       "i1 over M, N, K], 0.0))",
+       true},
+      {"sum[2](where(iota(i2 over M, N, K) < iota(i0 + i1 over M, N, K), a[i0, i2 over M, N, K] * "
+       "b[i2, i1 over M, N, K], 0.0))",
+       false},
+      {"sum[2](a[i0, i2 over M, N, K] + b[i2, i1 over M, N, K])", false},
+      {"max[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", false},
+      {"sum[1](a * a)", false},
+      {"sum[2](a[i0, i2 over M, N, K] * a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", true}};
+  for (const Form& f : forms) {
+    SCOPED_TRACE(f.output);
+    const CudaProgram program = cuda_gen_program(
+        compiled(std::string("op form\ninput a f32[M, K]; input b f32[K, N]\noutput y = ") +
+                 f.output + "\noutput z = exp(b)\n"),
+        {});
+    EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_tiles), f.has_tiles);
+  }
 }
 
 TEST(CudaText, FunctionsOfElementsOfF32AreComputedInDouble) {

@@ -75,6 +75,18 @@ std::uint32_t groups_to_compile() {
   return std::getenv("MOTE_EXHAUSTIVE") != nullptr ? kGroups : 2;
 }
 
+/// Into the table; no spills, no local memory but that of trigonometry.
+void record(const std::string& function, const KernelResources& r, const std::string& text,
+            int architecture, std::ostream& table) {
+  table << fmt::format("{} registers {} shared {} stack {} spills {}+{}\n", function, r.registers,
+                       r.shared, r.stack, r.spill_stores, r.spill_loads);
+  EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function;
+  if (r.stack == 0) return;
+  EXPECT_TRUE(calls_trigonometry(text, function))
+      << function << ": " << r.stack << " bytes of local memory";
+  EXPECT_LE(r.stack, stack_of_trigonometry(architecture)) << function;
+}
+
 TEST_P(Compiling, EveryKernelOfTheCatalogue) {
   const auto [architecture, variant] = GetParam();
   const std::string of = variant == Variant::gen ? "gen" : "oracle";
@@ -99,18 +111,40 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
       EXPECT_TRUE(resources.contains(function)) << function;
     for (const auto& [function, r] : resources) {
       ++kernels;
-      table << fmt::format("{} registers {} shared {} stack {} spills {}+{}\n", function,
-                           r.registers, r.shared, r.stack, r.spill_stores, r.spill_loads);
-      EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function;
-      if (r.stack == 0) continue;
-      EXPECT_TRUE(calls_trigonometry(source.text, function))
-          << function << ": " << r.stack << " bytes of local memory";
-      EXPECT_LE(r.stack, stack_of_trigonometry(architecture)) << function;
+      record(function, r, source.text, architecture, table);
     }
   }
   const double seconds = seconds_since(start);
   RecordProperty("seconds", fmt::format("{:.2f}", seconds));
   std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
+}
+
+/// In every dtype: these have the most in registers and in shared memory.
+TEST_P(Compiling, KernelsOfTiles) {
+  const auto [architecture, variant] = GetParam();
+  if (variant != Variant::gen) GTEST_SKIP() << "only the variant gen has tiles";
+  std::string text;
+  std::vector<std::string> functions;
+  for (const char* op : {"matmul", "conv2d", "conv2d.grad"})
+    for (const auto& instance : instances_of(op))
+      for (const CudaKernel& k : instance->source(variant).kernels)
+        if (k.has_tiles()) {
+          text += "\n" + k.text;
+          functions.push_back(k.function);
+        }
+  ASSERT_GE(functions.size(), 8U);
+  const std::string source = "#include \"mote_cuda.h\"\n" + cuda_helpers(text) + text;
+  const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
+  const Compiled made =
+      nvrtc()->compile_cached(cache, source, architecture, [&] { return source; });
+  const auto resources = resources_in(made.log);
+  std::ofstream table(
+      fmt::format("{}/cuda_resources_tiles_sm_{}.txt", MOTE_CUDA_RESULTS, architecture));
+  for (const std::string& function : functions) {
+    ASSERT_TRUE(resources.contains(function)) << function;
+    record(function, resources.at(function), text, architecture, table);
+    EXPECT_GT(resources.at(function).shared, 0) << function;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,

@@ -14,6 +14,8 @@
 #include "../leave_out.h"
 #include "mote_cuda_h.h"
 #include "stages.h"
+#include "tile_text.h"
+#include "tiles.h"
 
 namespace mote {
 namespace cuda {
@@ -95,6 +97,50 @@ std::string workers_comment(const Stage& stage, const emit::Names& names,
                      where);
 }
 
+/// Arguments and text, from the body.
+void finish(CudaKernel& k, const LoopProgram& part, const emit::Names& names,
+            const std::string& comment, const std::string& body) {
+  std::vector<Parameter> taken;
+  for (const Parameter& parameter : parameters(part, names))
+    if (mentions_word(body, parameter.name)) taken.push_back(parameter);
+  for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
+  k.text = comment + head(k.function, taken) + body + "}\n";
+}
+
+std::string variables_text(const std::vector<TileAxis>& axes, const emit::Names& names) {
+  std::string out;
+  for (const TileAxis& a : axes) out += (out.empty() ? "" : ", ") + names.symbol(a.variable);
+  return out;
+}
+
+std::string tiles_comment(const TileForm& form, const emit::Names& names) {
+  const std::string batch =
+      form.batch.empty() ? "" : " for each " + variables_text(form.batch, names);
+  return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}. */", kCudaTile,
+                                variables_text(form.rows, names),
+                                variables_text(form.columns, names), batch)) +
+         "\n";
+}
+
+/// A block for each tile.
+CudaKernel tile_kernel(const LoopProgram& all, const Stage& stage, const std::string& function) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  const TileForm form = *tile_form(part, part.body);
+  CudaKernel k;
+  k.function = function;
+  k.by_block = true;
+  k.rows = extent(form.rows);
+  k.columns = extent(form.columns);
+  k.rounds = extent(form.batch) * ceil_div(k.rows, kCudaTile) * ceil_div(k.columns, kCudaTile);
+  emit::Names names(part);
+  emit::Printer printer(part, names, emit::Target::cuda);
+  const std::string body =
+      emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
+  finish(k, part, names, tiles_comment(form, names), body);
+  return k;
+}
+
 CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
                   bool by_block) {
   LoopProgram part = all;
@@ -107,11 +153,7 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
   CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
   if (by_block) k.strides = *stage.rows;
-  std::vector<Parameter> taken;
-  for (const Parameter& parameter : parameters(part, names))
-    if (mentions_word(body, parameter.name)) taken.push_back(parameter);
-  for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
-  k.text = workers_comment(stage, names, k.strides) + head(function, taken) + body + "}\n";
+  finish(k, part, names, workers_comment(stage, names, k.strides), body);
   return k;
 }
 
@@ -141,6 +183,8 @@ CudaProgram program_of(const LoopProgram& p, const EmitOptions& options) {
   for (std::size_t k = 0; k < cut.stages.size(); ++k) {
     const Stage& stage = cut.stages[k];
     const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
+    if (p.native && tile_form(cut.program, stage.body))
+      out.kernels.push_back(tile_kernel(cut.program, stage, own + "_tiles"));
     if (stage.rows && !stage.rows->empty())
       out.kernels.push_back(kernel(cut.program, stage, own + "_rows", true));
     out.kernels.push_back(kernel(cut.program, stage, own, false));
@@ -234,7 +278,7 @@ std::string block_helpers(const std::string& text) {
 }  // namespace
 
 std::string cuda_helpers(const std::string& text) {
-  const std::string blocks = block_helpers(text);
+  const std::string blocks = block_helpers(text) + emit::tile_helpers(text);
   std::string helpers = emit::helpers_for(text + blocks, emit::Target::cuda);
   const std::string c = "static inline ";
   for (std::size_t at = helpers.find(c); at != std::string::npos; at = helpers.find(c, at))

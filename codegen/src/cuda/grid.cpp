@@ -1,15 +1,18 @@
 // The body of a CUDA kernel, where it differs from that of a C function: loops whose rounds are
 // shared become grid-stride loops, and memory for temporaries is given. In: a stage of a program.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "../emit_c_writer.h"
+#include "tile_text.h"
 
 namespace mote::emit {
 
-std::string Writer::kernel_body(bool by_block) {
+std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   if (by_block) worker_ = "block";
+  tiles_ = tiles;
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   scalars();
@@ -30,38 +33,59 @@ void Writer::grid_loop(const Loop& loop, const Facts& facts) {
                    offset, scale, end, worker_));
 }
 
-/// The number of a round strides over the grid; the variables are its digits, the innermost loop's
-/// the lowest.
-void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
-  std::vector<std::string> counts;
-  std::string all;
-  for (const Loop* loop : chain) {
-    const Expr count = facts.simplify(max(0, ceil_div(loop->end - loop->begin, loop->step)));
-    const std::string text = limit(count, names_.symbol(loop->variable) + "_count", facts);
-    counts.push_back(text.find(' ') == std::string::npos ? text : "(" + text + ")");
-    all += (all.empty() ? "" : " * ") + counts.back();
+/// How many rounds each of the loops has: short text, or a constant declared here.
+std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes,
+                                         const Facts& facts) {
+  std::vector<std::string> all;
+  for (const cuda::TileAxis& a : axes) {
+    const Expr count = facts.simplify(max(0, ceil_div(a.end - a.begin, a.step)));
+    const std::string text = limit(count, names_.symbol(a.variable) + "_count", facts);
+    all.push_back(text.find(' ') == std::string::npos ? text : "(" + text + ")");
   }
-  const std::string flat = names_.fresh("flat");
-  line(fmt::format("for (int64_t {0} = mote_{2}(); {0} < {1}; {0} += mote_{2}s()) {{", flat, all,
-                   worker_));
-  ++indent_;
+  return all;
+}
+
+/// The loops' variables as digits of a number of a round, the innermost loop's the lowest.
+std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
+                                        const std::vector<std::string>& extents,
+                                        const std::string& flat, const Facts& facts) const {
+  std::vector<std::string> values(axes.size());
   std::string below;  // rounds of the loops further in
-  for (std::size_t k = chain.size(); k-- > 0;) {
-    const Loop& loop = *chain[k];
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const cuda::TileAxis& a = axes[k];
     const bool several = below.find(" * ") != std::string::npos;
     std::string digit = flat;
     if (!below.empty()) digit += " / " + (several ? "(" + below + ")" : below);
-    if (k > 0) digit += " % " + counts[k];
-    if (loop.step != Expr(1)) digit += " * " + within(printer_.expr(loop.step, facts), kUnary);
-    if (loop.begin != Expr(0))
-      digit = within(printer_.expr(loop.begin, facts), kSum) + " + " + digit;
-    line(fmt::format("const int64_t {} = {};", names_.symbol(loop.variable), digit));
-    below = counts[k] + (below.empty() ? "" : " * " + below);
+    if (k > 0) digit += " % " + extents[k];
+    if (a.step != Expr(1)) digit += " * " + within(printer_.expr(a.step, facts), kUnary);
+    if (a.begin != Expr(0)) digit = within(printer_.expr(a.begin, facts), kSum) + " + " + digit;
+    values[k] = digit;
+    below = extents[k] + (below.empty() ? "" : " * " + below);
   }
+  return values;
+}
+
+/// The number of a round strides over the grid; the variables are its digits.
+void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
+  std::vector<cuda::TileAxis> axes;
+  for (const Loop* loop : chain)
+    axes.push_back({loop->variable, loop->begin, loop->end, loop->step});
+  const std::vector<std::string> counts = extents(axes, facts);
+  const std::string flat = names_.fresh("flat");
+  line(fmt::format("for (int64_t {0} = mote_{2}(); {0} < {1}; {0} += mote_{2}s()) {{", flat,
+                   fmt::join(counts, " * "), worker_));
+  ++indent_;
+  const std::vector<std::string> values = digits(axes, counts, flat, facts);
+  for (std::size_t k = axes.size(); k-- > 0;)
+    line(fmt::format("const int64_t {} = {};", names_.symbol(axes[k].variable), values[k]));
   --indent_;
 }
 
 void Writer::grid_loops(const Loop& first, const Facts& facts) {
+  if (tiles_ != nullptr) {
+    write_tiles(*this, facts);
+    return;
+  }
   const std::vector<const Loop*> chain = parallel_chain(first);
   std::set<Symbol> changing;
   for (const Loop* loop : chain) changing.insert(loop->variable);

@@ -17,7 +17,8 @@ void launch(const OpInstance& instance, Variant variant, const Plan& plan, const
     for (ArgumentValue& a : l.arguments) arguments.push_back(a.words.data());
     DriverFunction* const function = gpu.function(instance, variant, name);
     driver.check(driver.calls().launch(function, static_cast<unsigned>(l.blocks), 1, 1,
-                                       kCudaThreads, 1, 1, 0, at.stream, arguments.data(), nullptr),
+                                       static_cast<unsigned>(l.threads), 1, 1, 0, at.stream,
+                                       arguments.data(), nullptr),
                  "cuLaunchKernel");
     launched += (launched.empty() ? "" : ", ") + name;
   }

@@ -225,7 +225,9 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
   return v;
 }
 
-bool Plan::has_strides(const CudaKernel& kernel) const {
+bool Plan::suits(const CudaKernel& kernel) const {
+  if (kernel.has_tiles() && std::min(value(kernel.rows), value(kernel.columns)) < grid_.least_side)
+    return false;
   return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
     return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
   });
@@ -237,9 +239,12 @@ std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspa
   int done = 0;  // the last stage that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
-    if (kernel.stage == done || !has_strides(kernel)) continue;
+    if (kernel.stage == done || !suits(kernel)) continue;
     done = kernel.stage;
-    Launch launch{&kernel, std::max<std::int64_t>(threads_[k] / grid_.threads, 1), {}};
+    Launch launch{&kernel,
+                  std::max<std::int64_t>(threads_[k] / grid_.threads, 1),
+                  kernel.has_tiles() ? kCudaThreads : grid_.threads,
+                  {}};
     for (const CudaArgument& a : kernel.arguments)
       launch.arguments.push_back(argument(a, data, workspace));
     all.push_back(std::move(launch));

@@ -15,7 +15,9 @@ namespace mote::cuda {
 
 /// How many threads a launch may have.
 struct Grid {
-  int threads = kCudaThreads;  ///< of a block
+  int threads = kCudaThreads;  ///< of a block, but for kernels of tiles
+  std::int64_t least_side =
+      kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
   std::int64_t most_blocks = 65536;
   std::int64_t most_bytes = std::int64_t{256} << 20;  ///< of temporaries of one thread, together
 };
@@ -28,6 +30,7 @@ struct ArgumentValue {
 struct Launch {
   const CudaKernel* kernel;
   std::int64_t blocks;
+  int threads;  ///< of a block
   std::vector<ArgumentValue> arguments;
 };
 
@@ -60,7 +63,7 @@ class Plan {
   void lay_out();
   std::int64_t threads_of(const CudaKernel& kernel) const;
   std::int64_t value(const Expr& e) const;
-  bool has_strides(const CudaKernel& kernel) const;
+  bool suits(const CudaKernel& kernel) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
                          void* workspace) const;
   std::size_t tensor_at(const std::string& name) const;

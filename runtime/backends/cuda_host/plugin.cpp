@@ -21,9 +21,10 @@ using backend::Check;
 
 using cuda::Variant;
 
-/// Few and small, so that small cases have threads with several rounds, and blocks with idle ones.
+/// Few and small, so that small cases have threads with several rounds, and blocks with idle ones;
+/// tiles for small cases too.
 constexpr cuda::Grid kGrid = {
-    .threads = 32, .most_blocks = 3, .most_bytes = std::int64_t{64} << 20};
+    .threads = 32, .least_side = 3, .most_blocks = 3, .most_bytes = std::int64_t{64} << 20};
 
 shim::Options options_of_call() {
   static std::atomic<std::uint64_t> calls = 0;
@@ -46,7 +47,7 @@ Check run_launch(const HostLibrary& library, cuda::Launch& launch, const shim::O
   for (cuda::ArgumentValue& a : launch.arguments) arguments.push_back(a.words.data());
   shim::Shape shape;
   shape.grid.x = static_cast<unsigned>(launch.blocks);
-  shape.block.x = static_cast<unsigned>(kGrid.threads);
+  shape.block.x = static_cast<unsigned>(launch.threads);
   shape.shared_begin = library.shared_begin;
   shape.shared_end = library.shared_end;
   const std::string error = shim::launch(shape, options, [&] { kernel(arguments.data()); });

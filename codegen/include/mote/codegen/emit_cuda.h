@@ -13,6 +13,8 @@ namespace MOTE_API mote {
 
 /// Threads of a block. Any count of blocks is right: threads stride over the grid.
 inline constexpr int kCudaThreads = 128;
+/// Rows and columns of a tile.
+inline constexpr int kCudaTile = 64;
 
 /// An argument of a kernel, by its name in the program. tensor: a pointer; strides: the tensor's,
 /// in elements, as int64_t[rank]; size, param: an int64_t, or a double for a real parameter;
@@ -32,11 +34,17 @@ struct CudaKernel {
   Expr rounds;
   bool in_order = false;
   bool by_block = false;  ///< a block of whole warps takes a round, not a thread
-  /// Kernels of one stage stand side by side: the first whose strides the call has is launched. The
-  /// last one of a stage has none.
+  /// Kernels of one stage stand side by side: the first is launched whose strides the call has,
+  /// and that has enough rows and columns. The last one of a stage demands nothing.
   int stage = 0;
   std::vector<KnownStride> strides = {};
+  /// Of a kernel whose blocks compute tiles: how many rows and columns there are. Not for few of
+  /// them, and for blocks of kCudaThreads threads alone. 0: not such a kernel.
+  Expr rows = 0;
+  Expr columns = 0;
   std::string text = {};  ///< the function, with its comment
+
+  bool has_tiles() const { return rows != Expr(0); }
 };
 
 /// Memory between and in kernels: floats, doubles, int64_t or bools (one byte).

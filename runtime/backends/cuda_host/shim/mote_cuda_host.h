@@ -17,7 +17,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 // One block runs at a time, so that its shared memory can be static; the section lets it be
 // poisoned before each block.
 #define __shared__ static __attribute__((section("mote_shared")))
