@@ -57,7 +57,7 @@ std::vector<Dense> filled_inputs(const Case& c, std::int64_t radius) {
 }
 
 Prepared::Prepared(Case c, CaseRunOptions options)
-    : case_(std::move(c)), options_(options), state_(std::make_unique<State>()) {
+    : case_(std::move(c)), options_(std::move(options)), state_(std::make_unique<State>()) {
   memory_ = check_memory(case_, options_.memory_limit, options_.isolation != nullptr);
   try {
     prepare();

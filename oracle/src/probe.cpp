@@ -15,7 +15,6 @@ constexpr std::int64_t kLong = 4096;  ///< an element of so many is hardly ever 
 double scale_of(FillKind fill, DType dtype) {
   switch (fill) {
     case FillKind::integer:
-      return 1;
     case FillKind::uniform:
       return 1;
     case FillKind::mean:

@@ -148,7 +148,7 @@ static inline void mote_view_layout(mote_view* view, const DLTensor* t) {
     view->extents[missing + k] = t->shape[k];
     view->strides[missing + k] = t->strides != NULL ? t->strides[k] : stride;
     stride *= t->shape[k] > 0 ? t->shape[k] : 1;
-    if (((view->broadcast >> (missing + k)) & 1u) != 0 && t->shape[k] == 1)
+    if (((view->broadcast >> (missing + k)) & 1U) != 0 && t->shape[k] == 1)
       view->strides[missing + k] = 0;
   }
 }
@@ -161,7 +161,7 @@ static inline void mote_view_data(mote_thunk* thunk, mote_view* view, const DLTe
   if (!thunk->run || empty) return;
   if (t->data == NULL)
     mote_thunk_fail(thunk, MOTE_INVALID, "%s has no data", view->name);
-  else if ((uintptr_t)view->data % (t->dtype.bits / 8u) != 0)
+  else if ((uintptr_t)view->data % (t->dtype.bits / 8U) != 0)
     mote_thunk_fail(thunk, MOTE_INVALID, "%s is not aligned to its elements", view->name);
 }
 
@@ -204,7 +204,7 @@ static inline mote_view mote_thunk_shape(mote_thunk* thunk, int32_t k, const cha
   const DLTensor* t =
       thunk->status == MOTE_OK && k < thunk->call->input_count ? thunk->call->inputs[k] : NULL;
   int optional = 0;
-  while (optional < rank && ((broadcast >> optional) & 1u) != 0) optional++;
+  while (optional < rank && ((broadcast >> optional) & 1U) != 0) optional++;
   return mote_thunk_described(thunk, t, thunk->signature->inputs[k], dtype, rank, optional,
                               broadcast);
 }
@@ -298,7 +298,7 @@ static inline int64_t mote_thunk_broadcast(int count, const int64_t* extents) {
 static inline void mote_thunk_extent(mote_thunk* thunk, const mote_view* view, int axis,
                                      int64_t expected, const char* text) {
   const int64_t got = view->extents[axis];
-  const int repeats = ((view->broadcast >> axis) & 1u) != 0;
+  const int repeats = ((view->broadcast >> axis) & 1U) != 0;
   if (thunk->status != MOTE_OK || got == expected || (repeats && got == 1)) return;
   mote_thunk_fail(thunk, MOTE_INVALID, "axis %d of %s must be %s%s%s%" PRId64 ", got %" PRId64,
                   axis, view->name, repeats ? "1 or " : "", text, text[0] != '\0' ? " = " : "",
