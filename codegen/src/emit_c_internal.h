@@ -167,7 +167,7 @@ class Printer {
   /// a * stride of the axis; nullopt where that is known to be 0.
   std::optional<Text> strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                               const Facts& facts) const;
-  Text float_operation(const value::Op& op, std::vector<Text> args) const;
+  static Text float_operation(const value::Op& op, std::vector<Text> args);
   Text argument(MapOp op, const Text& x) const;
 
   const LoopProgram& p_;

@@ -178,7 +178,7 @@ void Names::add_locals(const Body& body, const std::set<std::string>& enclosing)
       }
       std::set<std::string> inside = enclosing;
       inside.insert(local(loop->variable.name()));
-      add_locals(loop->body, std::move(inside));
+      add_locals(loop->body, inside);
     } else if (const auto* branch = std::get_if<If>(&s.kind)) {
       add_locals(branch->body, enclosing);
     } else if (const auto* let = std::get_if<Let>(&s.kind)) {

@@ -216,7 +216,7 @@ Text Printer::argument(MapOp op, const Text& x) const {
 }
 
 /// In float where an element, a float, comes in; else in double.
-Text Printer::float_operation(const value::Op& op, std::vector<Text> args) const {
+Text Printer::float_operation(const value::Op& op, std::vector<Text> args) {
   const std::size_t start = op.op == MapOp::where ? 1 : 0;
   const std::span<Text> operands = std::span(args).subspan(start);
   const bool element =

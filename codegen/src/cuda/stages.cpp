@@ -112,8 +112,8 @@ class Cut {
   }
 
   void bind_in_tensors() {
-    for (std::size_t k = 0; k < program().body.size(); ++k) {
-      Stmt& s = innermost(program().body[k]);
+    for (Stmt& outermost : program().body) {
+      Stmt& s = innermost(outermost);
       const auto* let = std::get_if<Let>(&s.kind);
       if (let == nullptr || !needs_tensor(let->value)) continue;
       const Let was = *let;

@@ -14,6 +14,7 @@
 #include "mote/base/error.h"
 #include "mote/base/kernel.h"
 #include "mote/codegen/emit_c.h"
+#include "mote/codegen/optional_outputs.h"
 #include "tensor_memory.h"
 
 namespace mote::test {
@@ -80,16 +81,19 @@ CBatch::~CBatch() {
   fs::remove_all(folder_, ignored);
 }
 
-int CBatch::add(const LoopProgram& p) {
+int CBatch::add(const LoopProgram& checked) {
   EmitOptions options;
   options.function = function_name(count_);
   options.thunk = true;
   options.fast = options.function + "_fast";
-  for (const Output& o : p.source->outputs) options.optional_outputs.push_back(o.name);
+  for (const Output& o : checked.source->outputs) options.optional_outputs.push_back(o.name);
   if (options.optional_outputs.size() == 1) options.optional_outputs.clear();
   EmitOptions fast;
   fast.function = options.fast;
   fast.optional_outputs = options.optional_outputs;
+  const bool may_leave_out = !options.optional_outputs.empty();
+  const LoopProgram p =
+      may_leave_out ? compile_for_calls(checked.source, options.optional_outputs) : checked;
   source_ += "\n" + emit_c(schedule(p), fast) + "\n" + emit_c(p, options);
   return count_++;
 }

@@ -18,8 +18,9 @@ class CBatch {
   CBatch(const CBatch&) = delete;
   CBatch& operator=(const CBatch&) = delete;
 
-  /// Emits the program, in both variants; returns its number in the batch.
-  int add(const LoopProgram& p);
+  /// Emits the program, in both variants, as for calls that may leave out any of several outputs;
+  /// returns its number in the batch.
+  int add(const LoopProgram& checked);
   /// Compiles what was added and loads it. Throws Error with the compiler's words.
   void compile();
   /// The outputs of program k, of its variant oracle or fast, on these inputs, which lie in memory
