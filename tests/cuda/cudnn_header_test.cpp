@@ -62,6 +62,7 @@ LIKE(lrn, cudnnLRNCrossChannelForward);
 LIKE(create_activation, cudnnCreateActivationDescriptor);
 LIKE(destroy_activation, cudnnDestroyActivationDescriptor);
 LIKE(set_activation, cudnnSetActivationDescriptor);
+LIKE(set_swish_beta, cudnnSetActivationDescriptorSwishBeta);
 LIKE(activate, cudnnActivationForward);
 LIKE(activation_gradient, cudnnActivationBackward);
 LIKE(create_operation, cudnnCreateOpTensorDescriptor);

@@ -210,7 +210,7 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
   if (const int status = fake::counted_in_context()) return of_driver(status);
   if (const int status = check_product(*m, *la, *lb, *lc, *ld)) return status;
   if (algorithm == nullptr || algorithm[0] != kAlgorithmMark || workspace_bytes < kWorkspace ||
-      !fake::is_allocated(reinterpret_cast<std::uint64_t>(workspace), workspace_bytes))
+      !fake::is_workspace(workspace, workspace_bytes))
     return kInvalidValue;
   const std::array<const void*, 4> pointers = {a, b, c, d};
   for (std::size_t k = 0; k < 4; ++k)

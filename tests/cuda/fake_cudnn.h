@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "fake_elements.h"
@@ -35,6 +36,7 @@ struct PoolingDesc {
 struct ActivationDesc {
   int mode = 0, nan = 0;
   double coefficient = 0;
+  double swish_beta = std::numeric_limits<double>::quiet_NaN();  ///< the manual has no default
 };
 struct OpTensorDesc {
   int operation = 0, compute = 0, nan = 0;

@@ -40,8 +40,7 @@ int check(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w, co
 
 int check_workspace(const void* workspace, std::size_t bytes, int algorithm, int known) {
   if (algorithm != known) return kNotSupported;
-  const auto at = reinterpret_cast<std::uint64_t>(workspace);
-  return bytes >= kWorkspace && fake::is_allocated(at, bytes) ? 0 : kBadParam;
+  return bytes >= kWorkspace && fake::is_workspace(workspace, bytes) ? 0 : kBadParam;
 }
 
 /// Where tap `tap` of the window `out` lies in x.

@@ -42,13 +42,22 @@ struct Program {
   std::string text;
 };
 
+/// As the driver aligns what it allocates.
+struct alignas(256) Block {
+  std::array<char, 256> bytes;
+};
+struct Memory {
+  std::vector<Block> blocks;
+  std::size_t bytes = 0;
+};
+
 struct State {
   std::mutex mutex;
   int calls = 0;
   int failing = -1;
   int status = 0;
   bool ended = false;
-  std::map<DevicePointer, std::unique_ptr<std::vector<char>>> memory;
+  std::map<DevicePointer, Memory> memory;
   int streams = 0;
   int pushed = 0;
   int descriptors = 0;  ///< of the libraries
@@ -93,7 +102,12 @@ bool is_allocated(DevicePointer at, std::size_t bytes) {
   auto next = all.upper_bound(at);
   if (next == all.begin()) return false;
   const auto& [begin, memory] = *--next;
-  return at + bytes <= begin + memory->size();
+  return at + bytes <= begin + memory.bytes;
+}
+
+bool is_workspace(const void* at, std::size_t bytes) {
+  const auto begin = reinterpret_cast<DevicePointer>(at);
+  return begin % alignof(Block) == 0 && is_allocated(begin, bytes);
 }
 
 void count_descriptor(int more) {
@@ -175,8 +189,10 @@ FAKE_EXPORT int cuCtxPopCurrent_v2(void** context) {
 FAKE_EXPORT int cuMemAlloc_v2(DevicePointer* at, std::size_t bytes) {
   if (const int status = counted_in_context()) return status;
   if (bytes == 0) return kInvalidValue;
-  auto memory = std::make_unique<std::vector<char>>(bytes, '\xff');
-  *at = reinterpret_cast<DevicePointer>(memory->data());
+  Block block;
+  block.bytes.fill('\xff');
+  Memory memory{std::vector<Block>((bytes + sizeof(Block) - 1) / sizeof(Block), block), bytes};
+  *at = reinterpret_cast<DevicePointer>(memory.blocks.data());
   const std::lock_guard lock(state().mutex);
   state().memory.emplace(*at, std::move(memory));
   return 0;

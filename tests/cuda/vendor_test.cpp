@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda/in_child.h"
+#include "mote/base/dlpack.h"
 #include "mote/base/plugin.h"
 #include "support/call.h"
 #include "support/shell.h"
@@ -33,6 +34,10 @@ class Libraries {
   void fail(int call, int status) const { fake<void(int, int)>("fake_cuda_fail")(call, status); }
   int calls() const { return fake<int()>("fake_cuda_calls")(); }
   int live() const { return fake<int()>("fake_cuda_live")(); }
+  template <typename F>
+  F* fake(const char* name) const {
+    return reinterpret_cast<F*>(dlsym(fake_, name));
+  }
   const mote_backend& backend(const std::string& name) const {
     for (const Plugin& p : plugins_)
       for (const mote_backend* b : p.backends)
@@ -47,10 +52,6 @@ class Libraries {
     fake_ = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
     for (const char* plugin : {MOTE_CUBLAS_PLUGIN, MOTE_CUDNN_PLUGIN})
       plugins_.push_back(load_plugin(plugin));
-  }
-  template <typename F>
-  F* fake(const char* name) const {
-    return reinterpret_cast<F*>(dlsym(fake_, name));
   }
   void* fake_;
   std::vector<Plugin> plugins_;
@@ -179,6 +180,77 @@ void expect_statuses() {
 TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gemm>();
   expect_statuses<Convolution>();
+}
+
+/// Copies of a call's tensors in the fake GPU's memory, and workspace there that is aligned to 64
+/// bytes and not to more.
+class OnGpu {
+ public:
+  OnGpu(const mote_call& call, const mote_kernel& kernel) : call_(call) {
+    void* context = nullptr;
+    of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
+    of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
+    of_.fake<int(void**, unsigned)>("cuStreamCreate")(&stream_, 1);
+    views_.reserve(static_cast<std::size_t>(call.input_count + call.output_count));
+    for (int k = 0; k < call.input_count; ++k) inputs_.push_back(&copy(*call.inputs[k]));
+    for (int k = 0; k < call.output_count; ++k) outputs_.push_back(&copy(*call.outputs[k]));
+    call_.inputs = inputs_.data();
+    call_.outputs = outputs_.data();
+    call_.workspace_bytes = kernel.workspace_bytes(&call_);
+    if (call_.workspace_bytes > 0)
+      call_.workspace = static_cast<char*>(allocate(call_.workspace_bytes + 64)) + 64;
+  }
+  mote_status run(const mote_kernel& kernel) const { return kernel.run(&call_, stream_); }
+  const mote_call& call() const { return call_; }
+  void copy_back(const mote_call& to) const {
+    for (int k = 0; k < to.output_count; ++k) {
+      const auto memory = memory_of(*to.outputs[k]);
+      of_.fake<int(void*, const void*, std::size_t, void*)>("cuMemcpyDtoHAsync_v2")(
+          memory.data(), call_.outputs[k]->data, memory.size(), nullptr);
+    }
+  }
+
+ private:
+  void* allocate(std::size_t bytes) const {
+    void* at = nullptr;
+    of_.fake<int(void**, std::size_t)>("cuMemAlloc_v2")(&at, bytes);
+    return at;
+  }
+  DLTensor& copy(const DLTensor& tensor) {
+    const auto memory = memory_of(tensor);
+    DLTensor& view = views_.emplace_back(tensor);
+    view.data = allocate(memory.size());
+    view.device = {kDLCUDA, 0};
+    of_.fake<int(void*, const void*, std::size_t, void*)>("cuMemcpyHtoDAsync_v2")(
+        view.data, memory.data(), memory.size(), nullptr);
+    return view;
+  }
+
+  const Libraries& of_ = Libraries::all();
+  mote_call call_;
+  void* stream_ = nullptr;
+  std::vector<DLTensor> views_;
+  std::vector<const DLTensor*> inputs_;
+  std::vector<DLTensor*> outputs_;
+};
+
+template <typename Subject>
+std::string on_the_gpu() {
+  Subject subject;
+  const mote_kernel& kernel = kernel_of(subject);
+  if (subject.call().can_run(kernel) != MOTE_OK) return subject.call().message();
+  const mote_call here = subject.call().get();
+  const OnGpu there(here, kernel);
+  if (there.call().workspace_bytes == 0) return "no workspace is asked for";
+  if (there.run(kernel) != MOTE_OK) return subject.call().message();
+  if (subject.is_right()) return "the host's memory was written";
+  there.copy_back(here);
+  return subject.is_right() ? "right" : "wrong";
+}
+
+TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
+  EXPECT_EQ(in_child(on_the_gpu<Gemm>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
 }
 
 /// Why the subject is declined where a variable names no library.

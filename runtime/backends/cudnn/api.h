@@ -127,6 +127,7 @@ struct Calls {
   Function<ActivationDesc**> create_activation{"cudnnCreateActivationDescriptor"};
   Function<ActivationDesc*> destroy_activation{"cudnnDestroyActivationDescriptor"};
   Function<ActivationDesc*, int, int, double> set_activation{"cudnnSetActivationDescriptor"};
+  Function<ActivationDesc*, double> set_swish_beta{"cudnnSetActivationDescriptorSwishBeta"};
   Function<Handle*, ActivationDesc*, In, TensorDesc*, In, In, TensorDesc*, Out> activate{
       "cudnnActivationForward"};
   Function<Handle*, ActivationDesc*, In, TensorDesc*, In, TensorDesc*, In, TensorDesc*, In, In,

@@ -55,20 +55,18 @@ mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernel
 /// no manual of these libraries, so no kernel promises it.
 struct Promise {
   Kind kind = Kind::wide;
-  const char* form = "direct";
   std::span<const mote_accuracy> functions = {};
   std::span<const mote_op_pair> in_place = {};
   bool ignores_nan = false;
-  bool rounds_products = true;  ///< tf32 concerns it: it multiplies
 };
 constexpr mote_contract contract(const Promise& p) {
   constexpr int kTf32Bits = 11;
   return {.size = sizeof(mote_contract),
           .accumulator = p.kind == Kind::narrow ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
-          .multiply_rounding = p.kind == Kind::tf32 && p.rounds_products ? kTf32Bits : 0,
+          .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : 0,
           .flushes_denormals = 1,
           .deterministic = 1,
-          .form = p.form,
+          .form = "direct",
           .function_count = static_cast<std::int32_t>(p.functions.size()),
           .in_place_count = static_cast<std::int32_t>(p.in_place.size()),
           .functions = p.functions.data(),
