@@ -88,6 +88,7 @@ static_assert(kAfterUnsupported == CUDNN_STATUS_INTERNAL_ERROR);
 static_assert(kPropagateNan == CUDNN_PROPAGATE_NAN);
 static_assert(kCrossCorrelation == CUDNN_CROSS_CORRELATION);
 static_assert(kDefaultMath == CUDNN_DEFAULT_MATH);
+static_assert(kConvertingMath == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION);
 static_assert(kFmaMath == CUDNN_FMA_MATH);
 static_assert(kDeterministic == CUDNN_DETERMINISTIC);
 static_assert(kImplicitGemm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM);
