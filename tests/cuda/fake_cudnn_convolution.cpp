@@ -109,10 +109,10 @@ FAKE_EXPORT int cudnnGetConvolutionNdForwardOutputDim(ConvolutionDesc* c, Tensor
   return 0;
 }
 
-FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, TensorDesc* x, TensorDesc* w,
+FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle* h, TensorDesc* x, TensorDesc* w,
                                                        ConvolutionDesc* c, TensorDesc* y,
                                                        int requested, int* returned, Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *x, *w, *y)) return status;
   return results(requested, returned, to,
                  {{6, 0, 0.1F, 0, 1, c->math, {}},
@@ -120,19 +120,19 @@ FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, TensorDesc* x, T
                   {2, 0, 0.2F, std::size_t{1} << 40, 1, c->math, {}}},
                  kForward, *c, *x);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle*, TensorDesc* w, TensorDesc* gy,
-                                                            ConvolutionDesc* c, TensorDesc* gx,
-                                                            int requested, int* returned,
-                                                            Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle* h, TensorDesc* w,
+                                                            TensorDesc* gy, ConvolutionDesc* c,
+                                                            TensorDesc* gx, int requested,
+                                                            int* returned, Result* to) {
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *gx, *w, *gy)) return status;
   return results(requested, returned, to, {{0, 0, 0.1F, 0, 0, c->math, {}}}, kData, *c, *gx);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle*, TensorDesc* x,
+FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle* h, TensorDesc* x,
                                                               TensorDesc* gy, ConvolutionDesc* c,
                                                               TensorDesc* gw, int requested,
                                                               int* returned, Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *x, *gw, *gy)) return status;
   return results(requested, returned, to, {{3, 0, 0.1F, 0, 0, c->math, {}}}, kFilter, *c, *x);
 }

@@ -272,6 +272,62 @@ TEST(CudaVendor, IsDeclinedWhereThereIsNoLibrary) {
   EXPECT_TRUE(why_without<Convolution>("MOTE_CUDNN").starts_with("no cuDNN: /nowhere/library.so"));
 }
 
+/// What is said of a call of one op that must be MOTE_INVALID.
+std::string why_invalid(const char* backend, test::Call& call) {
+  return in_child([&]() -> std::string {
+    const mote_call given = call.get();
+    const mote_kernel& kernel = *test::kernel_of(Libraries::all().backend(backend), given.op);
+    const mote_status asked = kernel.can_run(&given);
+    const std::string why = call.message();
+    if (asked != MOTE_INVALID || kernel.run(&given, nullptr) != MOTE_INVALID)
+      return fmt::format("status {}: {}", asked, why);
+    return why;
+  });
+}
+
+TEST(CudaVendor, RejectsTensorsOfTwoDtypes) {
+  test::Tensor a(DType::f32, {3, 7}), b(DType::f64, {7, 5}), y(DType::f32, {3, 5});
+  test::Call gemm("gemm", {&a, &b}, {&y});
+  EXPECT_EQ(why_invalid("cublas", gemm),
+            "b f64[7,5] with strides 5,1: element types differ, the first is f32");
+  test::Tensor x(DType::f32, {1, 2, 4, 4}), w(DType::f64, {3, 2, 3, 3}),
+      z(DType::f32, {1, 3, 2, 2});
+  test::Call convolution("conv2d", {&x, &w}, {&z});
+  EXPECT_EQ(why_invalid("cudnn", convolution),
+            "w f64[3,2,3,3] with strides 18,9,3,1: element types differ, the first is f32");
+}
+
+TEST(CudaVendor, RejectsParametersThatTheOpDoesNotHave) {
+  test::Tensor a(DType::f32, {3, 3}), y(DType::f32, {3, 3});
+  EXPECT_EQ(why_invalid("cublas", test::Call("gemm", {&a, &a}, {&y}).real("gamma", 1)),
+            "unknown parameter gamma, known: alpha, beta");
+  EXPECT_EQ(why_invalid("cublas", test::Call("matmul", {&a, &a}, {&y}).real("alpha", 2)),
+            "unknown parameter alpha, known: ");
+  test::Tensor x(DType::f32, {1, 1, 4, 4}), z(DType::f32, {1, 1, 4, 4});
+  EXPECT_EQ(why_invalid("cudnn", test::Call("relu", {&x}, {&z}).real("alpha", 2)),
+            "unknown parameter alpha, known: ");
+}
+
+/// Extents that cuDNN would take, but which are not those that the parameters give.
+TEST(CudaVendor, RejectsExtentsThatAreNotTheOps) {
+  test::Tensor x(DType::f32, {1, 1, 3, 3}), w(DType::f32, {1, 1, 2, 2});
+  test::Tensor wider(DType::f32, {1, 1, 7, 7});
+  test::Call transposed("conv_transpose2d", {&x, &w}, {&wider});
+  transposed.integer("stride0", 2).integer("stride1", 2);
+  std::string why = why_invalid("cudnn", transposed);
+  EXPECT_NE(why.find("expected the extents 1,1,6,6"), std::string::npos) << why;
+  why = why_invalid("cudnn", transposed.integer("output_pad0", 1));
+  EXPECT_NE(why.find("expected the extents 1,1,7,6"), std::string::npos) << why;
+  test::Tensor image(DType::f32, {1, 1, 4, 4}), floor(DType::f32, {1, 1, 1, 1});
+  why = why_invalid("cudnn", test::Call("max_pool2d", {&image}, {&floor})
+                                 .integer("kernel0", 3)
+                                 .integer("kernel1", 3)
+                                 .integer("stride0", 2)
+                                 .integer("stride1", 2)
+                                 .integer("ceil_mode", 1));
+  EXPECT_NE(why.find("expected the extents 1,1,2,2"), std::string::npos) << why;
+}
+
 /// Expects that the oracle passes `count` cases of each of the ops, and judged some of each of the
 /// dtypes.
 void expect_passes(const std::string& plugin, const std::string& backend,

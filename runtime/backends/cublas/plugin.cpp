@@ -70,8 +70,10 @@ constexpr Contracts kWide = contracts(Kind::wide);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
+constexpr std::array kFactors = {"alpha", "beta"};
+
 constexpr std::array<Op, 2> ops(const Contracts& by) {
-  return {Op{"gemm", gemm, &by.gemm}, Op{"matmul", matmul, &by.matmul}};
+  return {Op{"gemm", gemm, &by.gemm, kFactors}, Op{"matmul", matmul, &by.matmul}};
 }
 constexpr auto kWideOps = ops(kWide);
 constexpr auto kNarrowOps = ops(kNarrow);

@@ -58,11 +58,15 @@ std::shared_ptr<Handle> Cudnn::take() {
       idle_.pop_back();
     }
   }
-  if (handle == nullptr) calls_.create(&handle);
-  return {handle, [this](Handle* back) {
-            const std::lock_guard lock(mutex_);
-            idle_.push_back(back);
-          }};
+  const bool is_new = handle == nullptr;
+  if (is_new) calls_.create(&handle);
+  std::shared_ptr<Handle> taken(handle, [this](Handle* back) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(back);
+  });
+  // That of the call before may be destroyed by now.
+  if (!is_new) calls_.set_stream(handle, nullptr);
+  return taken;
 }
 
 void Cudnn::check(int status, const char* call) const {

@@ -158,7 +158,7 @@ class Cudnn {
   static Cudnn& library();
 
   const Calls& calls() const { return calls_; }
-  /// Comes back where the last copy ends. Throws LibraryError; the context is current.
+  /// Has the default stream; comes back where the last copy ends. Throws LibraryError; the context is current.
   std::shared_ptr<Handle> take();
   /// Throws LibraryError unless the status is 0; `call`: whose it is.
   void check(int status, const char* call) const;

@@ -31,8 +31,8 @@ struct Window {
 Window window_of(const Reader& call) {
   Window w;
   w.axes = call.op().starts_with("conv1d") ? 1 : call.op().starts_with("conv3d") ? 3 : 2;
-  const auto integer = [&](const char* name, std::size_t k, std::int64_t otherwise) {
-    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), otherwise));
+  const auto integer = [&](const char* name, std::size_t k, std::int64_t least) {
+    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), least, least));
   };
   for (std::size_t k = 0; k < w.axes; ++k) {
     w.stride.push_back(integer("stride", k, 1));
@@ -47,8 +47,7 @@ Window window_of(const Reader& call) {
     w.dilation.insert(w.dilation.begin(), 1);
     w.pads.insert(w.pads.begin(), 0);
   }
-  w.groups = static_cast<int>(call.integer("groups", 1));
-  if (w.groups < 1) nvidia::reject("there are no groups");
+  w.groups = static_cast<int>(call.integer("groups", 1, 1));
   return w;
 }
 
@@ -167,6 +166,21 @@ Step bias_gradient(const Descriptors& d, const Tensor& gy, const Tensor& given) 
           }};
 }
 
+/// OH = (H - 1) stride + (KH - 1) dilation + 1 - 2 pads + output_pad. cuDNN is told of y, and so
+/// finds x's extents alike for any output_pad below the stride.
+void require_transposed_dims(const Reader& call, const Window& window, const Tensor& x,
+                             const Tensor& w, const Tensor& y) {
+  std::vector<std::int64_t> dims = {x.dims[0], w.dims[1] * window.groups};
+  for (std::size_t k = 0; k < window.axes; ++k) {
+    const std::int64_t more = call.integer(fmt::format("output_pad{}", k), 0);
+    if (more >= window.stride[k]) decline(fmt::format("output_pad{} is not below the stride", k));
+    dims.push_back((x.dims[k + 2] - 1) * window.stride[k] +
+                   (w.dims[k + 2] - 1) * window.dilation[k] + 1 - std::int64_t{2} * window.pads[k] +
+                   more);
+  }
+  nvidia::require_dims(y, dims);
+}
+
 }  // namespace
 
 Work convolution(const Reader& call) {
@@ -216,6 +230,7 @@ Work convolution_gradient(const Reader& call) {
 Work transposed_convolution(const Reader& call) {
   const Window window = window_of(call);
   const Tensor x = call.input(0, "x", 4), w = call.input(1, "w", 4), y = call.output(0, "y", 4);
+  require_transposed_dims(call, window, x, w, y);
   auto handle = Cudnn::library().take();
   const Descriptors d = describe_all(window, call, y, w, x);
   std::vector<Step> steps = {data_gradient(handle.get(), d, w, x, y)};

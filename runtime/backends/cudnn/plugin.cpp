@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ops.h"
+#include "parameters.h"
 
 namespace mote::cudnn {
 namespace {
@@ -43,27 +44,28 @@ constexpr Contracts kTf32 = contracts(Kind::tf32);
 
 /// What multiplies, in all kinds.
 constexpr std::array<Op, 4> convolutions(const Contracts& by) {
-  return {Op{"conv1d", convolution, &by.windowed}, Op{"conv2d", convolution, &by.windowed},
-          Op{"conv3d", convolution, &by.windowed},
-          Op{"conv_transpose2d", transposed_convolution, &by.windowed}};
+  return {Op{"conv1d", convolution, &by.windowed, kWindow1d},
+          Op{"conv2d", convolution, &by.windowed, kWindow2d},
+          Op{"conv3d", convolution, &by.windowed, kWindow3d},
+          Op{"conv_transpose2d", transposed_convolution, &by.windowed, kTransposed2d}};
 }
 constexpr std::array<Op, 3> gradients(const Contracts& by) {
-  return {Op{"conv1d.grad", convolution_gradient, &by.windowed},
-          Op{"conv2d.grad", convolution_gradient, &by.windowed},
-          Op{"conv3d.grad", convolution_gradient, &by.windowed}};
+  return {Op{"conv1d.grad", convolution_gradient, &by.windowed, kWindow1d},
+          Op{"conv2d.grad", convolution_gradient, &by.windowed, kWindow2d},
+          Op{"conv3d.grad", convolution_gradient, &by.windowed, kWindow3d}};
 }
 
 /// Other ops of f32 and f64, and of 16 bits.
 constexpr std::array<Op, 27> others(const Contracts& by) {
-  return {Op{"max_pool2d", pooling, &by.direct},
-          Op{"max_pool3d", pooling, &by.direct},
-          Op{"avg_pool2d", pooling, &by.direct},
-          Op{"avg_pool3d", pooling, &by.direct},
+  return {Op{"max_pool2d", pooling, &by.direct, kMaxPool2d},
+          Op{"max_pool3d", pooling, &by.direct, kMaxPool3d},
+          Op{"avg_pool2d", pooling, &by.direct, kAveragePool2d},
+          Op{"avg_pool3d", pooling, &by.direct, kAveragePool3d},
           Op{"softmax", softmax, &by.function},
           Op{"log_softmax", softmax, &by.function},
-          Op{"lrn", lrn, &by.function},
+          Op{"lrn", lrn, &by.function, kLrn},
           Op{"relu", activation, &by.over_x},
-          Op{"elu", activation, &by.function_over_x},
+          Op{"elu", activation, &by.function_over_x, kEluAlpha},
           Op{"sigmoid", activation, &by.function_over_x},
           Op{"silu", activation, &by.function_over_x},
           Op{"tanh", activation, &by.function_over_x},
@@ -87,10 +89,10 @@ constexpr std::array<Op, 27> others(const Contracts& by) {
 /// Ops that cuDNN has for f32 and f64 alone, since parameters of 16 bits are floats for it, and
 /// gradients, which the catalogue has for these.
 constexpr std::array<Op, 7> wide_only(const Contracts& by) {
-  return {Op{"batch_norm", batch_norm, &by.direct},
-          Op{"batch_norm_training", batch_norm_training, &by.direct},
-          Op{"avg_pool2d.grad", pooling_gradient, &by.direct},
-          Op{"avg_pool3d.grad", pooling_gradient, &by.direct},
+  return {Op{"batch_norm", batch_norm, &by.direct, kEpsilon},
+          Op{"batch_norm_training", batch_norm_training, &by.direct, kTraining},
+          Op{"avg_pool2d.grad", pooling_gradient, &by.direct, kAveragePool2d},
+          Op{"avg_pool3d.grad", pooling_gradient, &by.direct, kAveragePool3d},
           Op{"softmax.grad", softmax_gradient, &by.direct},
           Op{"sigmoid.grad", activation_gradient, &by.direct},
           Op{"tanh.grad", activation_gradient, &by.direct}};

@@ -47,6 +47,7 @@ Check with_work(const mote_call& call, const Table& table,
   std::shared_ptr<cuda::Device> device;
   try {
     const Op& op = op_named(call.op, table);
+    if (Check no = backend::check_param_names(call, op.parameters)) return no;
     device = cuda::Device::open();
     if (const auto lost = device->lost())
       return backend::Refusal{

@@ -24,6 +24,7 @@ struct Op {
   /// Throws Declined, LibraryError, or Error where the library is not here.
   Work (*build)(const Reader&);
   const mote_contract* contract;
+  std::span<const char* const> parameters = {};  ///< names of those that it reads
 };
 
 /// Kernels of one backend and one kind.
