@@ -1,5 +1,6 @@
-// The backends over NVIDIA's libraries, on fakes of these: the oracle judges them, every call of a
-// library may fail and that is a status with the kernel's name, and nothing is left behind.
+// The backends over NVIDIA's libraries, on fakes of these: the oracle judges them; in a gemm and
+// a conv2d every call of a library may fail and that is a status with the kernel's name, and
+// nothing is left behind.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

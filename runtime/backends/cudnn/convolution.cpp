@@ -77,7 +77,7 @@ struct Descriptors {
 
 Descriptors describe_all(const Window& window, const Reader& call, const Tensor& x, const Tensor& w,
                          const Tensor& y) {
-  const bool needs_fma = call.kind() == Kind::wide && y.dtype == DType::f32;
+  const bool needs_fma = call.kind() == Kind::f32;
   Descriptors d{describe(x), describe(y), describe_filter(w),
                 describe_window(window, y.dtype, needs_fma), needs_fma};
   std::vector<int> dims(x.rank());

@@ -55,7 +55,7 @@ mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernel
 /// A contract in which only what differs is said. Whether subnormal numbers survive is written in
 /// no manual of these libraries, so no kernel promises it.
 struct Promise {
-  Kind kind = Kind::wide;
+  Kind kind = Kind::f32;
   std::span<const mote_accuracy> functions = {};
   std::span<const mote_op_pair> in_place = {};
   bool ignores_nan = false;

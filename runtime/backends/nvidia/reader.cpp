@@ -13,7 +13,7 @@ namespace mote::nvidia {
 namespace {
 
 bool is_of_kind(DType dtype, Kind kind) {
-  if (kind == Kind::wide) return dtype == DType::f32 || dtype == DType::f64;
+  if (kind == Kind::f64) return dtype == DType::f64;
   if (kind == Kind::narrow) return dtype == DType::f16 || dtype == DType::bf16;
   return dtype == DType::f32;
 }

@@ -19,7 +19,7 @@ struct Declined {
 void require(const backend::Check& check);   ///< throws the refusal, if there is one
 
 /// Kernels with one contract, by dtype and by what becomes of f32 before it is multiplied.
-enum class Kind : std::uint8_t { wide, narrow, tf32 };
+enum class Kind : std::uint8_t { f32, f64, narrow, tf32 };
 
 /// A tensor of the call. Extents are positive, strides of axes longer than 1 too.
 struct Tensor {
