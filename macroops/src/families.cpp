@@ -57,7 +57,7 @@ Uop sigmoid_of_exp(const Uop& x) {
 Form of_exp(std::function<ProgramSpec(const Instance&)> define) {
   return {.name = "of_exp",
           .meaning =
-              "sigmoid(x) = e/(1 + e), e = exp(-|x|), or 1 less that where x > 0: 0 where e "
+              "sigmoid(x) = e/(1 + e), e = exp(-|x|), where x > 0 as 1 - that: 0 where e "
               "underflows",
           .source = "oneDNN, eltwise_logistic",
           .define = std::move(define)};

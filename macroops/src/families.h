@@ -57,7 +57,7 @@ WrittenGradient written(const OneGradient& gradient);
 
 /// 1/(1 + exp(-x))
 Uop sigmoid(const Uop& x);
-/// The same as e/(1 + e), e = exp(-|x|), or 1 less that.
+/// The same as e/(1 + e), e = exp(-|x|), where x > 0 as 1 - that.
 Uop sigmoid_of_exp(const Uop& x);
 /// The form "of_exp" of what computes a sigmoid.
 Form of_exp(std::function<ProgramSpec(const Instance&)> define);

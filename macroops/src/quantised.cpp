@@ -85,7 +85,7 @@ ProgramSpec qconv2d(const Instance& instance) {
 }
 
 ParamDecl zero_param(std::string name, const char* of) {
-  ParamDecl zero = offset_param(std::move(name), 0, std::string("what stands for 0 in ") + of);
+  ParamDecl zero = offset_param(std::move(name), 0, std::string("zero point of ") + of);
   zero.lower = -128;
   zero.upper = 255;
   return zero;

@@ -109,7 +109,9 @@ OpRecord resize_linear(std::string name, Ends ends, std::string_view place,
                  "kh and kw 0 or 1, h + u = {}, 0 <= u < 1, w + v likewise",
                  place),
              dtypes::kReal,
-             policy + "which pixels is computed exactly; one of weight 0 counts (NaN stays)",
+             policy +
+                 "which pixels is computed exactly (frameworks that round positions may take "
+                 "others); one of weight 0 counts (NaN stays)",
              std::move(source), with(Other::next));
   record.forms = {{.name = "ceiling",
                    .meaning =
@@ -127,7 +129,10 @@ std::vector<OpRecord> resize_ops() {
       "resize_nearest2d",
       "y[n, c, i, j] = x[n, c, floor((i + half_pixel/2)*H/output0), floor((j + "
       "half_pixel/2)*W/output1)]",
-      dtypes::kAll, "the later of two that are equally near; places are computed exactly",
+      dtypes::kAll,
+      "half_pixel = 1 takes the later of two that are equally near, 0 the pixel at or before; "
+      "places are "
+      "computed exactly, so that frameworks which round them may take another pixel",
       "PyTorch interpolate, mode nearest-exact, with half_pixel = 0 mode nearest; ONNX opset 17 "
       "Resize, half_pixel and round_prefer_ceil, with half_pixel = 0 asymmetric and floor",
       resize_nearest2d);

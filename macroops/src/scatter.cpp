@@ -41,7 +41,8 @@ ProgramSpec index_add(const Instance& instance, ScatterOp op) {
 }
 
 /// The row-major position that a row of index means in x[A, B, D], -1 where it is none. Its last
-/// column is along D; columns that it does not have are 0, those before the last three are not read.
+/// column is along D; columns that it does not have are 0, those before the last three are not
+/// read.
 Uop flat_position(const Uop& index) {
   const char* const axes[] = {"A", "B", "D"};
   Uop position, known;

@@ -27,6 +27,9 @@ Number draw_integer(const ParamDecl& p, Random& random) {
   if (!p.lower && !p.upper) {  // a value, not an index
     return random.pick<std::int64_t>({1, 1, 1, 2, -1, 3, 0});
   }
+  if (p.lower && p.upper && *p.lower < 0)  // a zero point
+    return random.chance(50) ? random.between(*p.lower, *p.upper)
+                             : random.pick<std::int64_t>({0, 0, 1, -1, 3});
   const std::int64_t low = p.lower.value_or(p.upper.value_or(0) - 3);
   const std::int64_t width = p.upper ? std::min<std::int64_t>(*p.upper - low, 3) : 3;
   if (p.upper && random.chance(10)) return random.between(low, *p.upper);

@@ -53,7 +53,8 @@ class SubjectRun {
  private:
   void collect_inputs(RunResult& result, const std::vector<Dense>& inputs, Poison pattern);
   void collect_outputs(RunResult& result, Poison pattern);
-  static void note_damage(RunResult& result, const CaseTensor& t, const Buffer& buffer, std::int64_t at);
+  static void note_damage(RunResult& result, const CaseTensor& t, const Buffer& buffer,
+                          std::int64_t at);
 
   const Case& case_;
   Bench& bench_;

@@ -50,6 +50,16 @@ TEST(BoundDecisions, AProductRoundsOnceForEachFactorInAnyOrder) {
   EXPECT_GE(tiny.hi[0].real(), 1e-30);
 }
 
+/// x0 * (x1 * x2) is 1e-100, though x0 * x1 is 0 in double, which the reference computes first.
+TEST(BoundDecisions, AProductThatUnderflowsInDoubleNeedNotBeZero) {
+  const auto prod = [](const std::vector<double>& x) {
+    return ends_of("input x f64[N]\noutput y = prod[0](x)",
+                   {array_of(DType::f64, {static_cast<std::int64_t>(x.size())}, x)});
+  };
+  EXPECT_GE(prod({1e-200, 1e-200, 1e300}).hi[0].real(), 1e-100);
+  expect_point(prod({1e-200, 0, 1e300}), 0, 0);
+}
+
 // ---- reads and writes where an index says
 
 TEST(BoundDecisions, AReadByAnIndexThatIsNotCertainIsUnknown) {

@@ -22,7 +22,11 @@ TEST(Dtypes, RealOpsHaveAllFourAndMovesAllNine) {
     for (const DType t : {DType::f64, DType::f16, DType::bf16})
       EXPECT_EQ(offered.contains(t), offered.contains(DType::f32)) << record.name;
     // Quantised ones are of 8 bits, and of the 32 that their products are summed in.
-    if (record.family != "quantised") {
+    if (record.family == "quantised") {
+      std::set<DType> expected = {DType::u8, DType::i8};
+      if (record.name == "dequantize") expected.insert(DType::i32);
+      EXPECT_EQ(offered, expected) << record.name;
+    } else {
       EXPECT_EQ(offered.contains(DType::i64), offered.contains(DType::i32)) << record.name;
     }
     if (offered.contains(DType::boolean) && offered.contains(DType::f32)) {

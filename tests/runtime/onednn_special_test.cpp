@@ -40,7 +40,7 @@ std::vector<Special> all_special() {
   std::vector<Special> all;
   const AxisList four = {2, 3, 5, 7};
   for (const char* op : {"abs", "elu", "exp", "gelu", "gelu_tanh", "leaky_relu", "log", "mish",
-                         "relu", "round", "softplus", "sqrt", "tanh"})
+                         "relu", "round", "sigmoid", "softplus", "sqrt", "tanh"})
     all.push_back({op, {four}, four});
   all.push_back({"leaky_relu", {four}, four, {{"alpha", 0.25}}});
   for (const char* op : {"add", "sub", "mul", "div", "max", "min"})
@@ -48,6 +48,10 @@ std::vector<Special> all_special() {
   for (const char* op :
        {"equal", "not_equal", "greater", "greater_or_equal", "less", "less_or_equal"})
     all.push_back({op, {four, four}, four});
+  all.push_back({"rnn_cell", {{3, 5}, {3, 4}, {4, 5}, {4, 4}, {4}}, {3, 4}});
+  all.push_back({"gru_cell", {{3, 5}, {3, 4}, {3, 4, 5}, {3, 4, 4}, {4, 4}}, {3, 4}});
+  for (const char* op : {"resize_nearest2d", "resize_linear2d"})  // no position is a pixel's middle
+    all.push_back({op, {four}, {2, 3, 4, 8}, {{"output0", 4}, {"output1", 8}}});
   all.push_back({"concat", {{2, 3, 5}, {2, 4, 5}}, {2, 7, 5}});
   for (const char* op : {"softmax", "log_softmax"}) {
     all.push_back({op, {{31, 5, 2}}, {31, 5, 2}});

@@ -61,7 +61,9 @@ Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, c
   const Uop digits = prod_over(where(point, odd, kInf), axes);
   const Uop tiniest = prod_over(min(where(eq(most, 0), 1, most), 1), axes);
   const Uop exact = digits <= std::ldexp(1.0, f.precision) && tiniest >= f.normal;
-  const Uop zero = eq(greatest, 0) && eq(smallest, 0);
+  // A factor that is 0; a product that is 0 in double may only have underflowed there.
+  const Uop zero = reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) &&
+                   apply1(MapOp::logical_not, isnan(greatest));
   factor = where(exact || count <= 1, 0, factor);
   lost = where(exact || zero || count <= 1, 0, lost);
   const Uop hi = greatest * (1 + factor) + lost, lo = max(smallest * (1 - factor) - lost, 0);

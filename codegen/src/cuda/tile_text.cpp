@@ -21,7 +21,7 @@ using cuda::TileAxis;
 using Axes = std::vector<TileAxis>;
 
 constexpr int kPitch = kCudaTile + 4;  ///< of a row in shared memory: aligned, over other banks
-static_assert(kCudaThreads == 128, "a thread's 8 x 4 sums are a tile's");
+static_assert(kCudaThreads == 128 && kCudaTile == 64 && kSlice == 16, "as in the helpers' text");
 
 /// The first element of an input or output that the value reads.
 const value::Load* first_load(const Value& value, const LoopProgram& p) {

@@ -2,6 +2,7 @@
 #include "thin.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -180,7 +181,7 @@ bool compare(MapOp op, std::int64_t a, std::int64_t b) {
 
 Chosen::Chosen(const std::vector<Uop>& conditions, const Rows& rows, const Sizes& sizes)
     : rows_(rows), strides_(rows.first, 0) {
-  constexpr std::int64_t kMost = 4096;  // lists
+  constexpr std::int64_t kMost = std::int64_t{1} << 20U;  // elements of all lists: 8 MiB
   for (const Uop& c : conditions) {
     const auto& m = *as<uop::Map>(c);
     conditions_.push_back(
@@ -193,7 +194,7 @@ Chosen::Chosen(const std::vector<Uop>& conditions, const Rows& rows, const Sizes
     if (!differs) continue;
     strides_[k] = lists;
     lists *= rows.shape[k];
-    keeps_ = keeps_ && lists <= kMost;
+    keeps_ = keeps_ && lists <= kMost / std::max<std::int64_t>(rows.extents.back(), 1);
     if (!keeps_) lists = 1;
   }
   lists_.resize(static_cast<std::size_t>(lists));
@@ -237,16 +238,17 @@ void Chosen::choose(const Walk& walk, Extents& list) {
   const std::int64_t length = rows_.extents.back();
   a_.resize(static_cast<std::size_t>(length));
   b_.resize(static_cast<std::size_t>(length));
-  list.resize(static_cast<std::size_t>(length));
-  for (std::int64_t k = 0; k < length; ++k) list[static_cast<std::size_t>(k)] = k;
+  Extents all(static_cast<std::size_t>(length));
+  std::iota(all.begin(), all.end(), 0);
   for (const Condition& c : conditions_) {
     c.a.values(walk, length, a_.data());
     c.b.values(walk, length, b_.data());
-    std::erase_if(list, [&](std::int64_t k) {
+    std::erase_if(all, [&](std::int64_t k) {
       const auto at = static_cast<std::size_t>(k);
       return !compare(c.op, a_[at], b_[at]);
     });
   }
+  list.assign(all.begin(), all.end());
 }
 
 }  // namespace mote::blocks

@@ -24,6 +24,12 @@ void set_zero(const Reader& call, const char* name, const View& of, int argument
   if (zero != 0) attr.set_zero_points(argument, 0, {static_cast<std::int32_t>(zero)});
 }
 
+/// oneDNN adds y's zero before it rounds half to even: an odd one turns ties round.
+void set_y_zero(const Reader& call, const View& y, dnnl::primitive_attr& attr) {
+  if (call.integer("y_zero", 0, kLeastZero) % 2 != 0) decline("y_zero is odd");
+  set_zero(call, "y_zero", y, DNNL_ARG_DST, attr);
+}
+
 /// The scale of each element along y's `axis`, told when the primitive runs.
 void set_scale(const View& scale, int axis, dnnl::primitive_attr& attr,
                std::vector<Argument>& arguments) {
@@ -49,7 +55,7 @@ Argument sums_of(const View& y, int number) {
 /// y from the sums: convolutions take no scale that is told when they run, reorders do.
 Job requantised(const Reader& call, const View& y) {
   dnnl::primitive_attr attr = attributes();
-  set_zero(call, "y_zero", y, DNNL_ARG_DST, attr);
+  set_y_zero(call, y, attr);
   std::vector<Argument> arguments = {sums_of(y, DNNL_ARG_FROM), y.as(DNNL_ARG_TO)};
   set_scale(call.input(2, 1), 1, attr, arguments);
   return make_job<dnnl::reorder>(
@@ -59,25 +65,37 @@ Job requantised(const Reader& call, const View& y) {
 }
 
 /// The greatest |x - zero| of an 8-bit tensor's elements.
-memory::dim reach(const Reader& call, const char* name, const View& of) {
-  const memory::dim zero = call.integer(name, 0, kLeastZero);
+memory::dim reach(const View& of, memory::dim zero) {
   const memory::dim least = of.type == memory::data_type::s8 ? -128 : 0;
   return std::max(zero - least, least + 255 - zero);
 }
 
-/// With a zero point oneDNN takes sums through floats: exact up to 2^24.
-void expect_exact_sums(const Reader& call, const View& a, const View& b) {
-  const bool has_zero =
-      call.integer("a_zero", 0, kLeastZero) != 0 || call.integer("b_zero", 0, kLeastZero) != 0;
-  const memory::dim product = reach(call, "a_zero", a) * reach(call, "b_zero", b);
-  if (has_zero && a.dims.back() > (memory::dim{1} << 24) / product)
-    decline("sums may exceed 2^24, which is rounded where there is a zero point");
+/// Without VNNI oneDNN adds pairs of products in 16 bits that saturate.
+void expect_sums_of_32_bits() {
+  using dnnl::cpu_isa;
+  switch (dnnl::get_effective_cpu_isa()) {
+    case cpu_isa::avx2_vnni:
+    case cpu_isa::avx512_core_vnni:
+    case cpu_isa::avx512_core_bf16:
+    case cpu_isa::avx512_core_amx:
+      return;
+    default:
+      decline("sums of products of 8 bits saturate on a CPU without VNNI");
+  }
+}
+
+/// Sums of that many products wrap in 32 bits, and where there is a zero point they pass through
+/// floats, which hold whole numbers up to 2^24.
+void expect_exact_sums(memory::dim terms, memory::dim product, bool has_zero) {
+  const memory::dim most = has_zero ? memory::dim{1} << 24 : (memory::dim{1} << 31) - 1;
+  if (terms > most / product) decline(fmt::format("sums may exceed {}", most));
 }
 
 }  // namespace
 
 Jobs integer_matmul(const Reader& call) {
   using dnnl::matmul;
+  expect_sums_of_32_bits();
   const View a = call.input(0, 3, kAnyType), b = call.input(1, 3, kAnyType);
   const View y = call.output(0, 3, kAnyType);
   dnnl::primitive_attr attr = attributes();
@@ -85,9 +103,11 @@ Jobs integer_matmul(const Reader& call) {
   set_zero(call, "b_zero", b, DNNL_ARG_WEIGHTS, attr);
   std::vector<Argument> arguments = {a.as(DNNL_ARG_SRC), b.as(DNNL_ARG_WEIGHTS),
                                      y.as(DNNL_ARG_DST)};
-  if (call.op() == "matmul_integer") expect_exact_sums(call, a, b);
+  const memory::dim a_zero = call.integer("a_zero", 0, kLeastZero);
+  const memory::dim b_zero = call.integer("b_zero", 0, kLeastZero);
+  expect_exact_sums(a.dims.back(), reach(a, a_zero) * reach(b, b_zero), a_zero != 0 || b_zero != 0);
   if (call.op() == "qmatmul") {
-    set_zero(call, "y_zero", y, DNNL_ARG_DST, attr);
+    set_y_zero(call, y, attr);
     set_scale(call.input(2, 1), 2, attr, arguments);
   }
   return {make_job<matmul>(arguments, {Layouts::as_they_lie, Layouts::dense}, [&](const auto& d) {
@@ -96,6 +116,7 @@ Jobs integer_matmul(const Reader& call) {
 }
 
 Jobs integer_convolution(const Reader& call) {
+  expect_sums_of_32_bits();
   const ConvolutionWindow w = convolution_window(call, 2);
   const View x = call.input(0, 4, kAnyType), weights = call.input(1, 4, kAnyType);
   const View y = call.output(0, 4, kAnyType);
@@ -106,6 +127,9 @@ Jobs integer_convolution(const Reader& call) {
       x.as(DNNL_ARG_SRC),
       (w.groups == 1 ? weights : weights.split(0, w.groups)).as(DNNL_ARG_WEIGHTS),
       scaled ? sums_of(y, DNNL_ARG_DST) : y.as(DNNL_ARG_DST)};
+  const memory::dim x_zero = call.integer("x_zero", 0, kLeastZero);
+  expect_exact_sums(weights.dims[1] * weights.dims[2] * weights.dims[3],
+                    reach(x, x_zero) * reach(weights, 0), x_zero != 0);
   const bool biased = call.has_input(3);
   if (biased) arguments.push_back(call.input(3, 1, kAnyType).as(DNNL_ARG_BIAS));
   Jobs jobs = {make_job<dnnl::convolution_forward>(arguments, {Layouts::any}, [&](const auto& d) {
