@@ -309,6 +309,24 @@ TEST(CudaVendor, RejectsParametersThatTheOpDoesNotHave) {
             "unknown parameter alpha, known: ");
 }
 
+std::string why_unsupported(const char* backend, test::Call& call) {
+  return in_child([&]() -> std::string {
+    const mote_kernel& kernel = *test::kernel_of(Libraries::all().backend(backend), call.get().op);
+    const mote_status status = call.can_run(kernel);
+    return status == MOTE_UNSUPPORTED ? call.message() : fmt::format("status {}", status);
+  });
+}
+
+TEST(CudaVendor, DeclinesFactorsThatAreNoneAsFloats) {
+  test::Tensor a(DType::f32, {3, 3}), y(DType::f32, {3, 3});
+  for (const double alpha : {1e-60, 1e60, 0.0}) {
+    test::Call call("gemm", {&a, &a}, {&y});
+    EXPECT_EQ(why_unsupported("cublas", call.real("alpha", alpha)), "alpha is 0 or not finite");
+  }
+  test::Call call("gemm", {&a, &a, &a}, {&y});
+  EXPECT_EQ(why_unsupported("cublas", call.real("beta", 1e60)), "beta is not finite");
+}
+
 /// Extents that cuDNN would take, but which are not those that the parameters give.
 TEST(CudaVendor, RejectsExtentsThatAreNotTheOps) {
   test::Tensor x(DType::f32, {1, 1, 3, 3}), w(DType::f32, {1, 1, 2, 2});
