@@ -7,11 +7,22 @@ namespace mote::test {
 
 template <typename Ours, typename Theirs>
 constexpr bool is_alike() {
-  return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
+  using OursAt = std::remove_pointer_t<Ours>;
+  using TheirsAt = std::remove_pointer_t<Theirs>;
+  if constexpr (sizeof(Ours) != sizeof(Theirs) ||
+                std::is_pointer_v<Ours> != std::is_pointer_v<Theirs> ||
+                std::is_floating_point_v<Ours> != std::is_floating_point_v<Theirs>)
+    return false;
+  else if constexpr (std::is_pointer_v<Ours> && std::is_arithmetic_v<OursAt> &&
+                     std::is_arithmetic_v<TheirsAt>)
+    return sizeof(OursAt) == sizeof(TheirsAt) &&
+           std::is_floating_point_v<OursAt> == std::is_floating_point_v<TheirsAt>;
+  else
+    return true;
 }
 
-/// The same count of arguments, each of the same size, and a pointer where that is one; results
-/// too.
+/// The same count of arguments, each of the same size, and a pointer or a real number where that is
+/// one; pointers to numbers point to the like. Results too.
 template <typename Ours, typename... OurArguments, typename Theirs, typename... TheirArguments>
 constexpr bool are_alike(Ours (*)(OurArguments...), Theirs (*)(TheirArguments...)) {
   if constexpr (sizeof...(OurArguments) != sizeof...(TheirArguments))

@@ -116,6 +116,7 @@ TEST_F(CudnnLibrary, TakesOurDescriptors) {
   for (const int mode : {kSigmoid, kRelu, kTanh, kElu, kSwish}) {
     const auto desc = made(calls().create_activation, calls().destroy_activation);
     EXPECT_NO_THROW(calls().set_activation(desc.get(), mode, kPropagateNan, 1));
+    EXPECT_NO_THROW(calls().set_swish_beta(desc.get(), 1));
   }
   for (const int what : {kOfAdd, kOfMultiply, kOfMinimum, kOfMaximum, kOfSquareRoot}) {
     const auto desc = made(calls().create_operation, calls().destroy_operation);

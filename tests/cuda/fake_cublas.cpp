@@ -1,6 +1,7 @@
-// cuBLASLt as its manual describes it, in plain loops and double: column-major matrices with
-// leading dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. What the manual
-// forbids is CUBLAS_STATUS_INVALID_VALUE.
+// cuBLASLt as its manual describes it, in plain loops: column-major matrices with leading
+// dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. Operands are rounded as
+// far as the compute type allows, and sums kept in it. What the manual forbids is
+// CUBLAS_STATUS_INVALID_VALUE.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,9 @@ using fake::Elements;
 constexpr int kInvalidValue = 7;
 constexpr int kExecutionFailed = 13;
 constexpr int kNotSupported = 15;
+constexpr int kComputeDouble = 70;
+constexpr int kComputeTf32 = 77;
+constexpr std::uint32_t kReduceInComputeType = 2;
 /// The workspace that the fake's one algorithm asks for, so that the caller must provide one.
 constexpr std::size_t kWorkspace = 1024;
 constexpr std::uint64_t kAlgorithmMark = 0x6d6f7465;
@@ -76,8 +80,8 @@ int set(T& member, const void* value, std::size_t bytes) {
 bool types_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
                const Layout& d) {
   if (a.type != b.type || a.type != c.type || a.type != d.type) return false;
-  if (m.compute == 70) return m.scale == 1 && a.type == 1;
-  if (m.compute == 77) return m.scale == 0 && a.type == 0;
+  if (m.compute == kComputeDouble) return m.scale == 1 && a.type == 1;
+  if (m.compute == kComputeTf32) return m.scale == 0 && a.type == 0;
   return m.compute == 68 && m.scale == 0 && (a.type == 0 || a.type == 2 || a.type == 14);
 }
 
@@ -192,6 +196,8 @@ FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a
   *returned = 0;
   if (requested < 1) return kInvalidValue;
   if (const int status = check_product(*m, *a, *b, *c, *d)) return status;
+  // Where sums in parts may be joined in another type, what would be chosen is of no use.
+  if ((p->reductions & ~kReduceInComputeType) != 0) return kNotSupported;
   if (p->workspace < kWorkspace) return kNotSupported;
   *results = {{kAlgorithmMark, p->alignments[0], p->alignments[1], p->alignments[2],
                p->alignments[3], 0, 0, 0},
@@ -210,7 +216,7 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
   if (const int status = fake::counted_in_context()) return of_driver(status);
   if (const int status = check_product(*m, *la, *lb, *lc, *ld)) return status;
   if (algorithm == nullptr || algorithm[0] != kAlgorithmMark || workspace_bytes < kWorkspace ||
-      !fake::is_allocated(reinterpret_cast<std::uint64_t>(workspace), workspace_bytes))
+      !fake::is_workspace(workspace, workspace_bytes))
     return kInvalidValue;
   const std::array<const void*, 4> pointers = {a, b, c, d};
   for (std::size_t k = 0; k < 4; ++k)
@@ -220,18 +226,21 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
   if (!element_of(ld->type, type)) return kNotSupported;
   const Elements from_a(a, type), from_b(b, type), from_c(c, type), to(d, type);
   const double times = fake::factor(alpha, type), plus = fake::factor(beta, type);
+  const auto operand = [&](double value) {
+    return m->compute == kComputeTf32 ? fake::to_tf32(value) : value;
+  };
   const std::uint64_t depth = shape(*la, m->transpose_a)[1];
   try {
     for (std::int64_t batch = 0; batch < ld->batches; ++batch)
       for (std::uint64_t col = 0; col < ld->cols; ++col)
         for (std::uint64_t row = 0; row < ld->rows; ++row) {
-          double sum = 0;
+          fake::Sum sum(m->compute == kComputeDouble);
           for (std::uint64_t k = 0; k < depth; ++k)
-            sum += from_a.get(m->transpose_a != 0 ? index(*la, batch, k, row)
-                                                  : index(*la, batch, row, k)) *
-                   from_b.get(m->transpose_b != 0 ? index(*lb, batch, col, k)
-                                                  : index(*lb, batch, k, col));
-          double value = times * sum;
+            sum.add(operand(from_a.get(m->transpose_a != 0 ? index(*la, batch, k, row)
+                                                           : index(*la, batch, row, k))) *
+                    operand(from_b.get(m->transpose_b != 0 ? index(*lb, batch, col, k)
+                                                           : index(*lb, batch, k, col))));
+          double value = times * sum.get();
           if (plus != 0) value += plus * from_c.get(index(*lc, batch, row, col));
           to.set(index(*ld, batch, row, col), value);
         }

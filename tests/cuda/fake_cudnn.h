@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "fake_elements.h"
@@ -35,6 +36,7 @@ struct PoolingDesc {
 struct ActivationDesc {
   int mode = 0, nan = 0;
   double coefficient = 0;
+  double swish_beta = std::numeric_limits<double>::quiet_NaN();  ///< the manual has no default
 };
 struct OpTensorDesc {
   int operation = 0, compute = 0, nan = 0;
@@ -109,12 +111,19 @@ inline void store(const View& out, const void* alpha, const void* beta,
 /// finds addresses that are not the GPU's.
 inline int computing(const Handle* handle, const std::function<int()>& body) {
   if (const int status = counted_in_context()) return of_driver(status);
-  if (handle == nullptr || handle->stream == nullptr) return kBadParam;
+  if (handle == nullptr || handle->stream == nullptr || !is_stream(handle->stream))
+    return kBadParam;
   try {
     return body();
   } catch (const IllegalAddress&) {
     return kExecutionFailed;
   }
+}
+
+/// What a call that asks for something returns: a handle may have no stream, but none that is gone.
+inline int asking(const Handle* handle) {
+  if (const int status = counted_in_context()) return of_driver(status);
+  return handle != nullptr && is_stream(handle->stream) ? 0 : kBadParam;
 }
 
 /// Axes of space: all but those of images and channels.

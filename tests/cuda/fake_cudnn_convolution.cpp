@@ -1,7 +1,8 @@
 // The fake cuDNN's convolutions: cross-correlation with pads of zeros, which are multiplied,
-// strides, dilation and groups; gradients as sums over the windows that lie in y. The heuristics'
-// first results are such as a caller must pass over: Winograd's, one that is not supported, one
-// that is not deterministic.
+// strides, dilation and groups; gradients as sums over the windows that lie in y. Operands are
+// rounded as far as the math allows. The heuristics' first results are such as a caller must pass
+// over: Winograd's, one that is not supported, one that is not deterministic, the right algorithm
+// with math that rounds.
 #include <array>
 
 #include "fake_cudnn.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kWorkspace = 512;
 constexpr int kForward = 0, kData = 1, kFilter = 1;  // the algorithms that the fake has
+constexpr int kDefaultMath = 0, kTensorMath = 1, kConvertingMath = 2, kFmaMath = 3;
 
 struct Result {
   int algorithm, status;
@@ -38,10 +40,24 @@ int check(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w, co
   return output_dims(c, x, w) == y.dims ? 0 : kBadParam;
 }
 
+/// What the algorithms support: tensor cores for 16 bits.
+bool is_supported(int math, const TensorDesc& t) {
+  return element_of(t.type) == fake::Element::f32 || element_of(t.type) == fake::Element::f64
+             ? math != kTensorMath
+             : math == kTensorMath;
+}
+
+/// An operand as that math may round it.
+double operand(const ConvolutionDesc& c, const TensorDesc& t, double value) {
+  if (element_of(t.type) != fake::Element::f32 || c.math == kFmaMath) return value;
+  return c.math == kConvertingMath ? mote::from_f16(mote::to_f16(value)) : fake::to_tf32(value);
+}
+
+fake::Sum sum_of(const ConvolutionDesc& c) { return fake::Sum(c.compute == 1); }
+
 int check_workspace(const void* workspace, std::size_t bytes, int algorithm, int known) {
   if (algorithm != known) return kNotSupported;
-  const auto at = reinterpret_cast<std::uint64_t>(workspace);
-  return bytes >= kWorkspace && fake::is_allocated(at, bytes) ? 0 : kBadParam;
+  return bytes >= kWorkspace && fake::is_workspace(workspace, bytes) ? 0 : kBadParam;
 }
 
 /// Where tap `tap` of the window `out` lies in x.
@@ -64,15 +80,21 @@ Dims with(std::int64_t first, std::int64_t second, const Dims& rest) {
   return all;
 }
 
-int results(int requested, int* returned, Result* to, const std::vector<Result>& all) {
+/// Behind what is given the algorithm with each kind of math that it has.
+int results(int requested, int* returned, Result* to, std::vector<Result> all, int algorithm,
+            const ConvolutionDesc& c, const TensorDesc& t) {
+  for (const int math : {kConvertingMath, kDefaultMath, kTensorMath, c.math})
+    if (math == kConvertingMath || is_supported(math, t))
+      all.push_back({algorithm, 0, 0.5F, kWorkspace, 1, math, {}});
   *returned = std::min(requested, static_cast<int>(all.size()));
   std::copy_n(all.begin(), *returned, to);
   return 0;
 }
 
-int size(std::size_t* bytes) {
+int size(std::size_t* bytes, const ConvolutionDesc& c, const TensorDesc& t) {
   *bytes = kWorkspace;
-  return of_driver(fake::counted_in_context());
+  if (const int status = fake::counted_in_context()) return of_driver(status);
+  return is_supported(c.math, t) ? 0 : kNotSupported;
 }
 
 }  // namespace
@@ -87,49 +109,47 @@ FAKE_EXPORT int cudnnGetConvolutionNdForwardOutputDim(ConvolutionDesc* c, Tensor
   return 0;
 }
 
-FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle*, TensorDesc* x, TensorDesc* w,
+FAKE_EXPORT int cudnnGetConvolutionForwardAlgorithm_v7(Handle* h, TensorDesc* x, TensorDesc* w,
                                                        ConvolutionDesc* c, TensorDesc* y,
                                                        int requested, int* returned, Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *x, *w, *y)) return status;
   return results(requested, returned, to,
                  {{6, 0, 0.1F, 0, 1, c->math, {}},
                   {1, kNotSupported, 0.2F, 0, 1, c->math, {}},
-                  {2, 0, 0.2F, std::size_t{1} << 40, 1, c->math, {}},
-                  {kForward, 0, 0.3F, kWorkspace, 1, c->math, {}}});
+                  {2, 0, 0.2F, std::size_t{1} << 40, 1, c->math, {}}},
+                 kForward, *c, *x);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle*, TensorDesc* w, TensorDesc* gy,
-                                                            ConvolutionDesc* c, TensorDesc* gx,
-                                                            int requested, int* returned,
-                                                            Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+FAKE_EXPORT int cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle* h, TensorDesc* w,
+                                                            TensorDesc* gy, ConvolutionDesc* c,
+                                                            TensorDesc* gx, int requested,
+                                                            int* returned, Result* to) {
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *gx, *w, *gy)) return status;
-  return results(requested, returned, to,
-                 {{0, 0, 0.1F, 0, 0, c->math, {}}, {kData, 0, 0.2F, kWorkspace, 1, c->math, {}}});
+  return results(requested, returned, to, {{0, 0, 0.1F, 0, 0, c->math, {}}}, kData, *c, *gx);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle*, TensorDesc* x,
+FAKE_EXPORT int cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle* h, TensorDesc* x,
                                                               TensorDesc* gy, ConvolutionDesc* c,
                                                               TensorDesc* gw, int requested,
                                                               int* returned, Result* to) {
-  if (const int status = fake::counted_in_context()) return of_driver(status);
+  if (const int status = asking(h)) return status;
   if (const int status = check(*c, *x, *gw, *gy)) return status;
-  return results(requested, returned, to,
-                 {{3, 0, 0.1F, 0, 0, c->math, {}}, {kFilter, 0, 0.2F, kWorkspace, 1, c->math, {}}});
+  return results(requested, returned, to, {{3, 0, 0.1F, 0, 0, c->math, {}}}, kFilter, *c, *x);
 }
-FAKE_EXPORT int cudnnGetConvolutionForwardWorkspaceSize(Handle*, TensorDesc*, TensorDesc*,
-                                                        ConvolutionDesc*, TensorDesc*, int,
+FAKE_EXPORT int cudnnGetConvolutionForwardWorkspaceSize(Handle*, TensorDesc* x, TensorDesc*,
+                                                        ConvolutionDesc* c, TensorDesc*, int,
                                                         std::size_t* bytes) {
-  return size(bytes);
+  return size(bytes, *c, *x);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardDataWorkspaceSize(Handle*, TensorDesc*, TensorDesc*,
-                                                             ConvolutionDesc*, TensorDesc*, int,
+FAKE_EXPORT int cudnnGetConvolutionBackwardDataWorkspaceSize(Handle*, TensorDesc* x, TensorDesc*,
+                                                             ConvolutionDesc* c, TensorDesc*, int,
                                                              std::size_t* bytes) {
-  return size(bytes);
+  return size(bytes, *c, *x);
 }
-FAKE_EXPORT int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle*, TensorDesc*, TensorDesc*,
-                                                               ConvolutionDesc*, TensorDesc*, int,
+FAKE_EXPORT int cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle*, TensorDesc* x, TensorDesc*,
+                                                               ConvolutionDesc* c, TensorDesc*, int,
                                                                std::size_t* bytes) {
-  return size(bytes);
+  return size(bytes, *c, *x);
 }
 
 FAKE_EXPORT int cudnnConvolutionForward(Handle* handle, const void* alpha, TensorDesc* xd,
@@ -140,19 +160,20 @@ FAKE_EXPORT int cudnnConvolutionForward(Handle* handle, const void* alpha, Tenso
   return computing(handle, [&] {
     if (const int status = check(*c, *xd, *wd, *yd)) return status;
     if (const int status = check_workspace(workspace, bytes, algorithm, kForward)) return status;
+    if (!is_supported(c->math, *xd)) return kNotSupported;
     const View x(*xd, x_data), w(*wd, w_data), y(*yd, y_data);
     const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
     store(y, alpha, beta, [&](const Dims& at) {
-      double sum = 0;
+      fake::Sum sum = sum_of(*c);
       for (std::int64_t ci = 0; ci < channels; ++ci)
         each(space(wd->dims), [&](const Dims& tap) {
           const Dims from = place(*c, space(at), tap);
           const double value = is_inside(from, space(xd->dims))
                                    ? x.get(with(at[0], at[1] / outputs * channels + ci, from))
                                    : 0;
-          sum += value * w.get(with(at[1], ci, tap));
+          sum.add(operand(*c, *xd, value) * operand(*c, *wd, w.get(with(at[1], ci, tap))));
         });
-      return sum;
+      return sum.get();
     });
     return 0;
   });
@@ -166,10 +187,11 @@ FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, const void* alpha, 
   return computing(handle, [&] {
     if (const int status = check(*c, *gxd, *wd, *gyd)) return status;
     if (const int status = check_workspace(workspace, bytes, algorithm, kData)) return status;
+    if (!is_supported(c->math, *gxd)) return kNotSupported;
     const View w(*wd, w_data), gy(*gyd, gy_data), gx(*gxd, gx_data);
     const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
     store(gx, alpha, beta, [&](const Dims& at) {
-      double sum = 0;
+      fake::Sum sum = sum_of(*c);
       const std::int64_t group = at[1] / channels;
       each(space(wd->dims), [&](const Dims& tap) {
         Dims out(tap.size());
@@ -179,9 +201,10 @@ FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, const void* alpha, 
         }
         if (!is_inside(out, space(gyd->dims))) return;
         for (std::int64_t co = group * outputs; co < (group + 1) * outputs; ++co)
-          sum += gy.get(with(at[0], co, out)) * w.get(with(co, at[1] % channels, tap));
+          sum.add(operand(*c, *gyd, gy.get(with(at[0], co, out))) *
+                  operand(*c, *wd, w.get(with(co, at[1] % channels, tap))));
       });
-      return sum;
+      return sum.get();
     });
     return 0;
   });
@@ -195,18 +218,19 @@ FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* handle, const void* alpha
   return computing(handle, [&] {
     if (const int status = check(*c, *xd, *gwd, *gyd)) return status;
     if (const int status = check_workspace(workspace, bytes, algorithm, kFilter)) return status;
+    if (!is_supported(c->math, *xd)) return kNotSupported;
     const View x(*xd, x_data), gy(*gyd, gy_data), gw(*gwd, gw_data);
     const std::int64_t channels = gwd->dims[1], outputs = gwd->dims[0] / c->groups;
     store(gw, alpha, beta, [&](const Dims& at) {
-      double sum = 0;
+      fake::Sum sum = sum_of(*c);
       for (std::int64_t n = 0; n < xd->dims[0]; ++n)
         each(space(gyd->dims), [&](const Dims& out) {
           const Dims from = place(*c, out, space(at));
           if (!is_inside(from, space(xd->dims))) return;
-          sum += gy.get(with(n, at[0], out)) *
-                 x.get(with(n, at[0] / outputs * channels + at[1], from));
+          sum.add(operand(*c, *gyd, gy.get(with(n, at[0], out))) *
+                  operand(*c, *xd, x.get(with(n, at[0] / outputs * channels + at[1], from))));
         });
-      return sum;
+      return sum.get();
     });
     return 0;
   });

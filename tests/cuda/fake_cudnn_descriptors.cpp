@@ -120,6 +120,9 @@ FAKE_EXPORT int cudnnSetActivationDescriptor(ActivationDesc* desc, int mode, int
                                              double coefficient) {
   return assign(desc, mode >= 0 && mode <= 6, ActivationDesc{mode, nan, coefficient});
 }
+FAKE_EXPORT int cudnnSetActivationDescriptorSwishBeta(ActivationDesc* desc, double beta) {
+  return assign(&desc->swish_beta, true, beta);
+}
 
 FAKE_EXPORT int cudnnCreateOpTensorDescriptor(OpTensorDesc** made) { return create(made); }
 FAKE_EXPORT int cudnnDestroyOpTensorDescriptor(OpTensorDesc* made) { return destroy(made); }

@@ -79,14 +79,14 @@ double activated(const ActivationDesc& a, double x) {
   switch (a.mode) {
     case 0:
       return 1 / (1 + std::exp(-x));
-    case 1:
-      return greater(x, 0);
+    case 1:  // at most the coefficient, as the manual allows; a NaN stays one
+      return -greater(-greater(x, 0), -a.coefficient);
     case 2:
       return std::tanh(x);
     case 4:
       return x < 0 ? a.coefficient * std::expm1(x) : x;
     default:
-      return x / (1 + std::exp(-x));
+      return x / (1 + std::exp(-a.swish_beta * x));
   }
 }
 
@@ -393,8 +393,7 @@ FAKE_EXPORT int cudnnReduceTensor(Handle* handle, ReduceDesc* r, void*, std::siz
                                   TensorDesc* cd, void* c_data) {
   return computing(handle, [&] {
     if (!repeats_to(cd->dims, ad->dims) || ad->type != cd->type || !computes(r->compute, *ad) ||
-        r->indices != 0 || bytes < kReductionWorkspace ||
-        !fake::is_allocated(reinterpret_cast<std::uint64_t>(workspace), bytes))
+        r->indices != 0 || bytes < kReductionWorkspace || !fake::is_workspace(workspace, bytes))
       return kBadParam;
     const View a(*ad, a_data), c(*cd, c_data);
     Dims reduced_dims = ad->dims;

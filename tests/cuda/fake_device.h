@@ -14,6 +14,10 @@ int counted();
 int counted_in_context();
 /// Whether these bytes are the fake GPU's memory.
 bool is_allocated(std::uint64_t at, std::size_t bytes);
+/// The same of workspace, which the libraries want aligned to 256.
+bool is_workspace(const void* at, std::size_t bytes);
+/// Whether the stream was made and is not destroyed yet; the default one always is there.
+bool is_stream(const void* stream);
 /// Descriptors that are made and not destroyed count as left behind.
 void count_descriptor(int more);
 

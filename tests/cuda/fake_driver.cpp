@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,14 +43,24 @@ struct Program {
   std::string text;
 };
 
+/// As the driver aligns what it allocates.
+struct alignas(256) Block {
+  std::array<char, 256> bytes;
+};
+struct Memory {
+  std::vector<Block> blocks;
+  std::size_t bytes = 0;
+};
+
 struct State {
   std::mutex mutex;
   int calls = 0;
   int failing = -1;
   int status = 0;
   bool ended = false;
-  std::map<DevicePointer, std::unique_ptr<std::vector<char>>> memory;
-  int streams = 0;
+  std::map<DevicePointer, Memory> memory;
+  std::set<const void*> streams;
+  std::vector<std::unique_ptr<char>> all_streams;  ///< so that no address is given twice
   int pushed = 0;
   int descriptors = 0;  ///< of the libraries
   std::vector<std::unique_ptr<Module>> modules;
@@ -93,7 +104,17 @@ bool is_allocated(DevicePointer at, std::size_t bytes) {
   auto next = all.upper_bound(at);
   if (next == all.begin()) return false;
   const auto& [begin, memory] = *--next;
-  return at + bytes <= begin + memory->size();
+  return at + bytes <= begin + memory.bytes;
+}
+
+bool is_stream(const void* stream) {
+  const std::lock_guard lock(state().mutex);
+  return stream == nullptr || state().streams.contains(stream);
+}
+
+bool is_workspace(const void* at, std::size_t bytes) {
+  const auto begin = reinterpret_cast<DevicePointer>(at);
+  return begin % alignof(Block) == 0 && is_allocated(begin, bytes);
 }
 
 void count_descriptor(int more) {
@@ -134,8 +155,8 @@ FAKE_EXPORT void fake_cuda_fail(int call, int status) {
 }
 FAKE_EXPORT int fake_cuda_calls() { return state().calls; }
 FAKE_EXPORT int fake_cuda_live() {
-  return static_cast<int>(state().memory.size()) + state().streams + state().pushed +
-         state().descriptors;
+  return static_cast<int>(state().memory.size()) + static_cast<int>(state().streams.size()) +
+         state().pushed + state().descriptors;
 }
 
 FAKE_EXPORT int cuInit(unsigned) { return counted(); }
@@ -175,8 +196,10 @@ FAKE_EXPORT int cuCtxPopCurrent_v2(void** context) {
 FAKE_EXPORT int cuMemAlloc_v2(DevicePointer* at, std::size_t bytes) {
   if (const int status = counted_in_context()) return status;
   if (bytes == 0) return kInvalidValue;
-  auto memory = std::make_unique<std::vector<char>>(bytes, '\xff');
-  *at = reinterpret_cast<DevicePointer>(memory->data());
+  Block block;
+  block.bytes.fill('\xff');
+  Memory memory{std::vector<Block>((bytes + sizeof(Block) - 1) / sizeof(Block), block), bytes};
+  *at = reinterpret_cast<DevicePointer>(memory.blocks.data());
   const std::lock_guard lock(state().mutex);
   state().memory.emplace(*at, std::move(memory));
   return 0;
@@ -202,15 +225,23 @@ FAKE_EXPORT int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t b
 
 FAKE_EXPORT int cuStreamCreate(void** stream, unsigned) {
   if (const int status = counted_in_context()) return status;
-  ++state().streams;
-  *stream = &state().streams;
+  const std::lock_guard lock(state().mutex);
+  *stream = state().all_streams.emplace_back(std::make_unique<char>()).get();
+  state().streams.insert(*stream);
   return 0;
 }
-FAKE_EXPORT int cuStreamDestroy_v2(void*) {
-  --state().streams;
+FAKE_EXPORT int cuStreamDestroy_v2(void* stream) {
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().streams.erase(stream) != 1) std::abort();
+  }
   return counted_in_context();
 }
-FAKE_EXPORT int cuStreamSynchronize(void*) { return counted_in_context(); }
+/// Undefined for a stream that is gone.
+FAKE_EXPORT int cuStreamSynchronize(void* stream) {
+  if (!fake::is_stream(stream)) std::abort();
+  return counted_in_context();
+}
 
 FAKE_EXPORT int cuModuleLoadData(void** module, const void* image) {
   if (const int status = counted_in_context()) return status;

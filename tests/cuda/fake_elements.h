@@ -1,6 +1,7 @@
 // Elements of the fake GPU's memory as doubles, for the fake libraries; every address is checked.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -60,6 +61,28 @@ class Elements {
 
   std::uint64_t data_;
   Element type_;
+};
+
+/// To 11 significant bits, as tf32 has; to nearest, ties away from 0.
+inline double to_tf32(double value) {
+  if (!std::isfinite(value) || value == 0) return value;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
+}
+
+/// A sum that is kept in doubles for doubles, else in floats.
+class Sum {
+ public:
+  explicit Sum(bool wide) : wide_(wide) {}
+  void add(double value) {
+    sum_ = wide_ ? sum_ + value : static_cast<double>(static_cast<float>(sum_ + value));
+  }
+  double get() const { return sum_; }
+
+ private:
+  bool wide_;
+  double sum_ = 0;
 };
 
 /// A factor in the host's memory: a double for tensors of doubles, else a float.

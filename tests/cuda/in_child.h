@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -17,7 +18,12 @@ inline std::string in_child(const std::function<std::string()>& body) {
   if (pipe(ends.data()) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
-    const std::string text = body();
+    std::string text;
+    try {
+      text = body();
+    } catch (const std::exception& e) {  // must not reach the copy of the test's own frames
+      text = std::string("an exception: ") + e.what();
+    }
     const bool written = write(ends[1], text.data(), text.size()) >= 0;
     _exit(written ? 0 : 1);
   }

@@ -1,5 +1,6 @@
-// The backends over NVIDIA's libraries, on fakes of these: the oracle judges them, every call of a
-// library may fail and that is a status with the kernel's name, and nothing is left behind.
+// The backends over NVIDIA's libraries, on fakes of these: the oracle judges them; in a gemm and
+// a conv2d every call of a library may fail and that is a status with the kernel's name, and
+// nothing is left behind.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cuda/in_child.h"
+#include "mote/base/dlpack.h"
 #include "mote/base/plugin.h"
 #include "support/call.h"
 #include "support/shell.h"
@@ -33,6 +35,10 @@ class Libraries {
   void fail(int call, int status) const { fake<void(int, int)>("fake_cuda_fail")(call, status); }
   int calls() const { return fake<int()>("fake_cuda_calls")(); }
   int live() const { return fake<int()>("fake_cuda_live")(); }
+  template <typename F>
+  F* fake(const char* name) const {
+    return reinterpret_cast<F*>(dlsym(fake_, name));
+  }
   const mote_backend& backend(const std::string& name) const {
     for (const Plugin& p : plugins_)
       for (const mote_backend* b : p.backends)
@@ -47,10 +53,6 @@ class Libraries {
     fake_ = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
     for (const char* plugin : {MOTE_CUBLAS_PLUGIN, MOTE_CUDNN_PLUGIN})
       plugins_.push_back(load_plugin(plugin));
-  }
-  template <typename F>
-  F* fake(const char* name) const {
-    return reinterpret_cast<F*>(dlsym(fake_, name));
   }
   void* fake_;
   std::vector<Plugin> plugins_;
@@ -181,6 +183,77 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Convolution>();
 }
 
+/// Copies of a call's tensors in the fake GPU's memory, and workspace there that is aligned to 64
+/// bytes and not to more.
+class OnGpu {
+ public:
+  OnGpu(const mote_call& call, const mote_kernel& kernel) : call_(call) {
+    void* context = nullptr;
+    of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
+    of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
+    of_.fake<int(void**, unsigned)>("cuStreamCreate")(&stream_, 1);
+    views_.reserve(static_cast<std::size_t>(call.input_count + call.output_count));
+    for (int k = 0; k < call.input_count; ++k) inputs_.push_back(&copy(*call.inputs[k]));
+    for (int k = 0; k < call.output_count; ++k) outputs_.push_back(&copy(*call.outputs[k]));
+    call_.inputs = inputs_.data();
+    call_.outputs = outputs_.data();
+    call_.workspace_bytes = kernel.workspace_bytes(&call_);
+    if (call_.workspace_bytes > 0)
+      call_.workspace = static_cast<char*>(allocate(call_.workspace_bytes + 64)) + 64;
+  }
+  mote_status run(const mote_kernel& kernel) const { return kernel.run(&call_, stream_); }
+  const mote_call& call() const { return call_; }
+  void copy_back(const mote_call& to) const {
+    for (int k = 0; k < to.output_count; ++k) {
+      const auto memory = memory_of(*to.outputs[k]);
+      of_.fake<int(void*, const void*, std::size_t, void*)>("cuMemcpyDtoHAsync_v2")(
+          memory.data(), call_.outputs[k]->data, memory.size(), nullptr);
+    }
+  }
+
+ private:
+  void* allocate(std::size_t bytes) const {
+    void* at = nullptr;
+    of_.fake<int(void**, std::size_t)>("cuMemAlloc_v2")(&at, bytes);
+    return at;
+  }
+  DLTensor& copy(const DLTensor& tensor) {
+    const auto memory = memory_of(tensor);
+    DLTensor& view = views_.emplace_back(tensor);
+    view.data = allocate(memory.size());
+    view.device = {kDLCUDA, 0};
+    of_.fake<int(void*, const void*, std::size_t, void*)>("cuMemcpyHtoDAsync_v2")(
+        view.data, memory.data(), memory.size(), nullptr);
+    return view;
+  }
+
+  const Libraries& of_ = Libraries::all();
+  mote_call call_;
+  void* stream_ = nullptr;
+  std::vector<DLTensor> views_;
+  std::vector<const DLTensor*> inputs_;
+  std::vector<DLTensor*> outputs_;
+};
+
+template <typename Subject>
+std::string on_the_gpu() {
+  Subject subject;
+  const mote_kernel& kernel = kernel_of(subject);
+  if (subject.call().can_run(kernel) != MOTE_OK) return subject.call().message();
+  const mote_call here = subject.call().get();
+  const OnGpu there(here, kernel);
+  if (there.call().workspace_bytes == 0) return "no workspace is asked for";
+  if (there.run(kernel) != MOTE_OK) return subject.call().message();
+  if (subject.is_right()) return "the host's memory was written";
+  there.copy_back(here);
+  return subject.is_right() ? "right" : "wrong";
+}
+
+TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
+  EXPECT_EQ(in_child(on_the_gpu<Gemm>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
+}
+
 /// Why the subject is declined where a variable names no library.
 template <typename Subject>
 std::string why_without(const char* variable) {
@@ -198,6 +271,80 @@ TEST(CudaVendor, IsDeclinedWhereThereIsNoLibrary) {
     EXPECT_TRUE(why.starts_with("no driver: /nowhere/library.so")) << why;
   EXPECT_TRUE(why_without<Gemm>("MOTE_CUBLAS").starts_with("no cuBLASLt: /nowhere/library.so"));
   EXPECT_TRUE(why_without<Convolution>("MOTE_CUDNN").starts_with("no cuDNN: /nowhere/library.so"));
+}
+
+/// What is said of a call of one op that must be MOTE_INVALID.
+std::string why_invalid(const char* backend, test::Call& call) {
+  return in_child([&]() -> std::string {
+    const mote_call given = call.get();
+    const mote_kernel& kernel = *test::kernel_of(Libraries::all().backend(backend), given.op);
+    const mote_status asked = kernel.can_run(&given);
+    const std::string why = call.message();
+    if (asked != MOTE_INVALID || kernel.run(&given, nullptr) != MOTE_INVALID)
+      return fmt::format("status {}: {}", asked, why);
+    return why;
+  });
+}
+
+TEST(CudaVendor, RejectsTensorsOfTwoDtypes) {
+  test::Tensor a(DType::f32, {3, 7}), b(DType::f64, {7, 5}), y(DType::f32, {3, 5});
+  test::Call gemm("gemm", {&a, &b}, {&y});
+  EXPECT_EQ(why_invalid("cublas", gemm),
+            "b f64[7,5] with strides 5,1: element types differ, the first is f32");
+  test::Tensor x(DType::f32, {1, 2, 4, 4}), w(DType::f64, {3, 2, 3, 3}),
+      z(DType::f32, {1, 3, 2, 2});
+  test::Call convolution("conv2d", {&x, &w}, {&z});
+  EXPECT_EQ(why_invalid("cudnn", convolution),
+            "w f64[3,2,3,3] with strides 18,9,3,1: element types differ, the first is f32");
+}
+
+TEST(CudaVendor, RejectsParametersThatTheOpDoesNotHave) {
+  test::Tensor a(DType::f32, {3, 3}), y(DType::f32, {3, 3});
+  EXPECT_EQ(why_invalid("cublas", test::Call("gemm", {&a, &a}, {&y}).real("gamma", 1)),
+            "unknown parameter gamma, known: alpha, beta");
+  EXPECT_EQ(why_invalid("cublas", test::Call("matmul", {&a, &a}, {&y}).real("alpha", 2)),
+            "unknown parameter alpha, known: ");
+  test::Tensor x(DType::f32, {1, 1, 4, 4}), z(DType::f32, {1, 1, 4, 4});
+  EXPECT_EQ(why_invalid("cudnn", test::Call("relu", {&x}, {&z}).real("alpha", 2)),
+            "unknown parameter alpha, known: ");
+}
+
+std::string why_unsupported(const char* backend, test::Call& call) {
+  return in_child([&]() -> std::string {
+    const mote_kernel& kernel = *test::kernel_of(Libraries::all().backend(backend), call.get().op);
+    const mote_status status = call.can_run(kernel);
+    return status == MOTE_UNSUPPORTED ? call.message() : fmt::format("status {}", status);
+  });
+}
+
+TEST(CudaVendor, DeclinesFactorsThatAreNoneAsFloats) {
+  test::Tensor a(DType::f32, {3, 3}), y(DType::f32, {3, 3});
+  for (const double alpha : {1e-60, 1e60, 0.0}) {
+    test::Call call("gemm", {&a, &a}, {&y});
+    EXPECT_EQ(why_unsupported("cublas", call.real("alpha", alpha)), "alpha is 0 or not finite");
+  }
+  test::Call call("gemm", {&a, &a, &a}, {&y});
+  EXPECT_EQ(why_unsupported("cublas", call.real("beta", 1e60)), "beta is not finite");
+}
+
+/// Extents that cuDNN would take, but which are not those that the parameters give.
+TEST(CudaVendor, RejectsExtentsThatAreNotTheOps) {
+  test::Tensor x(DType::f32, {1, 1, 3, 3}), w(DType::f32, {1, 1, 2, 2});
+  test::Tensor wider(DType::f32, {1, 1, 7, 7});
+  test::Call transposed("conv_transpose2d", {&x, &w}, {&wider});
+  transposed.integer("stride0", 2).integer("stride1", 2);
+  std::string why = why_invalid("cudnn", transposed);
+  EXPECT_NE(why.find("expected the extents 1,1,6,6"), std::string::npos) << why;
+  why = why_invalid("cudnn", transposed.integer("output_pad0", 1));
+  EXPECT_NE(why.find("expected the extents 1,1,7,6"), std::string::npos) << why;
+  test::Tensor image(DType::f32, {1, 1, 4, 4}), floor(DType::f32, {1, 1, 1, 1});
+  why = why_invalid("cudnn", test::Call("max_pool2d", {&image}, {&floor})
+                                 .integer("kernel0", 3)
+                                 .integer("kernel1", 3)
+                                 .integer("stride0", 2)
+                                 .integer("stride1", 2)
+                                 .integer("ceil_mode", 1));
+  EXPECT_NE(why.find("expected the extents 1,1,2,2"), std::string::npos) << why;
 }
 
 /// Expects that the oracle passes `count` cases of each of the ops, and judged some of each of the

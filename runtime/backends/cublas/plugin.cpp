@@ -1,6 +1,7 @@
 // The backends cublas and cublas_tf32: gemm and matmul by cuBLASLt on the first GPU. Equations are
 // the catalogue's.
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "product.h"
@@ -14,6 +15,11 @@ using nvidia::Reader;
 using nvidia::Table;
 using nvidia::Tensor;
 
+/// A factor as cuBLAS takes it: a double for doubles, else a float.
+double as_passed(double factor, DType dtype) {
+  return dtype == DType::f64 ? factor : static_cast<double>(static_cast<float>(factor));
+}
+
 /// y = alpha a b + beta c; beta = 0 never reads c.
 nvidia::Work gemm(const Reader& call) {
   const Tensor a = call.input(0, "a", 2);
@@ -24,12 +30,14 @@ nvidia::Work gemm(const Reader& call) {
   Product p{stack_of(a), stack_of(b), stack_of(y), stack_of(y)};
   p.kind = call.kind();
   p.alpha = call.real("alpha", 1);
+  p.alpha = as_passed(p.alpha, y.dtype);
   // cuBLAS then reads neither a nor b; but 0 times their infinities is NaN.
-  if (p.alpha == 0) nvidia::decline("alpha is 0");
+  if (p.alpha == 0 || !std::isfinite(p.alpha)) nvidia::decline("alpha is 0 or not finite");
   if (call.has_input(2)) {
     const Tensor c = call.input(2, "c", 2);
     nvidia::require_dims(c, y.dims);
-    p.beta = call.real("beta", 1);
+    p.beta = as_passed(call.real("beta", 1), y.dtype);
+    if (!std::isfinite(p.beta)) nvidia::decline("beta is not finite");
     if (p.beta != 0) p.c = stack_of(c);
   }
   return work_of(p);
@@ -66,17 +74,22 @@ struct Contracts {
 constexpr Contracts contracts(Kind kind) {
   return {nvidia::contract({.kind = kind, .in_place = kOverC}), nvidia::contract({.kind = kind})};
 }
-constexpr Contracts kWide = contracts(Kind::wide);
+constexpr Contracts kF32 = contracts(Kind::f32);
+constexpr Contracts kF64 = contracts(Kind::f64);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
+constexpr std::array kFactors = {"alpha", "beta"};
+
 constexpr std::array<Op, 2> ops(const Contracts& by) {
-  return {Op{"gemm", gemm, &by.gemm}, Op{"matmul", matmul, &by.matmul}};
+  return {Op{"gemm", gemm, &by.gemm, kFactors}, Op{"matmul", matmul, &by.matmul}};
 }
-constexpr auto kWideOps = ops(kWide);
+constexpr auto kF32Ops = ops(kF32);
+constexpr auto kF64Ops = ops(kF64);
 constexpr auto kNarrowOps = ops(kNarrow);
 constexpr auto kTf32Ops = ops(kTf32);
-constexpr Table kWideTable = {"cublas", Kind::wide, kWideOps};
+constexpr Table kF32Table = {"cublas", Kind::f32, kF32Ops};
+constexpr Table kF64Table = {"cublas", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cublas", Kind::narrow, kNarrowOps};
 constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
 
@@ -87,7 +100,8 @@ extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote;
   static const auto exact = [] {
     std::vector<mote_kernel> all;
-    nvidia::add_kernels<cublas::kWideTable>(all);
+    nvidia::add_kernels<cublas::kF32Table>(all);
+    nvidia::add_kernels<cublas::kF64Table>(all);
     nvidia::add_kernels<cublas::kNarrowTable>(all);
     return all;
   }();

@@ -27,7 +27,7 @@ struct Product {
   Stack a, b, c, d;
   double alpha = 1;
   double beta = 0;
-  nvidia::Kind kind = nvidia::Kind::wide;
+  nvidia::Kind kind = nvidia::Kind::f32;
 };
 
 /// Declines layouts that BLAS does not have, and what cuBLASLt has no algorithm for.

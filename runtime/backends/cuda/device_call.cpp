@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "mote/base/dlpack.h"
 
@@ -103,7 +104,7 @@ class DeviceCall {
     constexpr unsigned kNonBlocking = 1;
     check(calls().create_stream(&stream_, kNonBlocking), "cuStreamCreate");
     held_.emplace_back(device_.driver(), "cuStreamDestroy",
-                       [this] { return calls().destroy_stream(stream_); });
+                       [this] { return calls().destroy_stream(std::exchange(stream_, nullptr)); });
   }
 
   DevicePointer new_memory(std::size_t bytes) {

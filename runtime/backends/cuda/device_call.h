@@ -36,7 +36,8 @@ struct OnDevice {
 struct DeviceWork {
   std::string name;  ///< of the kernel, until OnDevice::doing says otherwise
   std::vector<CallTensor> tensors;
-  std::size_t workspace_bytes = 0;  ///< aligned to 256
+  /// Where it is made here it is aligned to 256; the caller's is aligned to 64.
+  std::size_t workspace_bytes = 0;
   /// Throws DriverError, LibraryError or Error.
   std::function<void(const OnDevice&)> run;
 };

@@ -38,9 +38,10 @@ Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
   get(from, c.create_pooling, c.destroy_pooling, c.set_pooling, c.pooling_dims, c.pool,
       c.pool_gradient, c.softmax, c.softmax_gradient, c.batch_norm, c.batch_norm_training,
       c.create_lrn, c.destroy_lrn, c.set_lrn, c.lrn);
-  get(from, c.create_activation, c.destroy_activation, c.set_activation, c.activate,
-      c.activation_gradient, c.create_operation, c.destroy_operation, c.set_operation, c.operate,
-      c.create_reduction, c.destroy_reduction, c.set_reduction, c.reduction_workspace, c.reduce);
+  get(from, c.create_activation, c.destroy_activation, c.set_activation, c.set_swish_beta,
+      c.activate, c.activation_gradient, c.create_operation, c.destroy_operation, c.set_operation,
+      c.operate, c.create_reduction, c.destroy_reduction, c.set_reduction, c.reduction_workspace,
+      c.reduce);
 }
 
 Cudnn& Cudnn::library() {
@@ -57,11 +58,15 @@ std::shared_ptr<Handle> Cudnn::take() {
       idle_.pop_back();
     }
   }
-  if (handle == nullptr) calls_.create(&handle);
-  return {handle, [this](Handle* back) {
-            const std::lock_guard lock(mutex_);
-            idle_.push_back(back);
-          }};
+  const bool is_new = handle == nullptr;
+  if (is_new) calls_.create(&handle);
+  std::shared_ptr<Handle> taken(handle, [this](Handle* back) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(back);
+  });
+  // That of the call before may be destroyed by now.
+  if (!is_new) calls_.set_stream(handle, nullptr);
+  return taken;
 }
 
 void Cudnn::check(int status, const char* call) const {

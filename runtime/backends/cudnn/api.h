@@ -127,6 +127,7 @@ struct Calls {
   Function<ActivationDesc**> create_activation{"cudnnCreateActivationDescriptor"};
   Function<ActivationDesc*> destroy_activation{"cudnnDestroyActivationDescriptor"};
   Function<ActivationDesc*, int, int, double> set_activation{"cudnnSetActivationDescriptor"};
+  Function<ActivationDesc*, double> set_swish_beta{"cudnnSetActivationDescriptorSwishBeta"};
   Function<Handle*, ActivationDesc*, In, TensorDesc*, In, In, TensorDesc*, Out> activate{
       "cudnnActivationForward"};
   Function<Handle*, ActivationDesc*, In, TensorDesc*, In, TensorDesc*, In, TensorDesc*, In, In,
@@ -157,7 +158,7 @@ class Cudnn {
   static Cudnn& library();
 
   const Calls& calls() const { return calls_; }
-  /// Comes back where the last copy ends. Throws LibraryError; the context is current.
+  /// Has the default stream; comes back where the last copy ends. Throws LibraryError; the context is current.
   std::shared_ptr<Handle> take();
   /// Throws LibraryError unless the status is 0; `call`: whose it is.
   void check(int status, const char* call) const;

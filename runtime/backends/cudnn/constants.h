@@ -17,6 +17,7 @@ constexpr int kAfterUnsupported = 4000;  // CUDNN_STATUS_INTERNAL_ERROR
 constexpr int kPropagateNan = 1;         // CUDNN_PROPAGATE_NAN
 constexpr int kCrossCorrelation = 1;     // CUDNN_CROSS_CORRELATION
 constexpr int kDefaultMath = 0;          // CUDNN_DEFAULT_MATH
+constexpr int kConvertingMath = 2;       // CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION
 constexpr int kFmaMath = 3;              // CUDNN_FMA_MATH
 constexpr int kDeterministic = 1;        // CUDNN_DETERMINISTIC
 constexpr int kImplicitGemm = 0;         // CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM

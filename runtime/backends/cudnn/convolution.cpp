@@ -17,7 +17,8 @@ namespace {
 constexpr std::array kForward = {kImplicitGemm, kPrecomputedGemm, kGemm, kDirect};
 constexpr std::array kDataGradients = {kDataGradient};
 constexpr std::array kFilterGradients = {kFilterGradient};
-constexpr int kMostResults = 10;
+/// Each algorithm is offered with several kinds of math.
+constexpr int kMostResults = 32;
 /// An algorithm that wants more workspace is not taken; the implicit GEMM wants none.
 constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
 
@@ -30,8 +31,8 @@ struct Window {
 Window window_of(const Reader& call) {
   Window w;
   w.axes = call.op().starts_with("conv1d") ? 1 : call.op().starts_with("conv3d") ? 3 : 2;
-  const auto integer = [&](const char* name, std::size_t k, std::int64_t otherwise) {
-    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), otherwise));
+  const auto integer = [&](const char* name, std::size_t k, std::int64_t least) {
+    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), least, least));
   };
   for (std::size_t k = 0; k < w.axes; ++k) {
     w.stride.push_back(integer("stride", k, 1));
@@ -46,8 +47,7 @@ Window window_of(const Reader& call) {
     w.dilation.insert(w.dilation.begin(), 1);
     w.pads.insert(w.pads.begin(), 0);
   }
-  w.groups = static_cast<int>(call.integer("groups", 1));
-  if (w.groups < 1) nvidia::reject("there are no groups");
+  w.groups = static_cast<int>(call.integer("groups", 1, 1));
   return w;
 }
 
@@ -55,28 +55,31 @@ int rank_of(const Window& w) { return static_cast<int>(w.axes) + 2; }
 /// A tensor of the call, with an axis of height where it has none.
 Tensor two_axes(Tensor t) { return t.rank() == 3 ? with_axis(std::move(t), 2) : t; }
 
-std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, const Reader& call, DType dtype) {
+std::shared_ptr<ConvolutionDesc> describe_window(const Window& w, DType dtype, bool needs_fma) {
   auto desc = made(calls().create_convolution, calls().destroy_convolution);
   calls().set_convolution(desc.get(), static_cast<int>(w.stride.size()), w.pads.data(),
                           w.stride.data(), w.dilation.data(), kCrossCorrelation,
                           compute_type(dtype));
   calls().set_groups(desc.get(), w.groups);
   // The default lets f32 be tf32, and products of 16 bits run on tensor cores.
-  calls().set_math(desc.get(), call.kind() == Kind::wide ? kFmaMath : kDefaultMath);
+  calls().set_math(desc.get(), needs_fma ? kFmaMath : kDefaultMath);
   return desc;
 }
 
-/// Of one convolution, y = x * w.
+/// Of one convolution, y = x * w. Each step has a description of its own, which has the math of the
+/// step's algorithm.
 struct Descriptors {
   std::shared_ptr<TensorDesc> x, y;
   std::shared_ptr<FilterDesc> w;
   std::shared_ptr<ConvolutionDesc> convolution;
+  bool needs_fma = false;  ///< f32 that must not be rounded to tf32
 };
 
 Descriptors describe_all(const Window& window, const Reader& call, const Tensor& x, const Tensor& w,
                          const Tensor& y) {
+  const bool needs_fma = call.kind() == Kind::f32;
   Descriptors d{describe(x), describe(y), describe_filter(w),
-                describe_window(window, call, y.dtype)};
+                describe_window(window, y.dtype, needs_fma), needs_fma};
   std::vector<int> dims(x.rank());
   calls().convolution_dims(d.convolution.get(), d.x.get(), d.w.get(), static_cast<int>(x.rank()),
                            dims.data());
@@ -86,28 +89,34 @@ Descriptors describe_all(const Window& window, const Reader& call, const Tensor&
 }
 
 /// The first of the results, best first, that the contract allows.
-int choose(std::span<const AlgorithmResult> results, std::span<const int> allowed, Kind kind) {
+const AlgorithmResult& choose(std::span<const AlgorithmResult> results,
+                              std::span<const int> allowed, bool needs_fma) {
   for (const AlgorithmResult& r : results) {
-    const bool is_exact = kind != Kind::wide || r.math == kDefaultMath || r.math == kFmaMath;
-    if (r.status == 0 && r.determinism == kDeterministic && is_exact &&
+    const bool keeps_bits = needs_fma ? r.math == kFmaMath : r.math != kConvertingMath;
+    if (r.status == 0 && r.determinism == kDeterministic && keeps_bits &&
         r.memory <= kMostWorkspace && std::ranges::find(allowed, r.algorithm) != allowed.end())
-      return r.algorithm;
+      return r;
   }
   decline("cuDNN has no algorithm for it that is deterministic and keeps to the contract");
 }
 
-/// The algorithm by cuDNN's heuristic, and its workspace.
+/// The algorithm by cuDNN's heuristic, and its workspace. The description takes its math, without
+/// which the algorithm is another.
 struct Choice {
   int algorithm = 0;
   std::size_t bytes = 0;
 };
 template <typename Search, typename Size, typename A, typename B, typename C>
-Choice choose(const Search& search, const Size& size, std::span<const int> allowed, Kind kind,
-              Handle* handle, A* a, B* b, ConvolutionDesc* convolution, C* c) {
+Choice choose(const Search& search, const Size& size, std::span<const int> allowed, Handle* handle,
+              A* a, B* b, const Descriptors& d, C* c) {
+  ConvolutionDesc* const convolution = d.convolution.get();
   std::array<AlgorithmResult, kMostResults> results{};
   int count = 0;
   search(handle, a, b, convolution, c, kMostResults, &count, results.data());
-  Choice chosen{choose(std::span(results).first(static_cast<std::size_t>(count)), allowed, kind)};
+  const AlgorithmResult& best =
+      choose(std::span(results).first(static_cast<std::size_t>(count)), allowed, d.needs_fma);
+  calls().set_math(convolution, best.math);
+  Choice chosen{best.algorithm};
   size(handle, a, b, convolution, c, chosen.algorithm, &chosen.bytes);
   return chosen;
 }
@@ -123,11 +132,10 @@ Step add_bias(const Reader& call, const Tensor& y) {
           }};
 }
 
-Step data_gradient(const Reader& call, Handle* handle, const Descriptors& d, const Tensor& w,
-                   const Tensor& gy, const Tensor& gx) {
-  const Choice chosen =
-      choose(calls().data_algorithms, calls().data_workspace, kDataGradients, call.kind(), handle,
-             d.w.get(), d.y.get(), d.convolution.get(), d.x.get());
+Step data_gradient(Handle* handle, const Descriptors& d, const Tensor& w, const Tensor& gy,
+                   const Tensor& gx) {
+  const Choice chosen = choose(calls().data_algorithms, calls().data_workspace, kDataGradients,
+                               handle, d.w.get(), d.y.get(), d, d.x.get());
   return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
             calls().convolve_data(with, one(gx.dtype), d.w.get(), at.data[w.slot], d.y.get(),
                                   at.data[gy.slot], d.convolution.get(), chosen.algorithm,
@@ -136,12 +144,11 @@ Step data_gradient(const Reader& call, Handle* handle, const Descriptors& d, con
           }};
 }
 
-Step filter_gradient(const Reader& call, Handle* handle, const Descriptors& d, const Tensor& x,
-                     const Tensor& gy, const Tensor& gw) {
+Step filter_gradient(Handle* handle, const Descriptors& d, const Tensor& x, const Tensor& gy,
+                     const Tensor& gw) {
   const auto to = describe_filter(gw);
-  const Choice chosen =
-      choose(calls().filter_algorithms, calls().filter_workspace, kFilterGradients, call.kind(),
-             handle, d.x.get(), d.y.get(), d.convolution.get(), to.get());
+  const Choice chosen = choose(calls().filter_algorithms, calls().filter_workspace,
+                               kFilterGradients, handle, d.x.get(), d.y.get(), d, to.get());
   return {chosen.bytes, [=](Handle* with, const OnDevice& at) {
             calls().convolve_filter(with, one(gw.dtype), d.x.get(), at.data[x.slot], d.y.get(),
                                     at.data[gy.slot], d.convolution.get(), chosen.algorithm,
@@ -159,6 +166,21 @@ Step bias_gradient(const Descriptors& d, const Tensor& gy, const Tensor& given) 
           }};
 }
 
+/// OH = (H - 1) stride + (KH - 1) dilation + 1 - 2 pads + output_pad. cuDNN is told of y, and so
+/// finds x's extents alike for any output_pad below the stride.
+void require_transposed_dims(const Reader& call, const Window& window, const Tensor& x,
+                             const Tensor& w, const Tensor& y) {
+  std::vector<std::int64_t> dims = {x.dims[0], w.dims[1] * window.groups};
+  for (std::size_t k = 0; k < window.axes; ++k) {
+    const std::int64_t more = call.integer(fmt::format("output_pad{}", k), 0);
+    if (more >= window.stride[k]) decline(fmt::format("output_pad{} is not below the stride", k));
+    dims.push_back((x.dims[k + 2] - 1) * window.stride[k] +
+                   (w.dims[k + 2] - 1) * window.dilation[k] + 1 - std::int64_t{2} * window.pads[k] +
+                   more);
+  }
+  nvidia::require_dims(y, dims);
+}
+
 }  // namespace
 
 Work convolution(const Reader& call) {
@@ -168,9 +190,8 @@ Work convolution(const Reader& call) {
                y = two_axes(call.output(0, "y", rank));
   const Descriptors d = describe_all(window, call, x, w, y);
   auto handle = Cudnn::library().take();
-  const Choice chosen =
-      choose(calls().forward_algorithms, calls().forward_workspace, kForward, call.kind(),
-             handle.get(), d.x.get(), d.w.get(), d.convolution.get(), d.y.get());
+  const Choice chosen = choose(calls().forward_algorithms, calls().forward_workspace, kForward,
+                               handle.get(), d.x.get(), d.w.get(), d, d.y.get());
   std::vector<Step> steps = {{chosen.bytes, [=](Handle* with, const OnDevice& at) {
                                 calls().convolve(with, one(y.dtype), d.x.get(), at.data[x.slot],
                                                  d.w.get(), at.data[w.slot], d.convolution.get(),
@@ -191,14 +212,13 @@ Work convolution_gradient(const Reader& call) {
   if (call.has_output(0)) {
     const Tensor gx = two_axes(call.output(0, "gx", rank));
     nvidia::require_dims(gx, x.dims);
-    steps.push_back(
-        data_gradient(call, handle.get(), describe_all(window, call, gx, w, gy), w, gy, gx));
+    steps.push_back(data_gradient(handle.get(), describe_all(window, call, gx, w, gy), w, gy, gx));
   }
   if (call.has_output(1)) {
     const Tensor gw = two_axes(call.output(1, "gw", rank));
     nvidia::require_dims(gw, w.dims);
     steps.push_back(
-        filter_gradient(call, handle.get(), describe_all(window, call, x, gw, gy), x, gy, gw));
+        filter_gradient(handle.get(), describe_all(window, call, x, gw, gy), x, gy, gw));
   }
   if (call.has_output(2))
     steps.push_back(
@@ -210,9 +230,10 @@ Work convolution_gradient(const Reader& call) {
 Work transposed_convolution(const Reader& call) {
   const Window window = window_of(call);
   const Tensor x = call.input(0, "x", 4), w = call.input(1, "w", 4), y = call.output(0, "y", 4);
+  require_transposed_dims(call, window, x, w, y);
   auto handle = Cudnn::library().take();
   const Descriptors d = describe_all(window, call, y, w, x);
-  std::vector<Step> steps = {data_gradient(call, handle.get(), d, w, x, y)};
+  std::vector<Step> steps = {data_gradient(handle.get(), d, w, x, y)};
   if (call.has_input(2)) steps.push_back(add_bias(call, y));
   return work_of(std::move(handle), std::move(steps));
 }

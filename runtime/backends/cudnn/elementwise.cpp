@@ -1,4 +1,5 @@
 // Functions of one element with their gradients, and operations on two tensors.
+#include <limits>
 #include <map>
 
 #include "ops.h"
@@ -8,12 +9,17 @@ namespace {
 
 std::shared_ptr<ActivationDesc> describe_activation(const Reader& call) {
   static const std::map<std::string, int> modes = {
-      {"sigmoid", 0}, {"relu", 1}, {"tanh", 2}, {"elu", kElu}, {"silu", kSwish}};
+      {"sigmoid", kSigmoid}, {"relu", kRelu}, {"tanh", kTanh}, {"elu", kElu}, {"silu", kSwish}};
   const std::string op = call.op();
   const int mode = modes.at(op.substr(0, op.find('.')));
   auto desc = made(calls().create_activation, calls().destroy_activation);
-  // The coefficient is elu's alpha.
-  calls().set_activation(desc.get(), mode, kPropagateNan, call.real("alpha", 1));
+  // The manual lets relu take it for an upper bound.
+  const double coefficient = mode == kElu    ? call.real("alpha", 1)
+                             : mode == kRelu ? std::numeric_limits<double>::max()
+                                             : 0;
+  calls().set_activation(desc.get(), mode, kPropagateNan, coefficient);
+  // x sigmoid(beta x): no manual says what beta is where it is not set.
+  if (mode == kSwish) calls().set_swish_beta(desc.get(), 1);
   return desc;
 }
 

@@ -87,7 +87,7 @@ Work batch_norm_training(const Reader& call) {
 Work lrn(const Reader& call) {
   const Tensor x = widened(call.input(0, "x", 3)), y = widened(call.output(0, "y", 3));
   nvidia::require_dims(y, x.dims);
-  const std::int64_t size = call.integer("size", 1);
+  const std::int64_t size = call.integer("size", 1, 1);
   const double alpha = call.real("alpha", 1e-4), beta = call.real("beta", 0.75),
                bias = call.real("bias", 1);
   if (size > kLrnMostSize || bias < kLrnLeastBias || beta < kLrnLeastBeta)

@@ -1,8 +1,10 @@
 // The backends cudnn and cudnn_tf32: the table of ops, and what each kernel promises.
 #include <array>
+#include <span>
 #include <vector>
 
 #include "ops.h"
+#include "parameters.h"
 
 namespace mote::cudnn {
 namespace {
@@ -16,10 +18,15 @@ constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
 /// CUDA C++ programming guide gives for float: of the fast intrinsics for exp (2 + 1.173 |x| ulp)
 /// and log (3 ulp, 2^-21.41 near 1), and of the library for tanh and pow. e^x - 1 has the error
 /// that exp has near 1.
+/// For double it gives 1 ulp for exp, expm1 and log, 2 for tanh and pow.
 constexpr mote_accuracy kExp = {"exp", 2, 3, 0};
 constexpr mote_accuracy kLog = {"log", 3, 0, 3.6e-7};
 constexpr std::array kFunctions = {kExp, kLog, mote_accuracy{"expm1", 2, 3, 0x1p-22},
                                    mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 4, 0, 0}};
+
+constexpr std::array kFunctionsF64 = {
+    mote_accuracy{"exp", 1, 0, 0}, mote_accuracy{"log", 1, 0, 0}, mote_accuracy{"expm1", 1, 0, 0},
+    mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 2, 0, 0}};
 
 /// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
 /// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
@@ -28,42 +35,46 @@ struct Contracts {
   mote_contract direct, windowed, over_x, function, function_over_x;
 };
 constexpr Contracts contracts(Kind kind) {
+  const std::span<const mote_accuracy> functions =
+      kind == Kind::f64 ? std::span<const mote_accuracy>(kFunctionsF64) : kFunctions;
   return {
       .direct = nvidia::contract({.kind = kind}),
       .windowed = nvidia::contract({.kind = kind, .ignores_nan = true}),
       .over_x = nvidia::contract({.kind = kind, .in_place = kOverX}),
-      .function = nvidia::contract({.kind = kind, .functions = kFunctions}),
+      .function = nvidia::contract({.kind = kind, .functions = functions}),
       .function_over_x =
-          nvidia::contract({.kind = kind, .functions = kFunctions, .in_place = kOverX}),
+          nvidia::contract({.kind = kind, .functions = functions, .in_place = kOverX}),
   };
 }
-constexpr Contracts kWide = contracts(Kind::wide);
+constexpr Contracts kF32 = contracts(Kind::f32);
+constexpr Contracts kF64 = contracts(Kind::f64);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
 /// What multiplies, in all kinds.
 constexpr std::array<Op, 4> convolutions(const Contracts& by) {
-  return {Op{"conv1d", convolution, &by.windowed}, Op{"conv2d", convolution, &by.windowed},
-          Op{"conv3d", convolution, &by.windowed},
-          Op{"conv_transpose2d", transposed_convolution, &by.windowed}};
+  return {Op{"conv1d", convolution, &by.windowed, kWindow1d},
+          Op{"conv2d", convolution, &by.windowed, kWindow2d},
+          Op{"conv3d", convolution, &by.windowed, kWindow3d},
+          Op{"conv_transpose2d", transposed_convolution, &by.windowed, kTransposed2d}};
 }
 constexpr std::array<Op, 3> gradients(const Contracts& by) {
-  return {Op{"conv1d.grad", convolution_gradient, &by.windowed},
-          Op{"conv2d.grad", convolution_gradient, &by.windowed},
-          Op{"conv3d.grad", convolution_gradient, &by.windowed}};
+  return {Op{"conv1d.grad", convolution_gradient, &by.windowed, kWindow1d},
+          Op{"conv2d.grad", convolution_gradient, &by.windowed, kWindow2d},
+          Op{"conv3d.grad", convolution_gradient, &by.windowed, kWindow3d}};
 }
 
 /// Other ops of f32 and f64, and of 16 bits.
 constexpr std::array<Op, 27> others(const Contracts& by) {
-  return {Op{"max_pool2d", pooling, &by.direct},
-          Op{"max_pool3d", pooling, &by.direct},
-          Op{"avg_pool2d", pooling, &by.direct},
-          Op{"avg_pool3d", pooling, &by.direct},
+  return {Op{"max_pool2d", pooling, &by.direct, kMaxPool2d},
+          Op{"max_pool3d", pooling, &by.direct, kMaxPool3d},
+          Op{"avg_pool2d", pooling, &by.direct, kAveragePool2d},
+          Op{"avg_pool3d", pooling, &by.direct, kAveragePool3d},
           Op{"softmax", softmax, &by.function},
           Op{"log_softmax", softmax, &by.function},
-          Op{"lrn", lrn, &by.function},
+          Op{"lrn", lrn, &by.function, kLrn},
           Op{"relu", activation, &by.over_x},
-          Op{"elu", activation, &by.function_over_x},
+          Op{"elu", activation, &by.function_over_x, kEluAlpha},
           Op{"sigmoid", activation, &by.function_over_x},
           Op{"silu", activation, &by.function_over_x},
           Op{"tanh", activation, &by.function_over_x},
@@ -87,10 +98,10 @@ constexpr std::array<Op, 27> others(const Contracts& by) {
 /// Ops that cuDNN has for f32 and f64 alone, since parameters of 16 bits are floats for it, and
 /// gradients, which the catalogue has for these.
 constexpr std::array<Op, 7> wide_only(const Contracts& by) {
-  return {Op{"batch_norm", batch_norm, &by.direct},
-          Op{"batch_norm_training", batch_norm_training, &by.direct},
-          Op{"avg_pool2d.grad", pooling_gradient, &by.direct},
-          Op{"avg_pool3d.grad", pooling_gradient, &by.direct},
+  return {Op{"batch_norm", batch_norm, &by.direct, kEpsilon},
+          Op{"batch_norm_training", batch_norm_training, &by.direct, kTraining},
+          Op{"avg_pool2d.grad", pooling_gradient, &by.direct, kAveragePool2d},
+          Op{"avg_pool3d.grad", pooling_gradient, &by.direct, kAveragePool3d},
           Op{"softmax.grad", softmax_gradient, &by.direct},
           Op{"sigmoid.grad", activation_gradient, &by.direct},
           Op{"tanh.grad", activation_gradient, &by.direct}};
@@ -107,11 +118,12 @@ constexpr auto joined(const std::array<Op, Counts>&... parts) {
   return all;
 }
 
-constexpr auto kWideOps =
-    joined(convolutions(kWide), gradients(kWide), others(kWide), wide_only(kWide));
+constexpr auto kF32Ops = joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32));
+constexpr auto kF64Ops = joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow));
 constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32));
-constexpr Table kWideTable = {"cudnn", Kind::wide, kWideOps};
+constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
+constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};
 constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 
@@ -122,7 +134,8 @@ extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote;
   static const auto exact = [] {
     std::vector<mote_kernel> all;
-    nvidia::add_kernels<cudnn::kWideTable>(all);
+    nvidia::add_kernels<cudnn::kF32Table>(all);
+    nvidia::add_kernels<cudnn::kF64Table>(all);
     nvidia::add_kernels<cudnn::kNarrowTable>(all);
     return all;
   }();

@@ -14,6 +14,8 @@ namespace {
 struct Window {
   int mode = kMax;
   std::vector<int> taps, stride, pads;
+  std::vector<int> behind;  ///< pads there
+  bool rounds_up = false;
 };
 
 std::size_t axes_of(const Reader& call) {
@@ -21,13 +23,14 @@ std::size_t axes_of(const Reader& call) {
 }
 
 void add_axis(const Reader& call, std::size_t axis, Window& w) {
-  const auto integer = [&](const char* name, std::size_t k, std::int64_t otherwise) {
-    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), otherwise));
+  const auto integer = [&](const char* name, std::size_t k, std::int64_t least) {
+    return static_cast<int>(call.integer(fmt::format("{}{}", name, k), least, least));
   };
   const int behind = integer("pads", axis + axes_of(call), 0);
-  w.taps.push_back(integer("kernel", axis, 0));
+  w.taps.push_back(integer("kernel", axis, 1));
   w.stride.push_back(integer("stride", axis, 1));
   w.pads.push_back(integer("pads", axis, 0));
+  w.behind.push_back(behind);
   if (integer("dilation", axis, 1) != 1 && w.taps.back() > 1) decline("the taps are dilated");
   if (w.mode == kAverageWithPads && behind != w.pads.back())
     decline("pads count, and are not the same in front and behind");
@@ -38,6 +41,7 @@ Window window_of(const Reader& call) {
   Window w;
   if (call.op().starts_with("avg"))
     w.mode = call.integer("count_include_pad", 0) != 0 ? kAverageWithPads : kAverage;
+  w.rounds_up = call.integer("ceil_mode", 0) != 0;
   for (std::size_t axis = 0; axis < axes_of(call); ++axis) add_axis(call, axis, w);
   return w;
 }
@@ -49,10 +53,25 @@ std::shared_ptr<PoolingDesc> describe_window(const Window& w) {
   return desc;
 }
 
-/// Declines other windows than cuDNN would make of x.
-void require_windows(PoolingDesc* pooling, TensorDesc* x, const Tensor& y) {
+/// The count of windows along an axis of x: rounded down, or with ceil_mode up, where no window may
+/// begin behind x.
+std::int64_t windows_of(const Window& w, std::size_t axis, std::int64_t extent) {
+  const std::int64_t taps = w.taps[axis], stride = w.stride[axis], behind = w.behind[axis];
+  const std::int64_t room =
+      extent + w.pads[axis] - 1 +
+      (w.rounds_up ? std::min<std::int64_t>(0, stride + behind - taps) : behind + 1 - taps);
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+/// Rejects other extents of y than the op's, and declines other windows than cuDNN would make of x.
+void require_windows(const Window& w, PoolingDesc* pooling, const Tensor& x, TensorDesc* of_x,
+                     const Tensor& y) {
+  std::vector<std::int64_t> expected = {x.dims[0], x.dims[1]};
+  for (std::size_t k = 0; k < w.taps.size(); ++k)
+    expected.push_back(windows_of(w, k, x.dims[k + 2]));
+  nvidia::require_dims(y, expected);
   std::vector<int> dims(y.rank());
-  calls().pooling_dims(pooling, x, static_cast<int>(y.rank()), dims.data());
+  calls().pooling_dims(pooling, of_x, static_cast<int>(y.rank()), dims.data());
   if (!std::ranges::equal(dims, y.dims))
     decline(fmt::format("{}: cuDNN's extents are {}", y.text(), fmt::join(dims, ",")));
 }
@@ -63,9 +82,10 @@ int rank_of(const Reader& call) { return static_cast<int>(axes_of(call)) + 2; }
 
 Work pooling(const Reader& call) {
   const Tensor x = call.input(0, "x", rank_of(call)), y = call.output(0, "y", rank_of(call));
-  const auto desc = describe_window(window_of(call));
+  const Window window = window_of(call);
+  const auto desc = describe_window(window);
   const auto from = describe(x), to = describe(y);
-  require_windows(desc.get(), from.get(), y);
+  require_windows(window, desc.get(), x, from.get(), y);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().pool(handle, desc.get(), one(y.dtype), from.get(), at.data[x.slot], zero(y.dtype),
                  to.get(), at.data[y.slot]);
@@ -78,9 +98,10 @@ Work pooling_gradient(const Reader& call) {
   const Tensor gy = call.input(0, "gy", rank_of(call)), x = call.input(1, "x", rank_of(call)),
                gx = call.output(0, "gx", rank_of(call));
   nvidia::require_dims(gx, x.dims);
-  const auto desc = describe_window(window_of(call));
+  const Window window = window_of(call);
+  const auto desc = describe_window(window);
   const auto from = describe(gy), to = describe(gx);
-  require_windows(desc.get(), to.get(), gy);
+  require_windows(window, desc.get(), gx, to.get(), gy);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().pool_gradient(handle, desc.get(), one(gx.dtype), from.get(), at.data[gy.slot],
                           from.get(), at.data[gy.slot], to.get(), at.data[gx.slot], zero(gx.dtype),

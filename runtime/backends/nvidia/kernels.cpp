@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,26 @@ namespace mote::nvidia {
 namespace {
 
 using backend::Check;
+
+/// What NVIDIA's libraries want of workspace, and what callers promise.
+constexpr std::size_t kLibraryAlignment = 256;
+constexpr std::size_t kCallersAlignment = 64;
+
+/// Bytes in which the work's workspace lies, wherever a caller's begins.
+std::size_t bytes_of_caller(const Work& work) {
+  if (work.workspace_bytes == 0) return 0;
+  return work.workspace_bytes + kLibraryAlignment - kCallersAlignment;
+}
+
+/// The work with its workspace at the next address that the libraries take.
+std::function<void(const cuda::OnDevice&)> aligned(Work work) {
+  return [run = std::move(work.run)](const cuda::OnDevice& at) {
+    const auto past = reinterpret_cast<std::uintptr_t>(at.workspace) % kLibraryAlignment;
+    cuda::OnDevice with = at;
+    if (past != 0) with.workspace = static_cast<char*>(at.workspace) + (kLibraryAlignment - past);
+    run(with);
+  };
+}
 
 const Op& op_named(const char* name, const Table& table) {
   for (const Op& op : table.ops)
@@ -26,6 +47,7 @@ Check with_work(const mote_call& call, const Table& table,
   std::shared_ptr<cuda::Device> device;
   try {
     const Op& op = op_named(call.op, table);
+    if (Check no = backend::check_param_names(call, op.parameters)) return no;
     device = cuda::Device::open();
     if (const auto lost = device->lost())
       return backend::Refusal{
@@ -62,7 +84,7 @@ std::size_t workspace_bytes(const mote_call& call, const Table& table) {
   std::size_t bytes = 0;
   backend::guarded(call, [&] {
     return with_work(call, table, [&](const Work& work, bool on_gpu) -> Check {
-      bytes = on_gpu ? work.workspace_bytes : 0;
+      bytes = on_gpu ? bytes_of_caller(work) : 0;
       return {};
     });
   });
@@ -72,14 +94,15 @@ std::size_t workspace_bytes(const mote_call& call, const Table& table) {
 mote_status run(const mote_call& call, void* stream, const Table& table) {
   return backend::guarded(call, [&] {
     return with_work(call, table, [&](Work& work, bool on_gpu) -> Check {
-      if (on_gpu && call.workspace_bytes < work.workspace_bytes)
+      if (on_gpu && call.workspace_bytes < bytes_of_caller(work))
         return backend::invalid(fmt::format("{} bytes of workspace, expected {}",
-                                            call.workspace_bytes, work.workspace_bytes));
+                                            call.workspace_bytes, bytes_of_caller(work)));
+      const std::size_t bytes = work.workspace_bytes;
       return cuda::run_on_device(call, stream,
                                  {.name = fmt::format("{} {}", table.backend, call.op),
                                   .tensors = cuda::tensors_of(call),
-                                  .workspace_bytes = work.workspace_bytes,
-                                  .run = std::move(work.run)});
+                                  .workspace_bytes = bytes,
+                                  .run = aligned(std::move(work))});
     });
   });
 }

@@ -24,6 +24,7 @@ struct Op {
   /// Throws Declined, LibraryError, or Error where the library is not here.
   Work (*build)(const Reader&);
   const mote_contract* contract;
+  std::span<const char* const> parameters = {};  ///< names of those that it reads
 };
 
 /// Kernels of one backend and one kind.
@@ -54,21 +55,19 @@ mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernel
 /// A contract in which only what differs is said. Whether subnormal numbers survive is written in
 /// no manual of these libraries, so no kernel promises it.
 struct Promise {
-  Kind kind = Kind::wide;
-  const char* form = "direct";
+  Kind kind = Kind::f32;
   std::span<const mote_accuracy> functions = {};
   std::span<const mote_op_pair> in_place = {};
   bool ignores_nan = false;
-  bool rounds_products = true;  ///< tf32 concerns it: it multiplies
 };
 constexpr mote_contract contract(const Promise& p) {
   constexpr int kTf32Bits = 11;
   return {.size = sizeof(mote_contract),
           .accumulator = p.kind == Kind::narrow ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
-          .multiply_rounding = p.kind == Kind::tf32 && p.rounds_products ? kTf32Bits : 0,
+          .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : 0,
           .flushes_denormals = 1,
           .deterministic = 1,
-          .form = p.form,
+          .form = "direct",
           .function_count = static_cast<std::int32_t>(p.functions.size()),
           .in_place_count = static_cast<std::int32_t>(p.in_place.size()),
           .functions = p.functions.data(),

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "cuda/device_call.h"
+#include "mote/base/dlpack.h"
+
 namespace mote::nvidia {
 namespace {
 
 bool is_of_kind(DType dtype, Kind kind) {
-  if (kind == Kind::wide) return dtype == DType::f32 || dtype == DType::f64;
+  if (kind == Kind::f64) return dtype == DType::f64;
   if (kind == Kind::narrow) return dtype == DType::f16 || dtype == DType::bf16;
   return dtype == DType::f32;
 }
@@ -44,6 +47,11 @@ bool is_dense(const Tensor& t) {
   return true;
 }
 
+Reader::Reader(const mote_call& call, Kind kind) : call_(call), kind_(kind) {
+  for (const cuda::CallTensor& t : cuda::tensors_of(call))
+    if (t.tensor != nullptr && !dtype_) dtype_ = from_dlpack(t.tensor->dtype);
+}
+
 Tensor Reader::input(int k, const char* name, int rank) const {
   if (k >= call_.input_count) reject(fmt::format("{} is missing", name));
   backend::Operand operand;
@@ -68,6 +76,8 @@ Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot) cons
   const auto missing = static_cast<std::size_t>(rank) - t.rank();
   t.dims.insert(t.dims.begin(), missing, 1);
   t.strides.insert(t.strides.begin(), missing, 1);
+  if (dtype_ && t.dtype != *dtype_)
+    reject(fmt::format("{}: element types differ, the first is {}", t.text(), mote::name(*dtype_)));
   if (!is_of_kind(t.dtype, kind_)) decline(t.text() + ": this kernel is one of other dtypes");
   for (std::size_t k = 0; k < t.rank(); ++k) {
     if (t.dims[k] == 0) decline(t.text() + " is empty");
@@ -79,9 +89,10 @@ Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot) cons
   return t;
 }
 
-std::int64_t Reader::integer(const std::string& name, std::int64_t otherwise) const {
+std::int64_t Reader::integer(const std::string& name, std::int64_t otherwise,
+                             std::int64_t minimum) const {
   std::int64_t value = otherwise;
-  require(backend::read_integer(call_, name.c_str(), 0, value));
+  require(backend::read_integer(call_, name.c_str(), minimum, value));
   return value;
 }
 

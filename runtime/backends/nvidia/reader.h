@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct Declined {
 void require(const backend::Check& check);   ///< throws the refusal, if there is one
 
 /// Kernels with one contract, by dtype and by what becomes of f32 before it is multiplied.
-enum class Kind : std::uint8_t { wide, narrow, tf32 };
+enum class Kind : std::uint8_t { f32, f64, narrow, tf32 };
 
 /// A tensor of the call. Extents are positive, strides of axes longer than 1 too.
 struct Tensor {
@@ -37,8 +38,8 @@ bool is_dense(const Tensor& t);
 
 class Reader {
  public:
-  /// Tensors must be of the kind's dtypes.
-  Reader(const mote_call& call, Kind kind) : call_(call), kind_(kind) {}
+  /// Tensors must be of the kind's dtypes, and all of one.
+  Reader(const mote_call& call, Kind kind);
 
   /// Of exactly that rank: axes of extent 1 are put in front of what has fewer. All tensors of a
   /// call have one dtype, which is the kind's.
@@ -46,7 +47,9 @@ class Reader {
   Tensor output(int k, const char* name, int rank) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
   bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
-  std::int64_t integer(const std::string& name, std::int64_t otherwise) const;
+  /// Rejects what is below the minimum.
+  std::int64_t integer(const std::string& name, std::int64_t otherwise,
+                       std::int64_t minimum = 0) const;
   double real(const char* name, double otherwise) const;
   std::string op() const { return call_.op; }
   Kind kind() const { return kind_; }
@@ -55,6 +58,7 @@ class Reader {
   Tensor tensor(backend::Operand operand, int rank, std::size_t slot) const;
   const mote_call& call_;
   Kind kind_;
+  std::optional<DType> dtype_;  ///< of the first tensor
 };
 
 /// Throws where the tensor's extents are others; `t` must have been read with that rank.

@@ -115,6 +115,10 @@ Check check_extents(std::initializer_list<const Operand*> operands) {
 }
 
 Check check_param_names(const mote_call& call, std::initializer_list<const char*> known) {
+  return check_param_names(call, std::span(known.begin(), known.size()));
+}
+
+Check check_param_names(const mote_call& call, std::span<const char* const> known) {
   for (int p = 0; p < call.param_count; ++p) {
     const std::string_view given = call.params[p].name;
     if (std::none_of(known.begin(), known.end(), [&](const char* n) { return given == n; }))

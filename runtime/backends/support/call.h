@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ Check check_shape(const Operand& operand, const std::vector<std::int64_t>& expec
 /// Every extent fits into 32 bits.
 Check check_extents(std::initializer_list<const Operand*> operands);
 
+Check check_param_names(const mote_call& call, std::span<const char* const> known);
 Check check_param_names(const mote_call& call, std::initializer_list<const char*> known);
 /// Leaves the value alone where the call does not give one.
 Check read_real(const mote_call& call, const char* name, double& value);

@@ -1,0 +1,36 @@
+// Names of the parameters of the catalogue's ops that have any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace mote::cudnn {
+
+template <std::size_t First, typename... More>
+constexpr auto with(const std::array<const char*, First>& first, More... more) {
+  std::array<const char*, First + sizeof...(More)> all{};
+  std::size_t next = 0;
+  for (const char* name : first) all[next++] = name;
+  ((all[next++] = more), ...);
+  return all;
+}
+
+constexpr std::array<const char*, 5> kWindow1d = {"groups", "stride0", "dilation0", "pads0",
+                                                  "pads1"};
+constexpr auto kWindow2d = with(kWindow1d, "stride1", "dilation1", "pads2", "pads3");
+constexpr auto kWindow3d = with(kWindow2d, "stride2", "dilation2", "pads4", "pads5");
+constexpr auto kTransposed2d = with(kWindow2d, "output_pad0", "output_pad1");
+
+constexpr std::array<const char*, 11> kMaxPool2d = {"kernel0",   "kernel1",   "stride0",  "stride1",
+                                                    "dilation0", "dilation1", "pads0",    "pads1",
+                                                    "pads2",     "pads3",     "ceil_mode"};
+constexpr auto kMaxPool3d = with(kMaxPool2d, "kernel2", "stride2", "dilation2", "pads4", "pads5");
+constexpr auto kAveragePool2d = with(kMaxPool2d, "count_include_pad");
+constexpr auto kAveragePool3d = with(kMaxPool3d, "count_include_pad");
+
+constexpr std::array<const char*, 4> kLrn = {"size", "alpha", "beta", "bias"};
+constexpr std::array<const char*, 1> kEluAlpha = {"alpha"};
+constexpr std::array<const char*, 1> kEpsilon = {"eps"};
+constexpr std::array<const char*, 2> kTraining = {"eps", "momentum"};
+
+}  // namespace mote::cudnn
