@@ -97,7 +97,7 @@ View Reader::output(int k, int rank, bool any_type) const {
   return v;
 }
 
-View Reader::view(const DLTensor* tensor, int rank, bool any_type, std::string name) const {
+View Reader::view(const DLTensor* tensor, int rank, bool any_type, std::string name) {
   if (tensor == nullptr) throw Declined{backend::invalid(name + " is missing")};
   if (tensor->ndim > rank || tensor->ndim < 0)
     throw Declined{

@@ -49,7 +49,7 @@ class Reader {
   std::string op() const { return call_.op; }
 
  private:
-  View view(const DLTensor* tensor, int rank, bool any_type, std::string name) const;
+  static View view(const DLTensor* tensor, int rank, bool any_type, std::string name);
   const mote_call& call_;
 };
 
