@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mote/uops/compare.h"
+
 namespace mote {
 namespace {
 
@@ -79,10 +81,6 @@ const Value& uncast(const Value& v) {
   return wide && is_real(x->dtype) == is_real(v->dtype) ? x : v;
 }
 
-bool is_comparison(MapOp op) {
-  return (op >= MapOp::lt && op <= MapOp::ne) || op == MapOp::logical_xor;
-}
-
 /// A comparison of a value with itself: known, but for NaN.
 Value self_comparison(MapOp op, const Value& v) {
   const bool holds = op == MapOp::eq || op == MapOp::le || op == MapOp::ge;
@@ -155,7 +153,7 @@ Value guarded(const Conditions& conditions, Value then, const Number& otherwise,
 }
 
 Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
-  if (is_comparison(op) && equal(uncast(args[0]), uncast(args[1])))
+  if (is_comparison_or_xor(op) && equal(uncast(args[0]), uncast(args[1])))
     return self_comparison(op, uncast(args[0]));
   const value::Guard* first = nullptr;
   for (const Value& a : args)

@@ -6,6 +6,7 @@
 
 #include "emit_c_internal.h"
 #include "mote/base/error.h"
+#include "mote/uops/compare.h"
 
 namespace mote::emit {
 namespace {
@@ -63,10 +64,6 @@ Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
   return {(chain ? a.text : within(a, left)) + in.symbol + operand(b, right), in.precedence, type};
 }
 
-bool is_comparison(MapOp op) {
-  return (op >= MapOp::lt && op <= MapOp::ne) || op == MapOp::logical_xor;
-}
-
 /// A comparison of a value with itself, which compilers warn of.
 Text self_comparison(MapOp op, const Text& a, bool real) {
   const bool holds = op == MapOp::eq || op == MapOp::le || op == MapOp::ge;
@@ -76,7 +73,7 @@ Text self_comparison(MapOp op, const Text& a, bool real) {
 }
 
 Text binary_real(MapOp op, Text a, const Text& b) {
-  if (is_comparison(op) && a.text == b.text) return self_comparison(op, a, true);
+  if (is_comparison_or_xor(op) && a.text == b.text) return self_comparison(op, a, true);
   switch (op) {
     case MapOp::pow:
       return {call("pow", a, b), kTight, CType::f64};
@@ -105,7 +102,7 @@ Text binary_integer(MapOp op, const Text& a, const Text& b) {
   const auto helper = [&](const char* function) {
     return Text{call(function, x, y), kTight, CType::i64};
   };
-  if (is_comparison(op) && x.text == y.text) return self_comparison(op, x, false);
+  if (is_comparison_or_xor(op) && x.text == y.text) return self_comparison(op, x, false);
   switch (op) {
     case MapOp::add:
       return helper("mote_add");

@@ -5,9 +5,15 @@
 namespace mote {
 namespace {
 
+/// sum_k of[n, k] * weights[h, k], from weights that stand at the index (text) `at` of h and k.
+Uop product(const Uop& of, const Uop& weights, const char* extent,
+            const std::vector<IndexText>& at) {
+  const Shape terms = {"N", "H", extent};
+  return sum_over(broadcast(of, terms, {0, 2}) * reindex(weights, terms, at), {2});
+}
+
 /// What the gates of a cell are made of: x and the state h, and what each is multiplied by.
-class Cell {
- public:
+struct Cell {
   Cell(DType t, int gates)
       : x(input("x", t, {"N", "I"})),
         h(input("h", t, {"N", "H"})),
@@ -15,19 +21,13 @@ class Cell {
         r(input("r", t, {gate_axis(gates), "H", "H"})) {}
 
   /// sum_i x[n, i] * w[gate, h, i]
-  [[nodiscard]] Uop from_input(int gate) const { return product(x, w, gate, "I"); }
+  [[nodiscard]] Uop from_input(int gate) const { return product(x, w, "I", {gate, "i1", "i2"}); }
   /// sum_j h[n, j] * r[gate, h, j]
-  [[nodiscard]] Uop from_state(int gate) const { return product(h, r, gate, "H"); }
+  [[nodiscard]] Uop from_state(int gate) const { return product(h, r, "H", {gate, "i1", "i2"}); }
+
+  static Axis gate_axis(int gates) { return {Expr(gates), "g"}; }
 
   Uop x, h, w, r;
-
- private:
-  static Axis gate_axis(int gates) { return {Expr(gates), "g"}; }
-  static Uop product(const Uop& of, const Uop& weights, int gate, const char* extent) {
-    const Shape terms = {"N", "H", extent};
-    return sum_over(broadcast(of, terms, {0, 2}) * reindex(weights, terms, {gate, "i1", "i2"}),
-                    {2});
-  }
 };
 
 /// b[gate, h]
@@ -41,11 +41,7 @@ ProgramSpec rnn_cell(const Instance& instance) {
   const Uop x = input("x", t, {"N", "I"}), h = input("h", t, {"N", "H"});
   const Uop w = input("w", t, {"H", "I"}), r = input("r", t, {"H", "H"});
   const Uop b = input("b", t, {"H"});
-  const auto product = [](const Uop& of, const Uop& weights, const char* extent) {
-    const Shape terms = {"N", "H", extent};
-    return sum_over(broadcast(of, terms, {0, 2}) * broadcast(weights, terms, {1, 2}), {2});
-  };
-  const Uop sums = product(x, w, "I") + product(h, r, "H");
+  const Uop sums = product(x, w, "I", {"i1", "i2"}) + product(h, r, "H", {"i1", "i2"});
   return spec({x, h, w, r, b}, {{"h_next", tanh(sums + broadcast(b, shape_of(sums), {1}))}});
 }
 

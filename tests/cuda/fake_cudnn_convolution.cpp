@@ -55,9 +55,21 @@ double operand(const ConvolutionDesc& c, const TensorDesc& t, double value) {
 
 fake::Sum sum_of(const ConvolutionDesc& c) { return fake::Sum(c.compute == 1); }
 
-int check_workspace(const void* workspace, std::size_t bytes, int algorithm, int known) {
-  if (algorithm != known) return kNotSupported;
-  return bytes >= kWorkspace && fake::is_workspace(workspace, bytes) ? 0 : kBadParam;
+/// What a call is given beside its tensors, and the algorithm that it is for.
+struct Given {
+  const void* workspace;
+  std::size_t bytes;
+  int algorithm, known;
+};
+
+/// The status that a convolution is refused with, or 0.
+int refused(const ConvolutionDesc& c, const TensorDesc& x, const TensorDesc& w, const TensorDesc& y,
+            const Given& given) {
+  if (const int status = check(c, x, w, y)) return status;
+  if (given.algorithm != given.known) return kNotSupported;
+  if (given.bytes < kWorkspace || !fake::is_workspace(given.workspace, given.bytes))
+    return kBadParam;
+  return is_supported(c.math, x) ? 0 : kNotSupported;
 }
 
 /// Where tap `tap` of the window `out` lies in x.
@@ -158,9 +170,8 @@ FAKE_EXPORT int cudnnConvolutionForward(Handle* handle, const void* alpha, Tenso
                                         std::size_t bytes, const void* beta, TensorDesc* yd,
                                         void* y_data) {
   return computing(handle, [&] {
-    if (const int status = check(*c, *xd, *wd, *yd)) return status;
-    if (const int status = check_workspace(workspace, bytes, algorithm, kForward)) return status;
-    if (!is_supported(c->math, *xd)) return kNotSupported;
+    if (const int status = refused(*c, *xd, *wd, *yd, {workspace, bytes, algorithm, kForward}))
+      return status;
     const View x(*xd, x_data), w(*wd, w_data), y(*yd, y_data);
     const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
     store(y, alpha, beta, [&](const Dims& at) {
@@ -185,9 +196,8 @@ FAKE_EXPORT int cudnnConvolutionBackwardData(Handle* handle, const void* alpha, 
                                              void* workspace, std::size_t bytes, const void* beta,
                                              TensorDesc* gxd, void* gx_data) {
   return computing(handle, [&] {
-    if (const int status = check(*c, *gxd, *wd, *gyd)) return status;
-    if (const int status = check_workspace(workspace, bytes, algorithm, kData)) return status;
-    if (!is_supported(c->math, *gxd)) return kNotSupported;
+    if (const int status = refused(*c, *gxd, *wd, *gyd, {workspace, bytes, algorithm, kData}))
+      return status;
     const View w(*wd, w_data), gy(*gyd, gy_data), gx(*gxd, gx_data);
     const std::int64_t channels = wd->dims[1], outputs = wd->dims[0] / c->groups;
     store(gx, alpha, beta, [&](const Dims& at) {
@@ -216,9 +226,8 @@ FAKE_EXPORT int cudnnConvolutionBackwardFilter(Handle* handle, const void* alpha
                                                int algorithm, void* workspace, std::size_t bytes,
                                                const void* beta, TensorDesc* gwd, void* gw_data) {
   return computing(handle, [&] {
-    if (const int status = check(*c, *xd, *gwd, *gyd)) return status;
-    if (const int status = check_workspace(workspace, bytes, algorithm, kFilter)) return status;
-    if (!is_supported(c->math, *xd)) return kNotSupported;
+    if (const int status = refused(*c, *xd, *gwd, *gyd, {workspace, bytes, algorithm, kFilter}))
+      return status;
     const View x(*xd, x_data), gy(*gyd, gy_data), gw(*gwd, gw_data);
     const std::int64_t channels = gwd->dims[1], outputs = gwd->dims[0] / c->groups;
     store(gw, alpha, beta, [&](const Dims& at) {

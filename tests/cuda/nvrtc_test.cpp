@@ -119,20 +119,22 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
   std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
 }
 
-/// In every dtype: these have the most in registers and in shared memory.
+/// In every dtype: they keep tiles in registers and in shared memory.
 TEST_P(Compiling, KernelsOfTiles) {
   const auto [architecture, variant] = GetParam();
   if (variant != Variant::gen) GTEST_SKIP() << "only the variant gen has tiles";
   std::string text;
   std::vector<std::string> functions;
   for (const char* op : {"matmul", "conv2d", "conv2d.grad"})
-    for (const auto& instance : instances_of(op))
+    for (const auto& instance : instances_of(op)) {
+      const std::size_t before = functions.size();
       for (const CudaKernel& k : instance->source(variant).kernels)
         if (k.has_tiles()) {
           text += "\n" + k.text;
           functions.push_back(k.function);
         }
-  ASSERT_GE(functions.size(), 8U);
+      EXPECT_GT(functions.size(), before) << instance->function();
+    }
   const std::string source = "#include \"mote_cuda.h\"\n" + cuda_helpers(text) + text;
   const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
   const Compiled made =

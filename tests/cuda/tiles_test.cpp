@@ -2,16 +2,21 @@
 // threads changes what they write, and each of their barriers is needed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "../support/call.h"
+#include "buffer.h"
+#include "call_frame.h"
 #include "cuda/plan.h"
 #include "cuda_host/host_library.h"
+#include "mote/oracle/case.h"
 
 namespace mote {
 namespace {
@@ -49,20 +54,12 @@ shim::Run run(Subject& subject, const cuda_host::HostLibrary& library, Tensor& y
               const shim::Options& options) {
   std::vector<cuda::Launch> launches = subject.plan->launches(subject.data, nullptr);
   cuda::Launch& launch = launches.at(0);
-  std::vector<void*> arguments;
-  for (cuda::ArgumentValue& a : launch.arguments) arguments.push_back(a.words.data());
-  shim::Shape shape;
-  shape.grid.x = static_cast<unsigned>(launch.blocks);
-  shape.block.x = static_cast<unsigned>(launch.threads);
-  shape.shared_begin = library.shared_begin;
-  shape.shared_end = library.shared_end;
-  const auto kernel = library.kernels.at(launch.kernel->function);
   std::int64_t count = 1;
   for (const std::int64_t extent : y.shape()) count *= extent;
   shim::Run out;
   out.output.resize(static_cast<std::size_t>(count) * sizeof(float));
   std::memset(y.data(), 0, out.output.size());
-  out.error = shim::launch(shape, options, [&] { kernel(arguments.data()); });
+  out.error = cuda_host::run_launch(library, launch, options);
   std::memcpy(out.output.data(), y.data(), out.output.size());
   return out;
 }
@@ -143,6 +140,40 @@ TEST(CudaTiles, AreLaunchedForEachStage) {
   for (const cuda::Launch& l : subject.plan->launches(subject.data, nullptr))
     tiles.push_back(l.kernel->has_tiles());
   EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
+}
+
+/// Whether a kernel of tiles is among those that the call of the case launches on the shim's grid.
+bool takes_tiles(const Case& c) {
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  const auto tensor = [&](const CaseTensor& t, Role role) -> DLTensor* {
+    if (t.left_out) return nullptr;
+    return buffers.emplace_back(std::make_unique<Buffer>(t, role))->tensor();
+  };
+  std::vector<DLTensor*> in, out;
+  for (const CaseTensor& t : c.inputs) in.push_back(tensor(t, Role::input));
+  for (const CaseTensor& t : c.outputs) out.push_back(tensor(t, Role::output));
+  const CallFrame frame(c, in, out);
+  backend::Check refusal;
+  const cuda::OpInstance* const instance = cuda::find_instance(frame.call(), refusal);
+  if (refusal) throw std::runtime_error(refusal->text);
+  const cuda::Plan plan(frame.call(), *instance, cuda::Variant::gen, true, cuda_host::kGrid,
+                        refusal);
+  if (refusal) throw std::runtime_error(refusal->text);
+  std::vector<void*> data;
+  for (const cuda::TensorView& view : plan.views()) data.push_back(view.data);
+  return std::ranges::any_of(plan.launches(data, nullptr),
+                             [](const cuda::Launch& l) { return l.kernel->has_tiles(); });
+}
+
+TEST(CudaTiles, ComputeEveryCaseOfTheirList) {
+  std::ifstream file(MOTE_TILES_CASES);
+  int cases = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    EXPECT_TRUE(takes_tiles(parse_case(line))) << line;
+    ++cases;
+  }
+  EXPECT_GT(cases, 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "bound_value.h"
 #include "mote/base/error.h"
+#include "mote/uops/compare.h"
 #include "node.h"
 
 namespace mote::bounds {
@@ -361,7 +362,7 @@ Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Con
   if (m.op == MapOp::sub && is_real(from)) return add(args[0], negated(args[1]), node.dtype(), c);
   if (m.op == MapOp::cast) return cast_to(node, args[0], from, c);
   if (m.op == MapOp::where) return choice(args[0], args[1], args[2], is_real(from));
-  if (m.op >= MapOp::lt && m.op <= MapOp::ne) return comparison(m.op, args[0], args[1]);
+  if (is_comparison(m.op)) return comparison(m.op, args[0], args[1]);
   if (m.op == MapOp::isnan || m.op == MapOp::isinf) {
     const Uop lo = apply1(m.op, args[0].lo);
     if (args[0].certain()) return exactly(lo);

@@ -10,6 +10,7 @@
 #include "mote/base/error.h"
 #include "mote/base/float16.h"
 #include "mote/base/philox.h"
+#include "mote/uops/compare.h"
 #include "mote/uops/uop.h"
 
 namespace mote {
@@ -63,24 +64,6 @@ std::int64_t power(std::int64_t base, std::int64_t exponent) {
   for (U64 e = static_cast<U64>(exponent); e != 0; e >>= 1, square *= square)
     if (e & 1) result *= square;
   return static_cast<std::int64_t>(result);
-}
-
-template <typename T>
-bool compare(MapOp op, T a, T b) {
-  switch (op) {
-    case MapOp::lt:
-      return a < b;
-    case MapOp::le:
-      return a <= b;
-    case MapOp::gt:
-      return a > b;
-    case MapOp::ge:
-      return a >= b;
-    case MapOp::eq:
-      return a == b;
-    default:
-      return a != b;
-  }
 }
 
 Number apply_real_unary(MapOp op, double x, DType dtype) {
@@ -272,7 +255,7 @@ Number store_as(const Number& n, DType dtype) {
 Number apply(MapOp op, std::span<const Number> args, DType dtype, DType to) {
   if (op == MapOp::cast) return store_as(args[0], to);
   if (op == MapOp::where) return args[0].integer() != 0 ? args[1] : args[2];
-  if (op >= MapOp::lt && op <= MapOp::ne)
+  if (is_comparison(op))
     return boolean(args[0].is_real() ? compare(op, args[0].real(), args[1].real())
                                      : compare(op, args[0].integer(), args[1].integer()));
   if (arity(op) == 1)

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mote/uops/compare.h"
+
 namespace mote {
 namespace {
 
@@ -14,9 +16,7 @@ bool is_logical(MapOp op) {
 }
 
 // Ops whose result has not the dtype of their arguments, so that context says nothing about those.
-bool hides_dtype(MapOp op) {
-  return (op >= MapOp::lt && op <= MapOp::ne) || op == MapOp::isnan || op == MapOp::isinf;
-}
+bool hides_dtype(MapOp op) { return is_comparison(op) || op == MapOp::isnan || op == MapOp::isinf; }
 
 }  // namespace
 

@@ -275,14 +275,8 @@ void IndexFunction::make_pattern() {
 void IndexFunction::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
   if (!pattern_.empty())
     return (void)std::copy_n(pattern_.begin() + first % rows_.extents.back(), count, out);
-  Walk walk(rows_.extents, first);
-  while (count > 0) {
-    const std::int64_t n = walk.run(count);
-    values(walk, n, out);
-    walk.advance(n);
-    out += n;
-    count -= n;
-  }
+  fill_by_runs(rows_.extents, first, count, out,
+               [&](const Walk& walk, std::int64_t n, std::int64_t* to) { values(walk, n, to); });
 }
 
 void IndexFunction::values(const Walk& walk, std::int64_t count, std::int64_t* out) const {

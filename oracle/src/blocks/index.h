@@ -83,6 +83,20 @@ class Walk {
   Extents index_;
 };
 
+/// run(walk, count, out) for each stretch along the last axis among the elements from `first` on.
+template <typename Run>
+void fill_by_runs(const Extents& shape, std::int64_t first, std::int64_t count, std::int64_t* out,
+                  const Run& run) {
+  Walk walk(shape, first);
+  while (count > 0) {
+    const std::int64_t n = walk.run(count);
+    run(walk, n, out);
+    walk.advance(n);
+    out += n;
+    count -= n;
+  }
+}
+
 /// The value of one expression: a sum of parts.
 class IndexFunction {
  public:

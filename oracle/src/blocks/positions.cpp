@@ -130,14 +130,8 @@ void Positions::make_pieces() {
 }
 
 void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
-  Walk walk(rows_.extents, first);
-  while (count > 0) {
-    const std::int64_t n = walk.run(count);
-    run(walk, n, out);
-    walk.advance(n);
-    out += n;
-    count -= n;
-  }
+  fill_by_runs(rows_.extents, first, count, out,
+               [&](const Walk& walk, std::int64_t n, std::int64_t* to) { run(walk, n, to); });
 }
 
 void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* space,

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "mote/uops/compare.h"
 #include "mote/uops/evaluate.h"
 
 namespace mote::blocks {
@@ -15,8 +16,6 @@ template <typename T>
 const T* as(const Uop& u) {
   return std::get_if<T>(&u.node().kind);
 }
-
-bool is_comparison(MapOp op) { return op >= MapOp::lt && op <= MapOp::ne; }
 
 bool is_position(const Uop& u) {
   return is_integer(u.dtype()) && (as<uop::Iota>(u) || as<uop::Scalar>(u));
@@ -158,23 +157,6 @@ namespace {
 Expr position_of(const Uop& u) {
   const auto* iota = as<uop::Iota>(u);
   return iota ? iota->value : Expr(as<uop::Scalar>(u)->value.integer());
-}
-
-bool compare(MapOp op, std::int64_t a, std::int64_t b) {
-  switch (op) {
-    case MapOp::lt:
-      return a < b;
-    case MapOp::le:
-      return a <= b;
-    case MapOp::gt:
-      return a > b;
-    case MapOp::ge:
-      return a >= b;
-    case MapOp::eq:
-      return a == b;
-    default:
-      return a != b;
-  }
 }
 
 }  // namespace

@@ -97,23 +97,9 @@ constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
 }  // namespace mote::cublas
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
-  using namespace mote;
-  static const auto exact = [] {
-    std::vector<mote_kernel> all;
-    nvidia::add_kernels<cublas::kF32Table>(all);
-    nvidia::add_kernels<cublas::kF64Table>(all);
-    nvidia::add_kernels<cublas::kNarrowTable>(all);
-    return all;
-  }();
-  static const auto rounded = [] {
-    std::vector<mote_kernel> all;
-    nvidia::add_kernels<cublas::kTf32Table>(all);
-    return all;
-  }();
-  static const std::array<mote_backend, 2> all = {nvidia::backend_of("cublas", exact),
-                                                  nvidia::backend_of("cublas_tf32", rounded)};
-  plugin->abi_version = MOTE_ABI_VERSION;
-  plugin->backend_count = static_cast<std::int32_t>(all.size());
-  plugin->backends = all.data();
-  return MOTE_OK;
+  using namespace mote::cublas;
+  static const mote::nvidia::Backends backends(
+      "cublas", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable>(), "cublas_tf32",
+      mote::nvidia::kernels_of<kTf32Table>());
+  return backends.offer(*plugin);
 }

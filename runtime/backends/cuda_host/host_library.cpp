@@ -128,4 +128,17 @@ const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant va
                    .first->second;
 }
 
+std::string run_launch(const HostLibrary& library, cuda::Launch& launch,
+                       const shim::Options& options) {
+  const auto kernel = library.kernels.at(launch.kernel->function);
+  std::vector<void*> arguments;
+  for (cuda::ArgumentValue& a : launch.arguments) arguments.push_back(a.words.data());
+  shim::Shape shape;
+  shape.grid.x = static_cast<unsigned>(launch.blocks);
+  shape.block.x = static_cast<unsigned>(launch.threads);
+  shape.shared_begin = library.shared_begin;
+  shape.shared_end = library.shared_end;
+  return shim::launch(shape, options, [&] { kernel(arguments.data()); });
+}
+
 }  // namespace mote::cuda_host

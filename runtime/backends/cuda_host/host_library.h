@@ -8,9 +8,15 @@
 #include <vector>
 
 #include "cuda/catalogue_kernels.h"
+#include "cuda/plan.h"
 #include "shim/launch.h"
 
 namespace mote::cuda_host {
+
+/// Few and small, so that small cases have threads with several rounds, and blocks with idle ones;
+/// tiles for small cases too.
+inline constexpr cuda::Grid kGrid = {
+    .threads = 32, .least_side = 3, .most_blocks = 3, .most_bytes = std::int64_t{64} << 20};
 
 /// Loaded kernels of one library.
 struct HostLibrary {
@@ -30,5 +36,9 @@ HostLibrary compile_for_host(const std::string& key, const std::function<std::st
 /// The library with the variant of all instances of the op, and of some other ops, compiled at the
 /// first call. Throws Error.
 const HostLibrary& library_of(const cuda::OpInstance& instance, cuda::Variant variant);
+
+/// Runs a kernel of the library; what was wrong, or empty.
+std::string run_launch(const HostLibrary& library, cuda::Launch& launch,
+                       const shim::Options& options);
 
 }  // namespace mote::cuda_host

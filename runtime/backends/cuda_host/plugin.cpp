@@ -21,11 +21,6 @@ using backend::Check;
 
 using cuda::Variant;
 
-/// Few and small, so that small cases have threads with several rounds, and blocks with idle ones;
-/// tiles for small cases too.
-constexpr cuda::Grid kGrid = {
-    .threads = 32, .least_side = 3, .most_blocks = 3, .most_bytes = std::int64_t{64} << 20};
-
 shim::Options options_of_call() {
   static std::atomic<std::uint64_t> calls = 0;
   const std::uint64_t number = calls++;
@@ -41,26 +36,13 @@ shim::Options options_of_call() {
   return options;
 }
 
-Check run_launch(const HostLibrary& library, cuda::Launch& launch, const shim::Options& options) {
-  const auto kernel = library.kernels.at(launch.kernel->function);
-  std::vector<void*> arguments;
-  for (cuda::ArgumentValue& a : launch.arguments) arguments.push_back(a.words.data());
-  shim::Shape shape;
-  shape.grid.x = static_cast<unsigned>(launch.blocks);
-  shape.block.x = static_cast<unsigned>(launch.threads);
-  shape.shared_begin = library.shared_begin;
-  shape.shared_end = library.shared_end;
-  const std::string error = shim::launch(shape, options, [&] { kernel(arguments.data()); });
-  if (error.empty()) return {};
-  return backend::Refusal{MOTE_FAILED, launch.kernel->function + ": " + error};
-}
-
 Check run_plan(const mote_call& call, const HostLibrary& library, const cuda::Plan& plan) {
   std::vector<void*> data;
   for (const cuda::TensorView& view : plan.views()) data.push_back(view.data);
   const shim::Options options = options_of_call();
   for (cuda::Launch& launch : plan.launches(data, call.workspace))
-    if (Check check = run_launch(library, launch, options)) return check;
+    if (const std::string error = run_launch(library, launch, options); !error.empty())
+      return backend::Refusal{MOTE_FAILED, launch.kernel->function + ": " + error};
   return {};
 }
 

@@ -15,18 +15,25 @@ using nvidia::Table;
 constexpr std::array kOverX = {mote_op_pair{.input = 0, .output = 0}};
 
 /// cuDNN documents no accuracies. These are what the appendix on mathematical functions of NVIDIA's
-/// CUDA C++ programming guide gives for float: of the fast intrinsics for exp (2 + 1.173 |x| ulp)
-/// and log (3 ulp, 2^-21.41 near 1), and of the library for tanh and pow. e^x - 1 has the error
-/// that exp has near 1.
-/// For double it gives 1 ulp for exp, expm1 and log, 2 for tanh and pow.
-constexpr mote_accuracy kExp = {"exp", 2, 3, 0};
-constexpr mote_accuracy kLog = {"log", 3, 0, 3.6e-7};
-constexpr std::array kFunctions = {kExp, kLog, mote_accuracy{"expm1", 2, 3, 0x1p-22},
-                                   mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 4, 0, 0}};
-
-constexpr std::array kFunctionsF64 = {
-    mote_accuracy{"exp", 1, 0, 0}, mote_accuracy{"log", 1, 0, 0}, mote_accuracy{"expm1", 1, 0, 0},
-    mote_accuracy{"tanh", 2, 0, 0}, mote_accuracy{"pow", 2, 0, 0}};
+/// CUDA C++ programming guide gives: for float those of the fast intrinsics for exp (2 + 1.173 |x|
+/// ulp) and log (3 ulp, 2^-21.41 for x from 1/2 to 2), and of the library for tanh and pow; for
+/// double those of the library. It counts from the correctly rounded result, half an ulp nearer
+/// than the exact one. An ulp is up to two roundoffs of the argument. e^x - 1 has the error that
+/// exp has near 1, where an ulp is 2^-23.
+constexpr double kCorrectlyRounded = 0.5;
+constexpr double kExpUlps = 2 + kCorrectlyRounded;
+constexpr double kExpArgument = 2 * 1.173;
+constexpr double kLogNear1 = 3.5888e-7;  ///< 2^-21.41, rounded up
+constexpr mote_accuracy accuracy(const char* function, double ulps) {
+  return {function, ulps + kCorrectlyRounded, 0, 0};
+}
+constexpr std::array kFunctions = {
+    mote_accuracy{"exp", kExpUlps, kExpArgument, 0},
+    mote_accuracy{"log", 3 + kCorrectlyRounded, 0, kLogNear1},
+    mote_accuracy{"expm1", kExpUlps, kExpArgument, kExpUlps * 0x1p-23}, accuracy("tanh", 2),
+    accuracy("pow", 4)};
+constexpr std::array kFunctionsF64 = {accuracy("exp", 1), accuracy("log", 1), accuracy("expm1", 1),
+                                      accuracy("tanh", 1), accuracy("pow", 2)};
 
 /// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
 /// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
@@ -131,23 +138,9 @@ constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 }  // namespace mote::cudnn
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
-  using namespace mote;
-  static const auto exact = [] {
-    std::vector<mote_kernel> all;
-    nvidia::add_kernels<cudnn::kF32Table>(all);
-    nvidia::add_kernels<cudnn::kF64Table>(all);
-    nvidia::add_kernels<cudnn::kNarrowTable>(all);
-    return all;
-  }();
-  static const auto rounded = [] {
-    std::vector<mote_kernel> all;
-    nvidia::add_kernels<cudnn::kTf32Table>(all);
-    return all;
-  }();
-  static const std::array<mote_backend, 2> all = {nvidia::backend_of("cudnn", exact),
-                                                  nvidia::backend_of("cudnn_tf32", rounded)};
-  plugin->abi_version = MOTE_ABI_VERSION;
-  plugin->backend_count = static_cast<std::int32_t>(all.size());
-  plugin->backends = all.data();
-  return MOTE_OK;
+  using namespace mote::cudnn;
+  static const mote::nvidia::Backends backends(
+      "cudnn", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable>(), "cudnn_tf32",
+      mote::nvidia::kernels_of<kTf32Table>());
+  return backends.offer(*plugin);
 }

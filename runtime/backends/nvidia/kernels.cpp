@@ -69,6 +69,15 @@ Check with_work(const mote_call& call, const Table& table,
   }
 }
 
+mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernels) {
+  return {.size = sizeof(mote_backend),
+          .name = name,
+          .version = MOTE_VERSION,
+          .kernel_count = static_cast<std::int32_t>(kernels.size()),
+          .reserved = 0,
+          .kernels = kernels.data()};
+}
+
 }  // namespace
 
 mote_status can_run(const mote_call& call, const Table& table) {
@@ -107,13 +116,17 @@ mote_status run(const mote_call& call, void* stream, const Table& table) {
   });
 }
 
-mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernels) {
-  return {.size = sizeof(mote_backend),
-          .name = name,
-          .version = MOTE_VERSION,
-          .kernel_count = static_cast<std::int32_t>(kernels.size()),
-          .reserved = 0,
-          .kernels = kernels.data()};
+Backends::Backends(const char* exact_name, std::vector<mote_kernel> exact, const char* tf32_name,
+                   std::vector<mote_kernel> tf32)
+    : exact_(std::move(exact)),
+      tf32_(std::move(tf32)),
+      all_{backend_of(exact_name, exact_), backend_of(tf32_name, tf32_)} {}
+
+mote_status Backends::offer(mote_plugin& plugin) const {
+  plugin.abi_version = MOTE_ABI_VERSION;
+  plugin.backend_count = static_cast<std::int32_t>(all_.size());
+  plugin.backends = all_.data();
+  return MOTE_OK;
 }
 
 }  // namespace mote::nvidia

@@ -2,6 +2,7 @@
 // call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -50,7 +51,27 @@ void add_kernels(std::vector<mote_kernel>& kernels) {
          .run = [](const mote_call* call, void* stream) { return run(*call, stream, table); }});
 }
 
-mote_backend backend_of(const char* name, const std::vector<mote_kernel>& kernels);
+template <const Table&... tables>
+std::vector<mote_kernel> kernels_of() {
+  std::vector<mote_kernel> kernels;
+  (add_kernels<tables>(kernels), ...);
+  return kernels;
+}
+
+/// What a plug-in of one library offers: a backend that rounds nothing beyond its dtype, and one of
+/// tf32. Lives as long as the plug-in.
+class Backends {
+ public:
+  Backends(const char* exact_name, std::vector<mote_kernel> exact, const char* tf32_name,
+           std::vector<mote_kernel> tf32);
+  Backends(const Backends&) = delete;
+  Backends& operator=(const Backends&) = delete;
+  mote_status offer(mote_plugin& plugin) const;
+
+ private:
+  std::vector<mote_kernel> exact_, tf32_;
+  std::array<mote_backend, 2> all_;
+};
 
 /// A contract in which only what differs is said. Whether subnormal numbers survive is written in
 /// no manual of these libraries, so no kernel promises it.

@@ -30,6 +30,18 @@ Argument again(const View& of) {
   return a;
 }
 
+/// Of a cell whose state is h alone; its weights have that rank, its bias one less.
+std::vector<Argument> arguments_of(const Reader& call, int rank) {
+  const View h_next = call.output(0, 2);
+  return {step(call.input(0, 2), DNNL_ARG_SRC_LAYER),
+          state(call.input(1, 2), DNNL_ARG_SRC_ITER),
+          weights(call.input(2, rank), DNNL_ARG_WEIGHTS_LAYER),
+          weights(call.input(3, rank), DNNL_ARG_WEIGHTS_ITER),
+          bias(call.input(4, rank - 1)),
+          step(h_next, DNNL_ARG_DST_LAYER),
+          again(h_next)};
+}
+
 }  // namespace
 
 Jobs lstm_cell(const Reader& call) {
@@ -53,15 +65,7 @@ Jobs lstm_cell(const Reader& call) {
 
 Jobs gru_cell(const Reader& call) {
   using Gru = dnnl::lbr_gru_forward;
-  const View h_next = call.output(0, 2);
-  const std::vector<Argument> arguments = {step(call.input(0, 2), DNNL_ARG_SRC_LAYER),
-                                           state(call.input(1, 2), DNNL_ARG_SRC_ITER),
-                                           weights(call.input(2, 3), DNNL_ARG_WEIGHTS_LAYER),
-                                           weights(call.input(3, 3), DNNL_ARG_WEIGHTS_ITER),
-                                           bias(call.input(4, 2)),
-                                           step(h_next, DNNL_ARG_DST_LAYER),
-                                           again(h_next)};
-  return {make_job<Gru>(arguments, {Layouts::dense}, [&](const auto& d) {
+  return {make_job<Gru>(arguments_of(call, 3), {Layouts::dense}, [&](const auto& d) {
     return Gru::primitive_desc(Gru::desc(kKind, kOnce, d[0], d[1], d[2], d[3], d[4], d[5], d[6]),
                                attributes(), engine());
   })};
@@ -69,15 +73,7 @@ Jobs gru_cell(const Reader& call) {
 
 Jobs rnn_cell(const Reader& call) {
   using Rnn = dnnl::vanilla_rnn_forward;
-  const View h_next = call.output(0, 2);
-  const std::vector<Argument> arguments = {step(call.input(0, 2), DNNL_ARG_SRC_LAYER),
-                                           state(call.input(1, 2), DNNL_ARG_SRC_ITER),
-                                           weights(call.input(2, 2), DNNL_ARG_WEIGHTS_LAYER),
-                                           weights(call.input(3, 2), DNNL_ARG_WEIGHTS_ITER),
-                                           bias(call.input(4, 1)),
-                                           step(h_next, DNNL_ARG_DST_LAYER),
-                                           again(h_next)};
-  return {make_job<Rnn>(arguments, {Layouts::dense}, [&](const auto& d) {
+  return {make_job<Rnn>(arguments_of(call, 2), {Layouts::dense}, [&](const auto& d) {
     return Rnn::primitive_desc(Rnn::desc(kKind, dnnl::algorithm::eltwise_tanh, kOnce, d[0], d[1],
                                          d[2], d[3], d[4], d[5], d[6]),
                                attributes(), engine());
