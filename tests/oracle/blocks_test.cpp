@@ -2,6 +2,7 @@
 // random programs, on every generated op, and on the bound of each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -116,6 +117,17 @@ output p = argmax[0](x)
   EXPECT_EQ(compare_with_evaluate(program, inputs, {}), "");
 }
 
+std::int64_t thin_reductions(const blocks::Plan& plan) {
+  std::int64_t count = 0;
+  for (const blocks::Stage& stage : plan.stages)
+    for (const blocks::Region& region : stage.regions)
+      if (!region.conditions.empty())
+        count += std::ranges::count_if(region.steps, [](const blocks::Step& s) {
+          return std::holds_alternative<uop::Reduce>(s.node.node().kind);
+        });
+  return count;
+}
+
 /// Most of their elements are left out, by conditions on one axis, on several, and on rows.
 TEST(Blocks, LeaveOutWhatDoesNotCount) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op windows
@@ -128,8 +140,8 @@ output s = sum[2](where(near, exp(v), 0))
 output m = max[2](where(near, v, -inf))
 output l = min[0, 2](where(near, -v, inf))
 output p = prod[2](where(near, v, 1))
-output k = sum[1](f32(even && x > 0))
-output a = any[1](even && x > 0)
+output k = sum[1](where(even, f32(x > 0), 0))
+output a = any[1](where(even, x > 0, false))
 )"));
   test::Trial trial;
   trial.sizes = {{"A", 23}, {"B", 41}};
@@ -138,9 +150,26 @@ output a = any[1](even && x > 0)
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
   const auto thin = blocks::make_thin_plan(*program);
   ASSERT_TRUE(thin.has_value());
+  EXPECT_EQ(thin_reductions(*thin), 6);
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 2}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 41}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
+}
+
+/// Rows of which each has other elements that count, too many to keep a list of each.
+TEST(Blocks, LeaveOutWhatDoesNotCountOfManyRows) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op diagonal
+input x f32[A, B]
+output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
+)"));
+  test::Trial trial;
+  trial.sizes = {{"A", 1100}, {"B", 1000}};
+  trial.fill = test::Fill::reals;
+  trial.seed = 7;
+  const auto thin = blocks::make_thin_plan(*program);
+  ASSERT_TRUE(thin.has_value());
+  EXPECT_EQ(thin_reductions(*thin), 1);
+  EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
 Array filled_array(const Case& c, std::size_t input) {
@@ -247,6 +276,18 @@ TEST(Blocks, TreesGiveTheSameAtEveryLevel) {
       }
     }
   }
+}
+
+TEST(Blocks, MoreElementsThanCanBeCountedAreTooMuchMemory) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op diagonal
+input x f32[A, B]
+output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), exp(x[i0, i1 over A, B]), 0))
+)"));
+  const Array x{DType::f32, {2, 2}, std::vector<Number>(4, Number(1.0))};
+  Case c = case_of(program, {x}, {});
+  for (const char* size : {"A", "B"})
+    c.binding.values[Symbol(SymbolKind::size, size)] = std::int64_t{1} << 40;
+  EXPECT_GT(blocks::Evaluator(program).bytes(c), std::size_t{1} << 40);
 }
 
 TEST(Blocks, MemoryIsThatOfTheArraysThatAreAliveTogether) {

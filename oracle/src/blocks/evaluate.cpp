@@ -296,7 +296,9 @@ const Plan& Evaluator::plan(const Case& c) const {
     for (const Region& region : stage.regions) {
       if (region.conditions.empty()) continue;
       const Extents shape = extents_of(region.shape, sizes);
-      const auto count = static_cast<double>(element_count(shape));
+      double count = 1;
+      for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+      if (count > 0x1p62) return plan_;  // bytes() will say that it is too many
       all += count;
       if (count > 0) chosen += count * chosen_share(region.conditions, shape, sizes);
     }
