@@ -119,10 +119,9 @@ TEST_P(Compiling, EveryKernelOfTheCatalogue) {
   std::cout << fmt::format("{}, sm_{}: {} kernels, {:.2f} s\n", of, architecture, kernels, seconds);
 }
 
-/// In every dtype: they keep tiles in registers and in shared memory.
+/// In every dtype, in the variant gen alone: they keep tiles in registers and in shared memory.
 TEST_P(Compiling, KernelsOfTiles) {
   const auto [architecture, variant] = GetParam();
-  if (variant != Variant::gen) GTEST_SKIP() << "only the variant gen has tiles";
   std::string text;
   std::vector<std::string> functions;
   for (const char* op : {"matmul", "conv2d", "conv2d.grad"})
@@ -133,8 +132,9 @@ TEST_P(Compiling, KernelsOfTiles) {
           text += "\n" + k.text;
           functions.push_back(k.function);
         }
-      EXPECT_GT(functions.size(), before) << instance->function();
+      EXPECT_EQ(functions.size() > before, variant == Variant::gen) << instance->function();
     }
+  if (functions.empty()) return;
   const std::string source = "#include \"mote_cuda.h\"\n" + cuda_helpers(text) + text;
   const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
   const Compiled made =
