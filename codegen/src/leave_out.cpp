@@ -83,7 +83,7 @@ class Needs {
   std::map<std::string, Mask> of_;  ///< names of all kinds: no two things share one
 };
 
-bool has_load(const Value& value) {
+bool reads_tensors(const Value& value) {
   bool found = false;
   for_each_value(value, [&](const Value& v) {
     found = found || std::holds_alternative<value::Load>(v->kind);
@@ -140,7 +140,7 @@ class LeaveOut {
   Stmt guarded(Stmt s, Mask mask) const {
     auto* let = std::get_if<Let>(&s.kind);
     Value& value = let != nullptr ? let->value : std::get<Store>(s.kind).value;
-    if (!has_load(value)) return s;
+    if (!reads_tensors(value)) return s;
     const Number zero = is_real(value->dtype) ? Number(0.0) : Number(std::int64_t{0});
     value = guard_value(conditions(mask), value, zero);
     return s;

@@ -12,7 +12,7 @@
 namespace mote {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::int64_t count(const std::vector<MutantResult>& results, MutantState state) {
   return std::ranges::count(results, state, &MutantResult::state);
@@ -100,13 +100,14 @@ std::string mutants_text(const std::vector<MutantResult>& results) {
 std::string mutants_json(const std::vector<MutantResult>& results) {
   std::string text;
   for (const MutantResult& r : results) {
-    Json line = {{"type", "mutant"},       {"name", r.mutant.name},   {"op", r.mutant.op},
-                 {"twin", r.mutant.twin},  {"needs", r.mutant.needs}, {"text", r.mutant.text},
-                 {"state", name(r.state)}, {"cases", r.cases},        {"seconds", r.seconds},
-                 {"note", r.note}};
+    OrderedJson line = {{"type", "mutant"},        {"name", r.mutant.name},
+                        {"op", r.mutant.op},       {"twin", r.mutant.twin},
+                        {"needs", r.mutant.needs}, {"text", r.mutant.text},
+                        {"state", name(r.state)},  {"cases", r.cases},
+                        {"seconds", r.seconds},    {"note", r.note}};
     if (r.failure) {
       line["elements"] = input_elements(r.failure->smallest);
-      line["failure"] = Json::parse(failure_json(*r.failure));
+      line["failure"] = OrderedJson::parse(failure_json(*r.failure));
     }
     text += line.dump() + "\n";
   }

@@ -15,7 +15,7 @@
 namespace mote {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 4;
 constexpr std::size_t kInJson = 8;  // differing elements
@@ -36,14 +36,14 @@ std::string allowed_text(const Difference& d) {
 }
 
 /// JSON has no NaN and no infinity: those are strings.
-Json number_json(const Number& n) {
+OrderedJson number_json(const Number& n) {
   if (!n.is_real()) return n.integer();
   const bool finite = n.real() - n.real() == 0;
-  return finite ? Json(n.real()) : Json(fmt::format("{}", n.real()));
+  return finite ? OrderedJson(n.real()) : OrderedJson(fmt::format("{}", n.real()));
 }
 
-Json differences_json(const Outcome& outcome) {
-  Json all = Json::array();
+OrderedJson differences_json(const Outcome& outcome) {
+  OrderedJson all = OrderedJson::array();
   const std::size_t shown = std::min(kInJson, outcome.differences.size());
   for (const Difference& d : std::span(outcome.differences).first(shown)) {
     all.push_back({{"tensor", d.tensor},
@@ -95,7 +95,7 @@ std::string progress_text(const CampaignResult& result, std::int64_t cases) {
 std::string progress_json(const CampaignResult& result, std::int64_t cases) {
   std::string text = table_json(result);
   for (const Failure& f : result.failures) text += failure_json(f);
-  return text + Json{{"type", "progress"}, {"cases", cases}}.dump() + "\n";
+  return text + OrderedJson{{"type", "progress"}, {"cases", cases}}.dump() + "\n";
 }
 
 std::string differences_text(const Outcome& outcome, std::size_t most) {
@@ -142,59 +142,59 @@ std::string failure_text(const Failure& failure) {
 std::string table_json(const CampaignResult& result) {
   std::string text;
   for (const Row& row : result.rows) {
-    Json counts;
+    OrderedJson counts;
     for (std::size_t v = 0; v < kVerdicts; ++v) {
       counts[std::string(name(static_cast<Verdict>(v)))] = row.counts[v];
     }
-    Json errors = Json::object();
+    OrderedJson errors = OrderedJson::object();
     for (const auto& [fill, error] : row.errors) errors[std::string(name(fill))] = error;
-    const Json line = {{"type", "row"},
-                       {"op", row.op},
-                       {"dtype", std::string(name(row.dtype))},
-                       {"backend", row.backend},
-                       {"judged", row.judged},
-                       {"judged_large", row.judged_large},
-                       {"verdicts", counts},
-                       {"indeterminate", row.indeterminate},
-                       {"error", errors},
-                       {"reason", row.reason}};
+    const OrderedJson line = {{"type", "row"},
+                              {"op", row.op},
+                              {"dtype", std::string(name(row.dtype))},
+                              {"backend", row.backend},
+                              {"judged", row.judged},
+                              {"judged_large", row.judged_large},
+                              {"verdicts", counts},
+                              {"indeterminate", row.indeterminate},
+                              {"error", errors},
+                              {"reason", row.reason}};
     text += line.dump() + "\n";
   }
   return text;
 }
 
 std::string outcome_json(const Case& c, const Outcome& outcome) {
-  const Json line = {{"type", "outcome"},
-                     {"case", to_string(c)},
-                     {"verdict", std::string(name(outcome.verdict))},
-                     {"reason", outcome.reason},
-                     {"elements", outcome.elements},
-                     {"indeterminate", outcome.indeterminate},
-                     {"error", outcome.error},
-                     {"differing", outcome.differing},
-                     {"differences", differences_json(outcome)}};
+  const OrderedJson line = {{"type", "outcome"},
+                            {"case", to_string(c)},
+                            {"verdict", std::string(name(outcome.verdict))},
+                            {"reason", outcome.reason},
+                            {"elements", outcome.elements},
+                            {"indeterminate", outcome.indeterminate},
+                            {"error", outcome.error},
+                            {"differing", outcome.differing},
+                            {"differences", differences_json(outcome)}};
   return line.dump() + "\n";
 }
 
 std::string failure_json(const Failure& failure) {
-  const Json line = {{"type", "failure"},
-                     {"op", failure.smallest.target->text()},
-                     {"backend", failure.smallest.backend},
-                     {"verdict", std::string(name(failure.outcome.verdict))},
-                     {"reason", failure.outcome.reason},
-                     {"occurrences", failure.occurrences},
-                     {"found_after_s", failure.found_after_s},
-                     {"first", to_string(failure.first)},
-                     {"smallest", to_string(failure.smallest)},
-                     {"sparsest", failure.sparsest},
-                     {"tries", failure.tries},
-                     {"not_smaller", failure.not_smaller},
-                     {"diagnosis", diagnosis_json(failure.diagnosis)},
-                     {"other_backends", peers_json(failure.peers)},
-                     {"elements", failure.outcome.elements},
-                     {"differing", failure.outcome.differing},
-                     {"differences", differences_json(failure.outcome)},
-                     {"replay", replay_command(failure.smallest)}};
+  const OrderedJson line = {{"type", "failure"},
+                            {"op", failure.smallest.target->text()},
+                            {"backend", failure.smallest.backend},
+                            {"verdict", std::string(name(failure.outcome.verdict))},
+                            {"reason", failure.outcome.reason},
+                            {"occurrences", failure.occurrences},
+                            {"found_after_s", failure.found_after_s},
+                            {"first", to_string(failure.first)},
+                            {"smallest", to_string(failure.smallest)},
+                            {"sparsest", failure.sparsest},
+                            {"tries", failure.tries},
+                            {"not_smaller", failure.not_smaller},
+                            {"diagnosis", diagnosis_json(failure.diagnosis)},
+                            {"other_backends", peers_json(failure.peers)},
+                            {"elements", failure.outcome.elements},
+                            {"differing", failure.outcome.differing},
+                            {"differences", differences_json(failure.outcome)},
+                            {"replay", replay_command(failure.smallest)}};
   return line.dump() + "\n";
 }
 

@@ -13,7 +13,7 @@
 namespace mote::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct OpsArguments {
   std::string op;
@@ -21,10 +21,10 @@ struct OpsArguments {
   bool markdown = false;
 };
 
-Json params_json(const std::vector<ParamDecl>& params) {
-  Json all = Json::array();
+OrderedJson params_json(const std::vector<ParamDecl>& params) {
+  OrderedJson all = OrderedJson::array();
   for (const ParamDecl& p : params) {
-    Json one = {{"name", p.name}, {"type", p.is_integer ? "int" : "real"}};
+    OrderedJson one = {{"name", p.name}, {"type", p.is_integer ? "int" : "real"}};
     if (p.default_value && p.is_integer)
       one["default"] = static_cast<std::int64_t>(*p.default_value);
     if (p.default_value && !p.is_integer) one["default"] = *p.default_value;
@@ -36,25 +36,26 @@ Json params_json(const std::vector<ParamDecl>& params) {
   return all;
 }
 
-Json program_json(const Program& program, const OpRecord* record) {
-  Json inputs = Json::array();
+OrderedJson program_json(const Program& program, const OpRecord* record) {
+  OrderedJson inputs = OrderedJson::array();
   for (const Uop& u : program.inputs) {
     const std::string& input = std::get<uop::Input>(u.node().kind).name;
-    Json one = {{"name", input}, {"shape", axis_texts(program, u)}, {"dtype", name(u.dtype())}};
+    OrderedJson one = {
+        {"name", input}, {"shape", axis_texts(program, u)}, {"dtype", name(u.dtype())}};
     if (record != nullptr) {
       one["optional"] = std::ranges::find(record->inputs, input, &InputDecl::name)->optional;
     }
     inputs.push_back(one);
   }
-  Json outputs = Json::array();
+  OrderedJson outputs = OrderedJson::array();
   for (const Output& o : program.outputs) {
-    Json one = {{"name", o.name},
-                {"shape", axis_texts(program, o.value)},
-                {"dtype", name(o.value.dtype())}};
+    OrderedJson one = {{"name", o.name},
+                       {"shape", axis_texts(program, o.value)},
+                       {"dtype", name(o.value.dtype())}};
     if (record != nullptr) one["optional"] = is_optional_output(*record, o.name);
     outputs.push_back(one);
   }
-  Json sizes = Json::array();
+  OrderedJson sizes = OrderedJson::array();
   for (const NamedSize& s : program.sizes) {
     sizes.push_back({{"name", s.name}, {"value", s.value.to_string()}});
   }
@@ -66,10 +67,10 @@ Json program_json(const Program& program, const OpRecord* record) {
 }
 
 /// What each input of a gradient is needed for, and which of them each output reads.
-Json gradient_json(const OpRecord& gradient) {
+OrderedJson gradient_json(const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
   const std::uint32_t read = read_mask(gradient, whole);
-  Json inputs = Json::array(), outputs = Json::array();
+  OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array();
   for (std::size_t k = 0; k < gradient.inputs.size(); ++k) {
     inputs.push_back(
         {{"name", gradient.inputs[k].name}, {"need", (read >> k & 1U) != 0 ? "value" : "shape"}});
@@ -78,7 +79,7 @@ Json gradient_json(const OpRecord& gradient) {
   for (std::size_t k = 0; k < program->outputs.size(); ++k) {
     const std::uint32_t own = read_mask(gradient, whole, std::uint64_t{1} << k);
     const std::string& output = program->outputs[k].name;
-    Json reads = Json::array();
+    OrderedJson reads = OrderedJson::array();
     for (std::size_t n = 0; n < gradient.inputs.size(); ++n)
       if ((own >> n & 1U) != 0) reads.push_back(gradient.inputs[n].name);
     outputs.push_back(
@@ -87,22 +88,22 @@ Json gradient_json(const OpRecord& gradient) {
   return {{"op", gradient.name}, {"inputs", inputs}, {"outputs", outputs}};
 }
 
-Json op_json(const Resolved& resolved) {
-  Json all = {{"op", resolved.program->name}};
+OrderedJson op_json(const Resolved& resolved) {
+  OrderedJson all = {{"op", resolved.program->name}};
   if (resolved.record != nullptr) all["family"] = resolved.record->family;
   all.update(program_json(*resolved.program, resolved.record));
   if (resolved.record == nullptr) return all;
   const OpRecord& record = *resolved.record;
   all["params"] = params_json(record.params);
-  all["dtypes"] = Json::array();
+  all["dtypes"] = OrderedJson::array();
   for (const DType t : record.dtypes) all["dtypes"].push_back(name(t));
-  all["in_place"] = Json::array();
+  all["in_place"] = OrderedJson::array();
   for (const auto& [input, output] : record.in_place) {
     all["in_place"].push_back({record.inputs[static_cast<std::size_t>(input)].name,
                                resolved.program->outputs[static_cast<std::size_t>(output)].name});
   }
   if (const OpRecord* gradient = gradient_of(record)) all["gradient"] = gradient_json(*gradient);
-  if (!record.forms.empty()) all["forms"] = Json::array();
+  if (!record.forms.empty()) all["forms"] = OrderedJson::array();
   for (const Form& f : record.forms)
     all["forms"].push_back({{"name", f.name}, {"meaning", f.meaning}, {"source", f.source}});
   all["policy"] = record.policy;

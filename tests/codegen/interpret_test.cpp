@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "loop_builders.h"
+#include "loop_variables.h"
 #include "mote/base/error.h"
 
 namespace mote {
@@ -13,8 +13,6 @@ namespace {
 
 using namespace test;
 
-const Expr n = var("n");
-const Expr end = size("N");
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Array array(std::vector<std::int64_t> shape, const std::vector<double>& values) {
@@ -134,7 +132,6 @@ TEST(Interpret, LoadsInIndicesFollowTheData) {
 TEST(Interpret, BroadcastInputsRepeat) {
   const Uop x = input("x", DType::f32, {"1|P", "1|Q"});
   const Uop z = input("z", DType::f32, {"1|P", "1|Q"});
-  const Expr i = var("i");
   const Expr j = var("j");
   const LoopProgram p = loops_of(
       {"add", "", {}, {x, z}, {{"y", x + z}}, {}, {}},

@@ -1,15 +1,12 @@
 // The printed form of loop programs, statements, values and conditions.
 #include <gtest/gtest.h>
 
-#include "loop_builders.h"
+#include "loop_variables.h"
 
 namespace mote {
 namespace {
 
 using namespace test;
-
-const Expr i = var("i");
-const Expr j = var("j");
 
 TEST(Print, WritesOneRowLoopForSoftmax) {
   EXPECT_EQ(to_string(softmax_rows()),

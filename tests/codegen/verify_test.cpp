@@ -1,16 +1,13 @@
 // Each broken invariant of a loop program is an InternalError that names the loop or statement.
 #include <gtest/gtest.h>
 
-#include "loop_builders.h"
+#include "loop_variables.h"
 #include "mote/base/error.h"
 
 namespace mote {
 namespace {
 
 using namespace test;
-
-const Expr n = var("n");
-const Expr end = size("N");
 
 /// "" when verify accepts the program, else the message after the common beginning.
 std::string complaint(const LoopProgram& p) {

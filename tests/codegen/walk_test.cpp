@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "loop_builders.h"
+#include "loop_variables.h"
 
 namespace mote {
 namespace {
 
 using namespace test;
-
-const Expr i = var("i");
 
 TEST(Walk, ListsReadsBeforeTheWriteInOrderOfExecution) {
   const Value v =

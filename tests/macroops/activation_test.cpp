@@ -18,8 +18,6 @@ double smaller(double a, double b) { return a < b ? a : b; }
 double softplus(double x) { return larger(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
 double clip01(double x) { return smaller(larger(x, 0), 1); }
 
-Array row(const std::vector<double>& x) { return f64({1, 1, 1, std::ssize(x)}, x); }
-
 }  // namespace
 
 const std::map<std::string, double (*)(double)>& activation_formulas() {

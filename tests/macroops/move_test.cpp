@@ -7,7 +7,6 @@
 namespace mote {
 namespace {
 
-Array row(const std::vector<double>& x) { return f64({1, 1, 1, std::ssize(x)}, x); }
 Params sides(int before, int after) { return {{"pads3", before}, {"pads7", after}}; }
 
 TEST(Pad, OneAxis) {

@@ -10,10 +10,6 @@ Params to(std::int64_t rows, std::int64_t columns) {
   return {{"output0", rows}, {"output1", columns}};
 }
 
-Array row(const std::vector<double>& values) {
-  return f64({1, 1, 1, static_cast<std::int64_t>(values.size())}, values);
-}
-
 TEST(ResizeNearest2d, TakesTheLaterOfTwo) {
   const Array x = row({0, 1, 2, 3});
   EXPECT_EQ(run("resize_nearest2d", {x}, to(1, 2)), row({1, 3}));

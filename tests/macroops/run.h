@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <ostream>
@@ -23,6 +24,8 @@ using Params = std::map<std::string, Number>;
 /// A tensor of dtype: the values are rounded to it.
 Array tensor(DType dtype, Dims shape, const std::vector<double>& values);
 Array f64(Dims shape, const std::vector<double>& values);
+/// Along the last of four axes.
+inline Array row(const std::vector<double>& x) { return f64({1, 1, 1, std::ssize(x)}, x); }
 Array f32(Dims shape, const std::vector<double>& values);
 Array i32(Dims shape, const std::vector<std::int64_t>& values);
 Array i64(Dims shape, const std::vector<std::int64_t>& values);

@@ -18,7 +18,7 @@ using test::expect_error;
 using test::FakeBackend;
 using test::heap_allocations;
 
-Tensor counting(const AxisList& shape, double from = 0) {
+Tensor counting_floats(const AxisList& shape, double from = 0) {
   Tensor x(DType::f32, shape);
   const Tensor flat = x.reshape({x.element_count()});
   for (std::int64_t k = 0; k < x.element_count(); ++k) flat.set({k}, from + static_cast<double>(k));
@@ -35,8 +35,8 @@ void expect_equal(const Tensor& x, const Tensor& y) {
 }
 
 TEST(Prepared, RunsAsRunDoes) {
-  const Tensor x = counting({4, 3, 4, 5}, -100).permute({1, 2, 0, 3});
-  const Tensor row = counting({5});
+  const Tensor x = counting_floats({4, 3, 4, 5}, -100).permute({1, 2, 0, 3});
+  const Tensor row = counting_floats({5});
   Tensor expected(DType::f32, x.shape());
   Tensor y(DType::f32, x.shape());
   for (const Command& command : {Command("softmax", {}, 1), Command("softmax", {}, 3)}) {
@@ -56,7 +56,7 @@ TEST(Prepared, RunsAsRunDoes) {
 TEST(Prepared, KeepsTheMemoryButNotTheTensors) {
   Tensor y(DType::f32, {3});
   std::vector<Tensor> x;
-  x.push_back(counting({3}, -1));
+  x.push_back(counting_floats({3}, -1));
   PreparedCommand prepared(Command("relu"), {&x[0]}, {&y});
   EXPECT_EQ(y.owners(), 2);
   const Tensor seen = y;
@@ -109,11 +109,11 @@ TEST(Prepared, ABatchThatFailsBeginsAtTheFrontAgain) {
 }
 
 TEST(Prepared, RebindsToTensorsOfTheSameForm) {
-  const Tensor x = counting({3, 4});
+  const Tensor x = counting_floats({3, 4});
   Tensor y(DType::f32, {3, 4});
   PreparedCommand prepared(Command("neg"), {&x}, {&y});
   prepared.run();
-  const Tensor other_x = counting({3, 4}, 50);
+  const Tensor other_x = counting_floats({3, 4}, 50);
   Tensor other_y(DType::f32, {3, 4});
   prepared.rebind({&other_x}, {&other_y});
   EXPECT_EQ(x.owners(), 1);  // it has let go
@@ -121,7 +121,7 @@ TEST(Prepared, RebindsToTensorsOfTheSameForm) {
   EXPECT_EQ(other_y.real_at({2, 3}), -61);
   EXPECT_EQ(y.real_at({2, 3}), -11);
   // Unaligned, but by whole elements: the generated kernels take it.
-  const Tensor memory = counting({13}, 100);
+  const Tensor memory = counting_floats({13}, 100);
   const Tensor odd = memory.slice(0, 1, 12).reshape({3, 4});
   prepared.rebind({&odd}, {&other_y});
   prepared.run();
@@ -129,7 +129,7 @@ TEST(Prepared, RebindsToTensorsOfTheSameForm) {
 }
 
 TEST(Prepared, RefusesTensorsOfAnotherForm) {
-  const Tensor x = counting({3, 4});
+  const Tensor x = counting_floats({3, 4});
   Tensor y(DType::f32, {3, 4});
   PreparedCommand prepared(Command("neg"), {&x}, {&y});
   const auto refused = [&](const std::string& part, const Tensor* in, Tensor* out) {
@@ -154,7 +154,7 @@ TEST(Prepared, RefusesTensorsOfAnotherForm) {
   prepared.run();
   EXPECT_EQ(y.real_at({0, 3}), -3);  // still the first ones
 
-  Tensor z = counting({3, 4});
+  Tensor z = counting_floats({3, 4});
   PreparedCommand in_place(Command("neg"), {&z}, {&z});
   refused("share memory otherwise", &both, &both);
   in_place.rebind({&both}, {&both});

@@ -11,17 +11,13 @@
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "runtime/expect_error.h"
+#include "runtime/unravel.h"
 
 namespace mote {
 namespace {
 
 using test::expect_error;
-
-AxisList unravel(std::int64_t k, const AxisList& shape) {
-  AxisList index = shape;
-  for (int axis = shape.size(); axis-- > 0; k /= shape[axis]) index[axis] = k % shape[axis];
-  return index;
-}
+using test::unravel;
 
 /// Small integers in memory of any order, with gaps or backwards.
 Tensor random_tensor(DType dtype, const AxisList& shape) {

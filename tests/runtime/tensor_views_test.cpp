@@ -9,11 +9,13 @@
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "runtime/expect_error.h"
+#include "runtime/unravel.h"
 
 namespace mote {
 namespace {
 
 using test::expect_error;
+using test::unravel;
 
 /// 0, 1, 2, … in row-major order.
 Tensor counting(const AxisList& shape, DType dtype = DType::i64) {
@@ -128,12 +130,6 @@ Tensor random_view(Tensor x) {
     }
   }
   return x;
-}
-
-AxisList unravel(std::int64_t k, const AxisList& shape) {
-  AxisList index = shape;
-  for (int axis = shape.size(); axis-- > 0; k /= shape[axis]) index[axis] = k % shape[axis];
-  return index;
 }
 
 TEST(View, CopyOfAnyViewHoldsItsElements) {

@@ -22,7 +22,7 @@ TEST(Evaluate, Matmul) {
   EXPECT_EQ(y, f64({2, 2}, {58, 64, 139, 154}));
 }
 
-const char* kConv = R"(op conv2d
+const char* kSmallConv = R"(op conv2d
   param stride int = 1 in 1..
   param dilation int = 1 in 1..
   param pad_top int = 0
@@ -42,22 +42,23 @@ const char* kConv = R"(op conv2d
 
 TEST(Evaluate, ConvolutionWithPaddingAndStride) {
   // Column 1 2 3 4 with a zero above and below, window 1 10 100, every second row.
-  const Array y = run(kConv, {f64({1, 1, 4, 1}, {1, 2, 3, 4}), f64({1, 1, 3, 1}, {1, 10, 100})},
-                      {{"stride", 2}, {"pad_top", 1}, {"pad_bottom", 1}});
+  const Array y =
+      run(kSmallConv, {f64({1, 1, 4, 1}, {1, 2, 3, 4}), f64({1, 1, 3, 1}, {1, 10, 100})},
+          {{"stride", 2}, {"pad_top", 1}, {"pad_bottom", 1}});
   EXPECT_EQ(y, f64({1, 1, 2, 1}, {210, 432}));
 }
 
 TEST(Evaluate, ConvolutionWithDilationAndGroups) {
   // Two groups of one channel; rows 0 and 2 of each.
   const Array y =
-      run(kConv, {f64({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}), f64({2, 1, 2, 1}, {1, 2, 10, 20})},
+      run(kSmallConv, {f64({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}), f64({2, 1, 2, 1}, {1, 2, 10, 20})},
           {{"dilation", 2}, {"groups", 2}});
   EXPECT_EQ(y, f64({1, 2, 1, 1}, {7, 160}));
 }
 
 TEST(Evaluate, TapsOutsideDoNotExist) {
   const Array y =
-      run(kConv, {f64({1, 1, 1, 1}, {2}), f64({1, 1, 2, 1}, {kInf, 3})}, {{"pad_top", 1}});
+      run(kSmallConv, {f64({1, 1, 1, 1}, {2}), f64({1, 1, 2, 1}, {kInf, 3})}, {{"pad_top", 1}});
   EXPECT_EQ(y, f64({1, 1, 1, 1}, {6}));  // 0 times infinity would be a NaN
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-const uop::Input& as_input(const Uop& u) { return std::get<uop::Input>(u.node().kind); }
+const uop::Input& input_at(const Uop& u) { return std::get<uop::Input>(u.node().kind); }
 
 class Binder {
  public:
@@ -39,7 +39,7 @@ class Binder {
   [[noreturn]] void fail(const std::string& text) const {
     std::string all;
     for (std::size_t k = 0; k < std::min(shapes_.size(), p_.inputs.size()); ++k)
-      all += fmt::format("{}{} {}", k == 0 ? "" : ", ", as_input(p_.inputs[k]).name,
+      all += fmt::format("{}{} {}", k == 0 ? "" : ", ", input_at(p_.inputs[k]).name,
                          shape_text(shapes_[k]));
     throw Error(fmt::format("{}: {}{}", p_.name, text, all.empty() ? "" : " (" + all + ")"));
   }
@@ -91,23 +91,23 @@ class Binder {
   void check_ranks() const {
     if (shapes_.size() != p_.inputs.size()) {
       std::string names;
-      for (const Uop& u : p_.inputs) names += (names.empty() ? "" : ", ") + as_input(u).name;
+      for (const Uop& u : p_.inputs) names += (names.empty() ? "" : ", ") + input_at(u).name;
       throw Error(fmt::format("{}: {} inputs expected ({}), got {}", p_.name, p_.inputs.size(),
                               names, shapes_.size()));
     }
     for (std::size_t k = 0; k < shapes_.size(); ++k) {
       const Uop& u = p_.inputs[k];
-      const std::vector<bool>& flags = as_input(u).broadcast;
+      const std::vector<bool>& flags = input_at(u).broadcast;
       const auto required =
           flags.end() - std::find(flags.begin(), flags.end(), false);  // after leading flags
       const auto rank = static_cast<std::ptrdiff_t>(shapes_[k].size());
       if (rank < required || rank > u.rank())
-        fail(fmt::format("{} must have rank {}{}, got rank {}", as_input(u).name,
+        fail(fmt::format("{} must have rank {}{}, got rank {}", input_at(u).name,
                          required < u.rank() ? fmt::format("{}..", required) : "",
                          fmt::format("{} {}", u.rank(), shape_text(u.shape())), rank));
       for (std::size_t axis = 0; axis < shapes_[k].size(); ++axis)
         if (shapes_[k][axis] < 0)
-          fail(fmt::format("axis {} of {} is {}, expected >= 0", axis, as_input(u).name,
+          fail(fmt::format("axis {} of {} is {}, expected >= 0", axis, input_at(u).name,
                            shapes_[k][axis]));
     }
   }
@@ -125,7 +125,7 @@ class Binder {
 
   std::int64_t solve(const SizeRule& rule) const {
     const std::string what = fmt::format(
-        "axis {} of {}", rule.axis, as_input(p_.inputs[static_cast<std::size_t>(rule.input)]).name);
+        "axis {} of {}", rule.axis, input_at(p_.inputs[static_cast<std::size_t>(rule.input)]).name);
     const std::int64_t extent = given(rule.input, rule.axis);
     const std::int64_t scale = value_of(rule.scale, what);
     std::int64_t rest = 0;
@@ -181,8 +181,8 @@ class Binder {
     Extents full;
     for (int axis = 0; axis < u.rank(); ++axis) {
       const Expr& extent = u.shape()[static_cast<std::size_t>(axis)];
-      const bool broadcast = as_input(u).broadcast[static_cast<std::size_t>(axis)];
-      const std::string what = fmt::format("axis {} of {}", axis, as_input(u).name);
+      const bool broadcast = input_at(u).broadcast[static_cast<std::size_t>(axis)];
+      const std::string what = fmt::format("axis {} of {}", axis, input_at(u).name);
       const std::int64_t expected = value_of(extent, what);
       const std::int64_t got = given(static_cast<int>(k), axis);
       if (got != expected && !(broadcast && got == 1))
@@ -190,7 +190,7 @@ class Binder {
                          text(extent, expected), got));
       full.push_back(expected);
     }
-    count(full, "input " + as_input(u).name);
+    count(full, "input " + input_at(u).name);
     b_.inputs.push_back(std::move(full));
   }
 

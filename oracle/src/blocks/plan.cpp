@@ -265,7 +265,7 @@ class Planner {
     if (!places_.contains(x.id())) return false;
     return !is_thin(draft) || is_constant(x) || is_array(x) || this->stage(x) < stage;
   }
-  Place gathered(Draft& draft, const Uop& x, const Place& from) {
+  static Place gathered(Draft& draft, const Uop& x, const Place& from) {
     const auto [at, is_new] =
         draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
     if (is_new) {

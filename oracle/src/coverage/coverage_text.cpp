@@ -11,13 +11,13 @@
 namespace mote {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kRowsShown = 5;
 constexpr std::size_t kTextShown = 90;  ///< characters of a row's cells
 
-Json by_layout(const std::vector<Cell>& cells) {
-  Json all = Json::object();
+OrderedJson by_layout(const std::vector<Cell>& cells) {
+  OrderedJson all = OrderedJson::object();
   for (const Cell& c : cells) all[c.layout].push_back(c.value);
   return all;
 }
@@ -86,14 +86,14 @@ std::string coverage_text(const std::vector<Coverage>& coverage) {
 std::string coverage_json(const std::vector<Coverage>& coverage) {
   std::string text;
   for (const Coverage& c : coverage) {
-    const Json line = {{"type", "coverage"},
-                       {"op", c.op},
-                       {"dtype", name(c.dtype)},
-                       {"backend", c.backend},
-                       {"cells", c.of.layouts.size() * c.of.values.size()},
-                       {"executed", c.executed.size()},
-                       {"declined", by_layout(c.declined)},
-                       {"untested", by_layout(c.untested)}};
+    const OrderedJson line = {{"type", "coverage"},
+                              {"op", c.op},
+                              {"dtype", name(c.dtype)},
+                              {"backend", c.backend},
+                              {"cells", c.of.layouts.size() * c.of.values.size()},
+                              {"executed", c.executed.size()},
+                              {"declined", by_layout(c.declined)},
+                              {"untested", by_layout(c.untested)}};
     text += line.dump() + "\n";
   }
   return text;

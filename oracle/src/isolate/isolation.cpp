@@ -1,6 +1,8 @@
 // Workers by library; what a library offers.
 #include "mote/oracle/isolation.h"
 
+#include <ranges>
+
 #include "describe.h"
 #include "isolation_state.h"
 #include "mote/base/error.h"
@@ -89,11 +91,10 @@ const Isolation::State::Past* Isolation::State::past_at(const std::string& libra
                                                         const void* address) const {
   const auto at = tenants.find(library);
   if (at == tenants.end()) return nullptr;
-  const auto& pasts = at->second.pasts;
-  for (auto past = pasts.rbegin(); past != pasts.rend(); ++past) {
-    for (const isolate::Site& site : past->sites) {
+  for (const Past& past : std::views::reverse(at->second.pasts)) {
+    for (const isolate::Site& site : past.sites) {
       const auto hit = site.nearest(address);
-      if (hit && hit->open) return &*past;
+      if (hit && hit->open) return &past;
     }
   }
   return nullptr;

@@ -6,12 +6,12 @@ namespace {
 
 using namespace test;
 
-LoopProgram fused(const std::string& text) {
+LoopProgram substituted(const std::string& text) {
   return substitute(contract(fuse(lower(program(text)))));
 }
 
 TEST(Defer, Golden) {
-  expect_golden_pass(defer, fused(R"(
+  expect_golden_pass(defer, substituted(R"(
 op step
 input w f32[N]
 input m f32[N]
@@ -22,7 +22,7 @@ output m_next = 0.9 * m + w * g
 }
 
 TEST(Defer, ThreeStatesAreComputedBeforeAnyIsStored) {
-  const LoopProgram p = run_checked(defer, fused(R"(
+  const LoopProgram p = run_checked(defer, substituted(R"(
 op rotate
 input a f64[N]
 input b f64[N]
@@ -35,7 +35,7 @@ output z = c + a * 2
 }
 
 TEST(Defer, KeepsOutputsOfOtherTypesThanTheInputs) {
-  expect_unchanged(defer, fused(R"(
+  expect_unchanged(defer, substituted(R"(
 op narrow
 input x f64[N]
 output y = f32(x)
@@ -44,7 +44,7 @@ output z = f32(x * 2)
 }
 
 TEST(Defer, KeepsOutputsOfOtherShapesThanTheInputs) {
-  expect_unchanged(defer, fused(R"(
+  expect_unchanged(defer, substituted(R"(
 op rows
 input x f64[R, N]
 output y = sum[1](x)
@@ -53,7 +53,7 @@ output z = max[1](x)
 }
 
 TEST(Defer, KeepsASingleOutput) {
-  expect_unchanged(defer, fused("op f\ninput x f64[N]\noutput y = x * x + x\n"));
+  expect_unchanged(defer, substituted("op f\ninput x f64[N]\noutput y = x * x + x\n"));
 }
 
 }  // namespace

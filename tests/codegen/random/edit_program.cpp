@@ -6,12 +6,6 @@
 namespace mote::test {
 namespace {
 
-Shape axes_of(const Uop& u) {
-  Shape shape;
-  for (const Expr& e : u.shape()) shape.emplace_back(e);
-  return shape;
-}
-
 ProgramSpec spec_of(const Program& p) {
   ProgramSpec spec;
   spec.name = p.name;
@@ -83,6 +77,12 @@ std::optional<Program> edited_with(const Program& p, ProgramSpec spec, const Rep
 }
 
 }  // namespace
+
+Shape axes_of(const Uop& u) {
+  Shape shape;
+  for (const Expr& e : u.shape()) shape.emplace_back(e);
+  return shape;
+}
 
 std::vector<Uop> nodes_of(const Program& p) {
   std::vector<Uop> roots;

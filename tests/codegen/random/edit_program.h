@@ -9,6 +9,9 @@
 
 namespace mote::test {
 
+/// Its extents.
+Shape axes_of(const Uop& u);
+
 /// The nodes that the outputs need, operands first.
 std::vector<Uop> nodes_of(const Program& p);
 

@@ -17,12 +17,6 @@ Edit renewed(const Source& p, const Uop& node,
   };
 }
 
-Shape axes_of(const Uop& u) {
-  Shape shape;
-  for (const Expr& e : u.shape()) shape.emplace_back(e);
-  return shape;
-}
-
 Number zero_of(DType dtype) { return is_real(dtype) ? Number(0.0) : Number(0); }
 
 /// Simpler index expressions: one axis, zero, one term less.
