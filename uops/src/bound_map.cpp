@@ -129,6 +129,15 @@ Interval to_real(const Uop& node, const Interval& x, const Context& c) {
   Interval y;
   y.lo = cast(x.lo, DType::f64);
   y.hi = x.certain() ? y.lo : cast(x.hi, DType::f64);
+  if (!fits_double(std::get<uop::Map>(node.node().kind).args[0])) {
+    // The double is already rounded; an implementation may round once, to its own format.
+    const auto next = [](MapOp op, const Uop& v) {
+      return where(abs(v) < 0x1p53, v, apply1(op, v));
+    };
+    const Interval whole = y;
+    y.lo = next(MapOp::next_down, whole.lo);
+    y.hi = next(MapOp::next_up, whole.hi);
+  }
   if (node.dtype() == DType::f64) return y;
   const DType to = node.dtype();
   if (const auto* s = std::get_if<uop::Scalar>(&y.lo.node().kind);

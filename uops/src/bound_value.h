@@ -91,6 +91,8 @@ Accuracy accuracy_of(MapOp op, const Contract& contract);
 
 /// Any Map node; `given` as its operands.
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c);
+/// No value of an integer node has more digits than a double, as its graph shows.
+bool fits_double(const Uop& integer);
 /// Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);
