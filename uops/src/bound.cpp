@@ -110,6 +110,7 @@ class Walk {
     const double stored = store_as(v, f.dtype).real();
     Interval x = bounds::exactly(bounds::number(v));
     x.nonnegative = v >= 0 && !std::signbit(v);
+    x.whole = stored == v && v == std::floor(v);
     x.sign_of_zero = true;
     x.bits = significant_bits(v);
     if (stored == v || std::isnan(v)) return x;
@@ -154,6 +155,7 @@ class Walk {
     y.lo = moved(x.lo, end(fill.lo));
     y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
     if (!real) return y;
+    y.whole = x.whole && fill.whole;
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);
     if (!x.sum) return y;
@@ -195,6 +197,7 @@ class Walk {
     y.lo = select(x.lo, s.axis, index.lo, end(fill.lo));
     y.hi = same ? y.lo : select(x.hi, s.axis, index.lo, end(fill.hi));
     y.nonnegative = real && x.nonnegative && fill.nonnegative;
+    y.whole = real && x.whole && fill.whole;
     y.bits = std::max(x.bits, fill.bits);
     if (index.certain()) return y;
     const Uop unknown = ne(index.lo, index.hi);

@@ -17,6 +17,7 @@ Uop either(const Uop& a, const Uop& b) { return a || b; }
 /// Both ends times 1 -+ k, outward. Zeros and infinities stay.
 Interval relative(const Interval& x, double k) {
   Interval y = x;
+  y.whole = false;
   if (x.nonnegative) {
     y.lo = x.lo * (1 - k);
     y.hi = x.hi * (1 + k);
@@ -31,6 +32,7 @@ Interval relative(const Interval& x, double k) {
 Interval outward(const Interval& x, const Format& f) {
   if (f.dtype != DType::f64) return relative(x, 0x1p-52);
   Interval y = x;
+  y.whole = false;
   const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
   y.lo = where(zero || isinf(x.lo), x.lo, next_down(x.lo));
   y.hi = where(zero || isinf(x.hi), x.hi, next_up(x.hi));
@@ -54,6 +56,7 @@ Interval narrowed(Interval x, int bits) {
   const Interval wide = relative(x, std::ldexp(1.0, -bits));
   x.lo = where(fits, x.lo, wide.lo);
   x.hi = where(fits, x.hi, wide.hi);
+  x.whole = false;
   x.bits = 1000;
   return x;
 }
@@ -257,7 +260,11 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
   const bool certain = a.certain() && b.certain();
   const Interval exact = x;
   x = rounded(x, f, c, false);
-  if (c.rigid) {
+  x.whole = a.whole && b.whole;
+  if (x.whole) {  // the format holds them all, up to 2^p
+    const Uop size = max(abs(exact.lo), abs(exact.hi));
+    x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
+  } else if (c.rigid) {
     const Uop grid = on_grid(exact, min(lowest_bit(a.lo), lowest_bit(b.lo)));
     const Uop points = certain ? grid : grid && eq(a.lo, a.hi) && eq(b.lo, b.hi);
     x = choose(points, rounded(exact, f, c, true), x);

@@ -45,6 +45,7 @@ Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   x.lo = at(a.lo, b.lo);
   x.hi = a.certain() && b.certain() ? x.lo : at(a.hi, b.hi);
   x.bits = std::max(a.bits, b.bits);
+  x.whole = a.whole && b.whole;
   x.nonnegative =
       op == MapOp::max ? a.nonnegative || b.nonnegative : a.nonnegative && b.nonnegative;
   if (!real || x.lo.id() == x.hi.id()) return x;
@@ -82,6 +83,7 @@ Interval stepwise(MapOp op, const Interval& x) {
   Interval y;
   y.lo = apply1(op, x.lo);
   y.hi = x.certain() ? y.lo : apply1(op, x.hi);
+  y.whole = op != MapOp::next_up && op != MapOp::next_down;
   y.nonnegative = x.nonnegative;
   return x.certain() ? y : unless(is_indeterminate(x), y);
 }
@@ -89,6 +91,7 @@ Interval stepwise(MapOp op, const Interval& x) {
 Interval choice(const Interval& c, const Interval& a, const Interval& b, bool real) {
   Interval x;
   x.nonnegative = a.nonnegative && b.nonnegative;
+  x.whole = a.whole && b.whole;
   x.sign_of_zero = a.sign_of_zero && b.sign_of_zero && c.certain();
   x.bits = std::max(a.bits, b.bits);
   x.lo = where(c.lo, a.lo, b.lo);
@@ -138,12 +141,15 @@ Interval to_real(const Uop& node, const Interval& x, const Context& c) {
     y.lo = next(MapOp::next_down, whole.lo);
     y.hi = next(MapOp::next_up, whole.hi);
   }
+  y.whole = true;
   if (node.dtype() == DType::f64) return y;
   const DType to = node.dtype();
   if (const auto* s = std::get_if<uop::Scalar>(&y.lo.node().kind);
       s && x.certain() && identical(store_as(s->value, to), s->value))
     return y;
-  return rounded(y, format_of(to, c.contract), c, true);
+  y = rounded(y, format_of(to, c.contract), c, true);
+  y.whole = true;
+  return y;
 }
 
 Interval integer_cast(const Uop& node, const Interval& x) {

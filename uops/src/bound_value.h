@@ -25,6 +25,7 @@ struct Interval {
   Uop lo, hi;  ///< the same node where the value is certain for every input
   std::optional<Pending> sum;
   bool nonnegative = false;
+  bool whole = false;         ///< whatever an implementation holds is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
   int bits = 1000;            ///< significant bits that a certain value has at most
   bool certain() const { return lo.id() == hi.id() && !sum; }
