@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fold.h"
+#include "hoist.h"
 #include "index.h"
 #include "map.h"
 #include "mote/uops/evaluate.h"
@@ -278,8 +279,8 @@ class Run {
 
 }  // namespace
 
-Evaluator::Evaluator(std::shared_ptr<const Program> program, Thinning thinning)
-    : program_(std::move(program)),
+Evaluator::Evaluator(const std::shared_ptr<const Program>& program, Thinning thinning)
+    : program_(std::make_shared<const Program>(hoisted(*program))),
       plan_(make_plan(*program_)),
       thinning_(thinning),
       thin_(make_thin_plan(*program_)) {}

@@ -1,0 +1,13 @@
+// What a loop over some axes does not change is computed once: nodes that depend on fewer axes than
+// they have become tensors over those axes alone, read by whoever needs them. Weights of a resize
+// depend on the pixel, not on image and channel; a row's scale not on the column.
+#pragma once
+
+#include "mote/uops/program.h"
+
+namespace mote::blocks {
+
+/// The same results, bit for bit. Inputs, sizes and parameters are those of `program`.
+Program hoisted(const Program& program);
+
+}  // namespace mote::blocks
