@@ -38,6 +38,7 @@ struct Step {
   bool widens = false;        ///< the value is that of an array
   int positions = -1;         ///< of a Reindex; of a thin region's Reduce, in its result
   bool gathers = false;       ///< the array's elements at `positions`
+  bool stores = false;        ///< of a thin region: the argument to `positions` of the array
   bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
   int together = 1;           ///< of a sum: so many steps from here on are taken together
 };
