@@ -15,6 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "blocks/demand.h"
+#include "blocks/storage.h"
+#include "blocks/thin.h"
 #include "bounds.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/memory.h"
@@ -49,22 +52,32 @@ double median(std::vector<double> values) {
 
 bool is_empty(const CaseTensor& t) { return volume(t.shape) == 0; }
 
-/// Terms of the largest sum, or elements of the largest output; 0 with an empty input. Elements of
-/// inputs do not count: a resize to one pixel reads four of them.
+double elements(const blocks::Extents& shape) {
+  double count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+/// Terms of the largest sum, those that a window or a mask leaves; or elements of the largest
+/// output; 0 with an empty input. Elements of inputs do not count: a resize to one pixel reads four
+/// of them.
 double work_of(const Case& c) {
   if (std::ranges::any_of(c.inputs, is_empty)) return 0;
   std::vector<Uop> outputs;
   for (const Output& o : c.program->outputs) outputs.push_back(o.value);
-  const auto elements = [&](const Uop& u) {
-    double count = 1;
-    for (const Expr& e : u.shape()) count *= static_cast<double>(evaluate(e, c.binding.values));
-    return count;
-  };
+  const Sizes& sizes = c.binding.values;
   double work = 0;
-  for (const Uop& u : outputs) work = std::max(work, elements(u));
-  for (const Uop& u : topological(outputs))
-    if (const auto* r = std::get_if<uop::Reduce>(&u.node().kind))
-      work = std::max(work, elements(r->x));
+  for (const Uop& u : outputs)
+    work = std::max(work, elements(blocks::extents_of(u.shape(), sizes)));
+  blocks::Demand demand(outputs);
+  for (const Uop& u : topological(outputs)) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    if (r == nullptr) continue;
+    const blocks::Extents shape = blocks::extents_of(r->x.shape(), sizes);
+    const auto thin = blocks::thinned(*r, demand.conditions_of_terms(u, *r));
+    const double share = thin ? blocks::chosen_share(thin->conditions, shape, sizes) : 1;
+    work = std::max(work, share * elements(shape));
+  }
   return work;
 }
 

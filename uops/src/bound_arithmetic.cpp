@@ -102,6 +102,13 @@ Uop on_grid(const Interval& x, const Uop& grid) {
   return eq(x.lo, x.hi) && abs(x.lo) < grid * 0x1p53;
 }
 
+/// Both are points, beside what fails where they are NaN.
+Uop and_points(Uop condition, const Interval& a, const Interval& b) {
+  for (const Interval* x : {&a, &b})
+    if (x->lo.id() != x->hi.id()) condition = condition && eq(x->lo, x->hi);
+  return condition;
+}
+
 Interval choose(const Uop& condition, const Interval& a, Interval b) {
   b.lo = where(condition, a.lo, b.lo);
   b.hi = where(condition, a.hi, b.hi);
@@ -124,7 +131,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
   Interval y = rounded(x, f, c, exact);
   if (c.rigid && !exact) {
     const Uop grid = on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo));
-    y = choose(grid && eq(a.lo, a.hi) && eq(b.lo, b.hi), rounded(x, f, c, true), y);
+    y = choose(and_points(grid, a, b), rounded(x, f, c, true), y);
   }
   return with_nans(y, a, b);
 }
@@ -266,8 +273,7 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
     x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
   } else if (c.rigid) {
     const Uop grid = on_grid(exact, min(lowest_bit(a.lo), lowest_bit(b.lo)));
-    const Uop points = certain ? grid : grid && eq(a.lo, a.hi) && eq(b.lo, b.hi);
-    x = choose(points, rounded(exact, f, c, true), x);
+    x = choose(and_points(grid, a, b), rounded(exact, f, c, true), x);
   }
   return certain ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
 }

@@ -17,6 +17,12 @@ Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
 Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 
+/// A number that is not NaN.
+bool is_literal(const Uop& x) {
+  const auto* s = std::get_if<uop::Scalar>(&x.node().kind);
+  return s != nullptr && s->value.is_real() && !std::isnan(s->value.real());
+}
+
 bool all_certain(const std::vector<Interval>& args) {
   return std::ranges::all_of(args, [](const Interval& a) { return a.certain(); });
 }
@@ -49,6 +55,10 @@ Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   x.nonnegative =
       op == MapOp::max ? a.nonnegative || b.nonnegative : a.nonnegative && b.nonnegative;
   if (!real || x.lo.id() == x.hi.id()) return x;
+  // What is indeterminate is not surely NaN, so that only the other can be.
+  const bool one = a.certain() || b.certain();
+  const Interval& other = a.certain() ? a : b;
+  if (one && is_literal(other.lo)) return unless(is_indeterminate(a.certain() ? b : a), x);
   Uop unknown;
   for (const Interval* arg : {&a, &b}) {
     if (arg->certain()) continue;
@@ -103,7 +113,9 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
   hull.lo = min(a.lo, b.lo);
   hull.hi = max(a.hi, b.hi);
   if (real) {
-    Uop unknown = ne(isnan(a.lo), isnan(b.lo));
+    Uop unknown = is_literal(a.lo)   ? isnan(b.lo)
+                  : is_literal(b.lo) ? isnan(a.lo)
+                                     : ne(isnan(a.lo), isnan(b.lo));
     if (!a.certain()) unknown = unknown || is_indeterminate(a);
     if (!b.certain()) unknown = unknown || is_indeterminate(b);
     hull = unless(unknown, hull);
