@@ -91,6 +91,7 @@ class Walk {
       x.lo = min(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
       x.hi = max(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
       x.sign_of_zero = false;
+      x.spread = {v, kUnits * f.unit, x.lo, x.hi};
     }
     if (context_.contract.flushes_denormals) {
       x.lo = where(abs(x.lo) < f.normal, min(x.lo, 0), x.lo);
@@ -155,6 +156,8 @@ class Walk {
     y.lo = moved(x.lo, end(fill.lo));
     y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
     if (!real) return y;
+    if (const bounds::Spread* s = x.around(); s && r.fill.real() == 0)
+      y.spread = {moved(s->centre, 0.0), s->slack, y.lo, y.hi};
     y.whole = x.whole && fill.whole;
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);

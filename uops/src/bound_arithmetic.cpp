@@ -115,9 +115,19 @@ Interval choose(const Uop& condition, const Interval& a, Interval b) {
   return b;
 }
 
+/// Of two values that are each a certain one, a little more and a little less: so is the product,
+/// and it is NaN only where that of the two is. The format's range leaves doubles room enough.
+Interval product_around(const Spread& a, const Spread& b, const Format& f, const Context& c) {
+  constexpr double kRoundings = 0x1p-50;  // of the centre, the slack, and the ends, in double
+  const double slack = (1 + a.slack) * (1 + b.slack) - 1 + kRoundings;
+  return rounded(relative(exactly(a.centre * b.centre), slack), f, c, true);
+}
+
 Interval product_of(const Interval& a, const Interval& b, bool square, DType dtype,
                     const Context& c) {
   const Format f = format_of(dtype, c.contract);
+  if (a.around() != nullptr && b.around() != nullptr && !square && f.dtype != DType::f64)
+    return product_around(*a.around(), *b.around(), f, c);
   Interval x = corners(MapOp::mul, a, b);
   if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only where it may be 0
     const Uop straddles = a.lo <= 0 && a.hi >= 0;
@@ -143,6 +153,14 @@ Uop number(double v) { return scalar(v, DType::f64); }
 Interval exactly(const Uop& u) {
   Interval x;
   x.lo = x.hi = u;
+  return x;
+}
+
+Interval between(const Uop& lo, const Uop& hi, bool nonnegative) {
+  Interval x;
+  x.lo = lo;
+  x.hi = hi;
+  x.nonnegative = nonnegative;
   return x;
 }
 
@@ -173,7 +191,7 @@ Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_do
   if (f.dtype != DType::f64) {
     const bool point = x.certain();
     const Uop lo = round_to(x.lo, f.dtype), hi = point ? lo : round_to(x.hi, f.dtype);
-    x = {min(x.lo, lo), max(x.hi, hi), std::nullopt, x.nonnegative};
+    x = between(min(x.lo, lo), max(x.hi, hi), x.nonnegative);
   }
   if (c.contract.flushes_denormals) x = flushed(x, f);
   x.sign_of_zero = false;

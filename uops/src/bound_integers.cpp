@@ -29,7 +29,7 @@ int bits_of(DType dtype) {
 
 int bits_of(std::int64_t v) {
   const auto size = v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
-  return std::bit_width(size);
+  return static_cast<int>(std::bit_width(size));
 }
 
 using Known = std::unordered_map<const UopNode*, int>;

@@ -21,6 +21,13 @@ struct Pending {
   Uop grid;       ///< all terms are points and multiples of it; 0: not so. Empty: not followed
 };
 
+/// The ends are a certain value, a little more and a little less: centre * (1 -+ slack).
+struct Spread {
+  Uop centre;
+  double slack;
+  Uop lo, hi;  ///< the ends that it tells of: an interval with others has lost it
+};
+
 struct Interval {
   Uop lo, hi;  ///< the same node where the value is certain for every input
   std::optional<Pending> sum;
@@ -28,7 +35,12 @@ struct Interval {
   bool whole = false;         ///< whatever an implementation holds is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
   int bits = 1000;            ///< significant bits that a certain value has at most
+  std::optional<Spread> spread;
   bool certain() const { return lo.id() == hi.id() && !sum; }
+  const Spread* around() const {
+    const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();
+    return holds && !sum ? &*spread : nullptr;
+  }
 };
 
 /// A real format as numbers.
@@ -52,6 +64,7 @@ struct Context {
 
 Uop number(double v);
 Interval exactly(const Uop& u);
+Interval between(const Uop& lo, const Uop& hi, bool nonnegative);
 /// [-inf, inf] where `unknown` holds.
 Interval unless(const Uop& unknown, Interval x);
 /// The lower end of a value that is not below 0: 0 at least, but -inf stays, since with it the

@@ -161,9 +161,10 @@ using Ends =
          Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
          RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
-         Rounded<end, Add<A, B>, 2>, Rounded<end, A, 1>, RoundedUp<end, A, 1>,
-         Corners<MapOp::mul, end>, Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>,
-         TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+         Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
+         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
+         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
+         Joined<end, A>, Outward<end, A, 1>>;
 using Conditions =
     List<MaybeNan, MaybeNanOfOne, MayBeZero, Differ, Ne<Size, Constant<2>>,
          OnGrid<A, B, SumGrid<C, D>, 4>, OnGrid<A, B, ProductGrid<C, D>, 4>,
