@@ -231,7 +231,7 @@ weight = exp(f32(iota(2*i2 + 1 over N, H, W))/f32(iota(W over N, H, W)))
 factor = exp(s[i1 over N, H, W])
 output y = x*(weight*factor)
 )"));
-  const Program once = blocks::hoisted(*program);
+  const Program once = blocks::hoisted(*program, blocks::Conditions::left);
   std::vector<int> ranks;
   for (const Uop& u : topological(std::vector<Uop>{once.outputs[0].value}))
     if (const auto* m = std::get_if<uop::Map>(&u.node().kind); m && m->op == MapOp::exp)

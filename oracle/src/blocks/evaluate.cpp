@@ -292,10 +292,10 @@ class Run {
 }  // namespace
 
 Evaluator::Evaluator(const std::shared_ptr<const Program>& program, Thinning thinning)
-    : program_(std::make_shared<const Program>(hoisted(*program))),
-      plan_(make_plan(*program_)),
+    : program_(program),
+      plan_(make_plan(hoisted(*program, Conditions::hoisted))),
       thinning_(thinning),
-      thin_(make_thin_plan(*program_)) {}
+      thin_(make_thin_plan(hoisted(*program, Conditions::left))) {}
 
 /// An element that is chosen takes about twice as long as one of a region that is not thin.
 const Plan& Evaluator::plan(const Case& c) const {

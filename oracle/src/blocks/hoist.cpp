@@ -37,7 +37,7 @@ Axes axes_of(const Expr& e, int rank) {
 
 class Hoister {
  public:
-  explicit Hoister(const std::vector<Uop>& nodes) {
+  Hoister(const std::vector<Uop>& nodes, Conditions conditions) : conditions_(conditions) {
     for (const Uop& u : nodes) known_[u.id()] = known(u);
   }
 
@@ -68,11 +68,11 @@ class Hoister {
     return k;
   }
 
-  /// Worth an array of its own to a reader over `axes`. Conditions on positions are left where
-  /// they are: by them elements are left out (thin.h).
+  /// Worth an array of its own to a reader over `axes`.
   bool is_hoisted(const Uop& u, Axes axes) const {
     const Known& k = known_.at(u.id());
-    return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork && u.dtype() != DType::boolean;
+    const bool stays = conditions_ == Conditions::left && u.dtype() == DType::boolean;
+    return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork && !stays;
   }
 
   /// The node over those axes of its shape, which are all that it depends on or more.
@@ -145,6 +145,7 @@ class Hoister {
     return u;
   }
 
+  Conditions conditions_;
   std::unordered_map<const UopNode*, Known> known_;
   using Key = std::pair<const UopNode*, Axes>;
   std::map<Key, Uop> done_, spread_;
@@ -153,10 +154,10 @@ class Hoister {
 
 }  // namespace
 
-Program hoisted(const Program& program) {
+Program hoisted(const Program& program, Conditions conditions) {
   std::vector<Uop> outputs;
   for (const Output& o : program.outputs) outputs.push_back(o.value);
-  Hoister hoister(topological(outputs));
+  Hoister hoister(topological(outputs), conditions);
   Program result = program;
   for (Output& o : result.outputs) o.value = hoister.whole(o.value);
   return hoister.hoists() ? result : program;

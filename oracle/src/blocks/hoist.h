@@ -3,11 +3,17 @@
 // depend on the pixel, not on image and channel; a row's scale not on the column.
 #pragma once
 
+#include <cstdint>
+
 #include "mote/uops/program.h"
 
 namespace mote::blocks {
 
+/// Whether conditions stay at the elements that they are about, as what leaves elements out wants
+/// to find them (thin.h).
+enum class Conditions : std::uint8_t { hoisted, left };
+
 /// The same results, bit for bit. Inputs, sizes and parameters are those of `program`.
-Program hoisted(const Program& program);
+Program hoisted(const Program& program, Conditions conditions);
 
 }  // namespace mote::blocks
