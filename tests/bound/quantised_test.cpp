@@ -13,7 +13,7 @@
 #include "mote/macroops/catalogue.h"
 #include "mote/uops/evaluate.h"
 
-namespace mote::test {
+namespace mote::test::quantised {
 namespace {
 
 using Whole = std::int64_t;
@@ -316,4 +316,4 @@ TEST(Quantised, KernelsAndTheirDefectsAreToldApart) {
 }
 
 }  // namespace
-}  // namespace mote::test
+}  // namespace mote::test::quantised

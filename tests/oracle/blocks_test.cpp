@@ -10,6 +10,7 @@
 #include "blocks/evaluate.h"
 #include "blocks/hoist.h"
 #include "blocks/trees.h"
+#include "filled_array.h"
 #include "mote/generated/level.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
@@ -21,6 +22,8 @@
 
 namespace mote {
 namespace {
+
+using test::filled_array;
 
 /// A case without a target: what an evaluator needs.
 Case case_of(std::shared_ptr<const Program> program, const std::vector<Array>& inputs,
@@ -231,7 +234,7 @@ weight = exp(f32(iota(2*i2 + 1 over N, H, W))/f32(iota(W over N, H, W)))
 factor = exp(s[i1 over N, H, W])
 output y = x*(weight*factor)
 )"));
-  const Program once = blocks::hoisted(*program, blocks::Conditions::left);
+  const Program once = blocks::hoisted(*program, blocks::Masks::left);
   std::vector<int> ranks;
   for (const Uop& u : topological(std::vector<Uop>{once.outputs[0].value}))
     if (const auto* m = std::get_if<uop::Map>(&u.node().kind); m && m->op == MapOp::exp)
@@ -242,19 +245,6 @@ output y = x*(weight*factor)
   trial.fill = test::Fill::reals;
   trial.seed = 17;
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
-}
-
-Array filled_array(const Case& c, std::size_t input) {
-  const CaseTensor& t = c.inputs[input];
-  const Filler filler(c.fill,
-                      {t.name, t.dtype, static_cast<int>(input), static_cast<int>(c.inputs.size()),
-                       volume(t.shape)},
-                      4);
-  Array a{t.dtype, t.shape, {}};
-  for (std::int64_t k = 0; k < volume(t.shape); ++k)
-    a.values.push_back(
-        store_as(is_real(t.dtype) ? Number(filler.real(k)) : Number(filler.integer(k)), t.dtype));
-  return a;
 }
 
 /// The op's case with the program's bound, whose parameters have their defaults.
@@ -280,7 +270,7 @@ TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
       if (multiply_adds(*c.program, c.binding) > 300) continue;
       c.fill.kind = position % 2 == 0 ? FillKind::uniform : FillKind::integer;
       std::vector<Array> inputs;
-      for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k));
+      for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k, 4));
       for (const Case& of : {c, bound_case(c)}) {
         const std::vector<Array> expected = evaluate(*of.program, inputs, of.params);
         for (const blocks::Thinning thinning : kThinnings) {
@@ -301,7 +291,7 @@ TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
     Case c = generate(find_target(record->name), record->dtypes.front(), 79, 3);
     c.fill.kind = FillKind::uniform;
     std::vector<Array> arrays;
-    for (std::size_t k = 0; k < c.inputs.size(); ++k) arrays.push_back(filled_array(c, k));
+    for (std::size_t k = 0; k < c.inputs.size(); ++k) arrays.push_back(filled_array(c, k, 4));
     std::vector<Dense> inputs = dense(arrays);
     std::vector<Dense> expected = empty_outputs(c);
     std::vector<Dense> outputs = empty_outputs(c);

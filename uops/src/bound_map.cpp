@@ -13,10 +13,6 @@
 namespace mote::bounds {
 namespace {
 
-Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
-Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
-
 /// A number that is not NaN.
 bool is_literal(const Uop& x) {
   const auto* s = std::get_if<uop::Scalar>(&x.node().kind);

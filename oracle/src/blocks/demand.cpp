@@ -11,13 +11,6 @@
 namespace mote::blocks {
 namespace {
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
-Symbol loop_symbol(int axis) { return *Expr::loop(axis).as_symbol(); }
-
 /// In loops renamed by `names`; nothing where a loop of the first `rank` has no new name.
 std::optional<Expr> renamed(const Expr& e, const std::map<Symbol, Expr>& names, int rank) {
   for (int k = 0; k < rank; ++k)

@@ -293,9 +293,9 @@ class Run {
 
 Evaluator::Evaluator(const std::shared_ptr<const Program>& program, Thinning thinning)
     : program_(program),
-      plan_(make_plan(hoisted(*program, Conditions::hoisted))),
+      plan_(make_plan(hoisted(*program, Masks::hoisted))),
       thinning_(thinning),
-      thin_(make_thin_plan(hoisted(*program, Conditions::left))) {}
+      thin_(make_thin_plan(hoisted(*program, Masks::left))) {}
 
 /// An element that is chosen takes about twice as long as one of a region that is not thin.
 const Plan& Evaluator::plan(const Case& c) const {

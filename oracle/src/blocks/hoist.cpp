@@ -9,35 +9,28 @@
 #include <utility>
 #include <vector>
 
+#include "index.h"
+#include "plan.h"
+
 namespace mote::blocks {
 namespace {
 
 /// Bit k: axis k of the node's shape.
-using Axes = std::uint32_t;
+using AxisSet = std::uint32_t;
 
-/// More instructions than an element of an array is worth.
-constexpr int kMuchWork = 8;
+AxisSet all_axes(const Uop& u) { return (AxisSet{1} << static_cast<unsigned>(u.rank())) - 1; }
+bool has_axis(AxisSet axes, int k) { return (axes >> static_cast<unsigned>(k) & 1U) != 0; }
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
-Axes all_axes(const Uop& u) { return (Axes{1} << static_cast<unsigned>(u.rank())) - 1; }
-bool has(Axes axes, int k) { return (axes >> static_cast<unsigned>(k) & 1U) != 0; }
-
-Symbol loop_symbol(int axis) { return *Expr::loop(axis).as_symbol(); }
-
-Axes axes_of(const Expr& e, int rank) {
-  Axes axes = 0;
+AxisSet axes_of(const Expr& e, int rank) {
+  AxisSet axes = 0;
   for (int k = 0; k < rank; ++k)
-    if (e.symbols().contains(loop_symbol(k))) axes |= Axes{1} << static_cast<unsigned>(k);
+    if (e.symbols().contains(loop_symbol(k))) axes |= AxisSet{1} << static_cast<unsigned>(k);
   return axes;
 }
 
 class Hoister {
  public:
-  Hoister(const std::vector<Uop>& nodes, Conditions conditions) : conditions_(conditions) {
+  Hoister(const std::vector<Uop>& nodes, Masks masks) : masks_(masks) {
     for (const Uop& u : nodes) known_[u.id()] = known(u);
   }
 
@@ -46,7 +39,7 @@ class Hoister {
 
  private:
   struct Known {
-    Axes axes = 0;
+    AxisSet axes = 0;
     int work = 0;  ///< instructions for an element, kMuchWork at most
   };
 
@@ -69,14 +62,14 @@ class Hoister {
   }
 
   /// Worth an array of its own to a reader over `axes`.
-  bool is_hoisted(const Uop& u, Axes axes) const {
+  bool is_hoisted(const Uop& u, AxisSet axes) const {
     const Known& k = known_.at(u.id());
-    const bool stays = conditions_ == Conditions::left && u.dtype() == DType::boolean;
+    const bool stays = masks_ == Masks::left && u.dtype() == DType::boolean;
     return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork && !stays;
   }
 
   /// The node over those axes of its shape, which are all that it depends on or more.
-  Uop over(const Uop& u, Axes axes) {
+  Uop over(const Uop& u, AxisSet axes) {
     if (u.rank() > 0 && is_hoisted(u, axes)) return spread(u, axes);
     const auto [at, is_new] = done_.try_emplace({u.id(), axes});
     if (!is_new) return at->second;
@@ -85,38 +78,38 @@ class Hoister {
   }
 
   /// Of its own axes alone, read at each position of `axes`.
-  Uop spread(const Uop& u, Axes axes) {
-    const Axes own = known_.at(u.id()).axes;
+  Uop spread(const Uop& u, AxisSet axes) {
+    const AxisSet own = known_.at(u.id()).axes;
     const auto [at, is_new] = spread_.try_emplace({u.id(), axes});
     if (!is_new) return at->second;
     hoists_ = true;
     std::vector<IndexText> from;
     int place = 0;
     for (int k = 0; k < u.rank(); ++k) {
-      if (has(own, k)) from.emplace_back(Expr::loop(place));
-      place += has(axes, k) ? 1 : 0;
+      if (has_axis(own, k)) from.emplace_back(Expr::loop(place));
+      place += has_axis(axes, k) ? 1 : 0;
     }
     const Number fill = is_real(u.dtype()) ? Number(0.0) : Number(0);
     const Uop v = reindex(over(u, own), shape(u, axes), from, fill);
     return spread_[{u.id(), axes}] = v;
   }
 
-  static Shape shape(const Uop& u, Axes axes) {
+  static Shape shape(const Uop& u, AxisSet axes) {
     Shape shape;
     for (int k = 0; k < u.rank(); ++k)
-      if (has(axes, k)) shape.emplace_back(u.shape()[static_cast<std::size_t>(k)]);
+      if (has_axis(axes, k)) shape.emplace_back(u.shape()[static_cast<std::size_t>(k)]);
     return shape;
   }
   /// In the loops of those axes.
-  static Expr renamed(const Expr& e, const Uop& u, Axes axes) {
+  static Expr renamed(const Expr& e, const Uop& u, AxisSet axes) {
     std::map<Symbol, Expr> names;
     int place = 0;
     for (int k = 0; k < u.rank(); ++k)
-      if (has(axes, k)) names.emplace(loop_symbol(k), Expr::loop(place++));
+      if (has_axis(axes, k)) names.emplace(loop_symbol(k), Expr::loop(place++));
     return e.substitute(names);
   }
 
-  Uop made(const Uop& u, Axes axes) {
+  Uop made(const Uop& u, AxisSet axes) {
     if (const auto* i = as<uop::Iota>(u)) {
       if (axes == all_axes(u)) return u;
       const Uop position = iota(renamed(i->value, u, axes), shape(u, axes));
@@ -145,19 +138,19 @@ class Hoister {
     return u;
   }
 
-  Conditions conditions_;
+  Masks masks_;
   std::unordered_map<const UopNode*, Known> known_;
-  using Key = std::pair<const UopNode*, Axes>;
+  using Key = std::pair<const UopNode*, AxisSet>;
   std::map<Key, Uop> done_, spread_;
   bool hoists_ = false;
 };
 
 }  // namespace
 
-Program hoisted(const Program& program, Conditions conditions) {
+Program hoisted(const Program& program, Masks masks) {
   std::vector<Uop> outputs;
   for (const Output& o : program.outputs) outputs.push_back(o.value);
-  Hoister hoister(topological(outputs), conditions);
+  Hoister hoister(topological(outputs), masks);
   Program result = program;
   for (Output& o : result.outputs) o.value = hoister.whole(o.value);
   return hoister.hoists() ? result : program;

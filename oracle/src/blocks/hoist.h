@@ -11,9 +11,9 @@ namespace mote::blocks {
 
 /// Whether conditions stay at the elements that they are about, as what leaves elements out wants
 /// to find them (thin.h).
-enum class Conditions : std::uint8_t { hoisted, left };
+enum class Masks : std::uint8_t { hoisted, left };
 
 /// The same results, bit for bit. Inputs, sizes and parameters are those of `program`.
-Program hoisted(const Program& program, Conditions conditions);
+Program hoisted(const Program& program, Masks masks);
 
 }  // namespace mote::blocks

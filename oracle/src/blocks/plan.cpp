@@ -13,11 +13,6 @@
 namespace mote::blocks {
 namespace {
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
 /// A node that is the same value stands for it.
 Uop plain(const Uop& u) {
   Uop v = u;
@@ -43,9 +38,6 @@ bool is_of_booleans(const Uop& u) {
 bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
 }
-
-/// More instructions than writing and reading an element are worth.
-constexpr int kMuchWork = 8;
 
 class Planner {
  public:

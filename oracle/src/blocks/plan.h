@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "as.h"
 #include "fused.h"
 #include "mote/uops/program.h"
 
@@ -19,6 +20,8 @@ namespace mote::blocks {
 
 /// So many sums are taken together at most.
 constexpr int kTogether = 3;
+/// More instructions than writing and reading an element are worth.
+constexpr int kMuchWork = 8;
 
 /// Where a value is.
 struct Place {
