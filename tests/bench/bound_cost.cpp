@@ -1,10 +1,12 @@
 // How many times the reference's time the error bound takes, evaluated in full, for every op of the
 // catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
 // has few nodes, and interpreted in any case. Times are those of the thread, so that other work on
-// the machine counts little. $MOTE_BOUND_COST is the greatest median that passes, 20 without it.
+// the machine counts little. $MOTE_BOUND_COST is the greatest median that passes, 20 without it;
+// with $MOTE_BOUND_CASES each op's case is printed too.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -13,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "blocks/demand.h"
+#include "blocks/storage.h"
+#include "blocks/thin.h"
 #include "bounds.h"
-#include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/memory.h"
 #include "mote/uops/bound.h"
@@ -24,7 +28,8 @@ namespace mote {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr std::uint64_t kDraws = 24;
+constexpr std::uint64_t kDraws = 48;
+constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
 constexpr double kLeastSeconds = 0.002;  ///< of what is timed at once
 
 /// Of this thread: what others do on the machine does not count.
@@ -47,27 +52,48 @@ double median(std::vector<double> values) {
 
 bool is_empty(const CaseTensor& t) { return volume(t.shape) == 0; }
 
-/// Multiply-adds or elements; 0 with an empty input, of which nothing is added up.
-double size_of(const Case& c) {
-  if (std::ranges::any_of(c.inputs, is_empty)) return 0;
-  double elements = 0;
-  for (const CaseTensor& t : c.inputs) elements += static_cast<double>(volume(t.shape));
-  return std::max(multiply_adds(*c.program, c.binding), elements);
+double elements(const blocks::Extents& shape) {
+  double count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+  return count;
 }
 
-/// Of the first cases of the op the largest.
-Case largest_case(const std::string& op, DType dtype) {
-  std::optional<Case> largest;
-  double most = -1;
+/// Terms of the largest sum, those that a window or a mask leaves; or elements of the largest
+/// output; 0 with an empty input. Elements of inputs do not count: a resize to one pixel reads four
+/// of them.
+double work_of(const Case& c) {
+  if (std::ranges::any_of(c.inputs, is_empty)) return 0;
+  std::vector<Uop> outputs;
+  for (const Output& o : c.program->outputs) outputs.push_back(o.value);
+  const Sizes& sizes = c.binding.values;
+  double work = 0;
+  for (const Uop& u : outputs)
+    work = std::max(work, elements(blocks::extents_of(u.shape(), sizes)));
+  blocks::Demand demand(outputs);
+  for (const Uop& u : topological(outputs)) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    if (r == nullptr) continue;
+    const blocks::Extents shape = blocks::extents_of(r->x.shape(), sizes);
+    const auto thin = blocks::thinned(*r, demand.conditions_of_terms(u, *r));
+    const double share = thin ? blocks::chosen_share(thin->conditions, shape, sizes) : 1;
+    work = std::max(work, share * elements(shape));
+  }
+  return work;
+}
+
+/// Of the first cases of the op the one whose work is nearest to kWork.
+Case wanted_case(const std::string& op, DType dtype) {
+  std::optional<Case> nearest;
+  double least = 0;
   for (std::uint64_t position = 0; position < kDraws; ++position) {
     Case c = generate(find_target(op), dtype, 1, position);
-    const double size = size_of(c);
-    if (size <= most) continue;
-    most = size;
-    largest = std::move(c);
+    const double off = std::fabs(std::log(std::max(work_of(c), 0.1) / kWork));
+    if (nearest && off >= least) continue;
+    least = off;
+    nearest = std::move(c);
   }
-  largest->fill = {FillKind::uniform, 1};
-  return *largest;
+  nearest->fill = {FillKind::uniform, 1};
+  return *nearest;
 }
 
 std::vector<Dense> filled(const Case& c) {
@@ -126,17 +152,20 @@ bool is_bounded(const Case& c) {
 
 int run(const std::vector<std::string>& ops, double limit) {
   constexpr double kWanted = 10;
-  fmt::print("{:30} {:>6} {:>12} {:>8} {:>12}\n", "op", "nodes", "reference", "bound",
+  fmt::print("{:30} {:>6} {:>8} {:>12} {:>8} {:>12}\n", "op", "nodes", "work", "reference", "bound",
              "interpreted");
+  const bool prints_cases = std::getenv("MOTE_BOUND_CASES") != nullptr;
   std::vector<double> ratios;
   for (const OpRecord& record : catalogue()) {
     const bool wanted = ops.empty() || std::ranges::find(ops, record.name) != ops.end();
     if (!wanted || std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
-    const Case c = largest_case(record.name, DType::f32);
+    const Case c = wanted_case(record.name, DType::f32);
     if (!is_bounded(c)) continue;
     const Cost cost = measure(c);
-    fmt::print("{:30} {:6} {:9.3f} ms {:8.1f} {:12.1f}\n", record.name,
-               node_count(bound(*c.program)), cost.reference * 1e3, cost.bound, cost.interpreted);
+    fmt::print("{:30} {:6} {:8.0f} {:9.3f} ms {:8.1f} {:12.1f}\n", record.name,
+               node_count(bound(*c.program)), work_of(c), cost.reference * 1e3, cost.bound,
+               cost.interpreted);
+    if (prints_cases) fmt::print("  {}\n", to_string(c));
     std::fflush(stdout);
     ratios.push_back(cost.bound);
   }

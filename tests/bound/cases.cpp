@@ -1,6 +1,8 @@
 #include "cases.h"
 
+#include <cmath>
 #include <cstdlib>
+#include <random>
 
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
@@ -8,11 +10,40 @@
 namespace mote::test {
 namespace {
 
+/// Beside integers: times a power of two, so that what is scaled is rounded and meets ties for
+/// operands of one digit as for those of eight bits, and does not always saturate.
+std::vector<Number> draw_scaled(Data kind, const CaseTensor& t, std::uint64_t seed) {
+  std::vector<Number> values = draw(kind, t.dtype, volume(t.shape), seed);
+  const int digits = static_cast<int>(mix(seed) % 4) * 4;
+  for (Number& v : values) v = store_as(std::ldexp(v.real(), -digits), t.dtype);
+  return values;
+}
+
+/// Up to all that the dtype holds; an index of so many values is outside in most draws, so that
+/// one in two is small.
+std::vector<Number> draw_wide(const CaseTensor& t, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const bool is_byte = t.dtype == DType::u8 || t.dtype == DType::i8;
+  std::vector<Number> values;
+  for (std::int64_t at = 0; at < volume(t.shape); ++at) {
+    const auto any = static_cast<std::int64_t>(engine());
+    const bool small = !is_byte && engine() % 2 == 0;
+    values.push_back(store_as(Number(small ? any % 4 : any), t.dtype));
+  }
+  return values;
+}
+
 Array filled(const Case& c, std::size_t k, Data kind, std::uint64_t seed) {
   const CaseTensor& t = c.inputs[k];
+  const bool of_integers = !is_real(c.instance.dtype);
   Array a{t.dtype, t.shape, {}};
   if (is_real(t.dtype)) {
-    a.values = draw(kind, t.dtype, volume(t.shape), seed + k);
+    a.values = of_integers ? draw_scaled(kind, t, seed + k)
+                           : draw(kind, t.dtype, volume(t.shape), seed + k);
+    return a;
+  }
+  if (of_integers && mix(seed) % 3 != 0) {
+    a.values = draw_wide(t, seed + k);
     return a;
   }
   const Filler filler(

@@ -144,13 +144,29 @@ TEST(BoundDecisions, QuantisedArithmeticIsExactUntilItIsScaledAndOpenAtATie) {
     EXPECT_EQ(e.lo[k].integer(), lo) << k;
     EXPECT_EQ(e.hi[k].integer(), hi) << k;
   };
-  both(0, 192, 192);  // 63.513… rounds to 64 in any implementation
-  // Either neighbour; that the lower end is one below is slack: the ends of an interval that is no
-  // point are moved outward by a sum, and a cast cuts them off.
-  both(1, below - 1, below + 1);
+  both(0, 192, 192);          // 63.513… rounds to 64 in any implementation
+  both(1, below, below + 1);  // either neighbour, since the scaled sum is rounded
   both(2, 128, 128);
   both(3, 255, 255);  // saturated
   both(4, 161, 161);  // 32.519
+}
+
+TEST(BoundDecisions, QuantisingIsExactWhereTheScaleIsAPowerOfTwo) {
+  const std::string text =
+      "input x f32[N]\ninput s f32[N]\n"
+      "output y = u8(round(x/s) + 3.0)";
+  const Ends e = ends_of(text, {array_of(DType::f32, {6}, {2.5, 3.5, 0, -9, 1e9, 0.75}),
+                                array_of(DType::f32, {6}, {1, 1, 0.1, 1, 1, 0.3})});
+  const auto both = [&](std::size_t k, std::int64_t lo, std::int64_t hi) {
+    EXPECT_EQ(e.lo[k].integer(), lo) << k;
+    EXPECT_EQ(e.hi[k].integer(), hi) << k;
+  };
+  both(0, 5, 5);  // 2.5 is 2: a tie of points is half to even, before the zero point is added
+  both(1, 7, 7);
+  both(2, 3, 3);
+  both(3, 0, 0);
+  both(4, 255, 255);
+  both(5, 5, 6);  // 0.75/0.3 in floats is within a unit of 2.5, on either side
 }
 
 // ---- silu's gradient

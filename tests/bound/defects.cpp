@@ -26,6 +26,14 @@ Uop off_by_turns(const Uop& y, const Uop& argument, double relative) {
   return where(turn < 1, y * (1 + relative), y * (1 - relative));
 }
 
+Uop applied(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
+/// The integer as 16 bits hold it.
+Uop in_16_bits(const Uop& x) {
+  const Uop high = map(MapOp::shift_left, {cast(x, DType::i64), 48});
+  return cast(map(MapOp::shift_right, {high, 48}), x.dtype());
+}
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
 template <typename Kind>
 const Kind* as(const Uop& u) {
   return std::get_if<Kind>(&u.node().kind);
@@ -53,7 +61,9 @@ class Finder {
     for (const Output& o : p.outputs) wanted.push_back(o.value);
     nodes_ = topological(wanted);
     for (const Uop& u : nodes_) {
-      bool data = as<uop::Input>(u) != nullptr;
+      const bool is_input = as<uop::Input>(u) != nullptr;
+      is_quantised_ = is_quantised_ || (is_input && is_byte(u.dtype()));
+      bool data = is_input;
       for (const Uop& x : operands(u)) data = data || data_.contains(x.id());
       if (data) data_.insert(u.id());
       const auto* r = as<uop::Reduce>(u);
@@ -64,6 +74,7 @@ class Finder {
 
   std::vector<Defect> all() {
     for (const Uop& u : nodes_) {
+      if (is_quantised_) quantised(u);
       if (!is_real(u.dtype())) {
         comparison(u);
         continue;
@@ -78,6 +89,8 @@ class Finder {
     for (const Output& o : program_.outputs)
       if (is_real(o.value.dtype()))
         add("result in bf16", o.value, [](const Uop& y) { return in_format(y, DType::bf16); });
+      else if (is_quantised_)
+        add("one more", o.value, [](const Uop& y) { return y + 1; });
     return defects();
   }
 
@@ -130,7 +143,7 @@ class Finder {
       const Uop at_end = eq(iota(Expr::loop(axis), shape_of(k.x)), iota(last, shape_of(k.x)));
       return reduce(k.op, where(at_end, scalar(none, k.x.dtype()), k.x), k.axes);
     });
-    if (r.op != ReduceOp::sum && r.op != ReduceOp::prod) return;
+    if ((r.op != ReduceOp::sum && r.op != ReduceOp::prod) || !is_real(u.dtype())) return;
     for (const DType narrow : {DType::f16, DType::bf16})
       add(
           fmt::format("accumulates in {}", name(narrow)), u,
@@ -237,7 +250,45 @@ class Finder {
       });
   }
 
+  /// Of tensors of 8 bits: integers, and how reals become them.
+  void quantised(const Uop& u) {
+    const auto* m = as<uop::Map>(u);
+    const auto* r = as<uop::Reduce>(u);
+    if (is_integer(u.dtype())) {
+      if (as<uop::Input>(u) != nullptr) input(u);
+      if (r != nullptr) reduction(u, *r);
+      if (r != nullptr && r->op == ReduceOp::sum) add("accumulates in 16 bits", u, in_16_bits);
+      if (m != nullptr) whole_element(u, *m);
+    } else if (m != nullptr && m->op == MapOp::round) {
+      add("rounds half up", u,
+          [](const Uop& y) { return applied(MapOp::floor, argument(y) + 0.5); });
+      add("rounds half away from 0", u, [](const Uop& y) {
+        const Uop x = argument(y);
+        return applied(MapOp::sign, x) * applied(MapOp::floor, abs(x) + 0.5);
+      });
+      add("truncates", u, [](const Uop& y) { return applied(MapOp::trunc, argument(y)); });
+    } else if (m != nullptr && m->op == MapOp::add) {
+      add("without the zero point", u, argument);
+      add("rounds after the zero point", u, [](const Uop& y) {
+        const auto& args = std::get<uop::Map>(y.node().kind).args;
+        return applied(MapOp::round, argument(args.front()) + args.back());
+      });
+    }
+  }
+  void whole_element(const Uop& u, const uop::Map& m) {
+    if (m.op == MapOp::sub) add("without the zero point", u, argument);
+    if (m.op == MapOp::mul)
+      add("multiplies in 8 bits", u, [](const Uop& y) {
+        const auto& args = std::get<uop::Map>(y.node().kind).args;
+        return in_format(args.front(), DType::i8) * in_format(args.back(), DType::i8);
+      });
+    if (m.op == MapOp::cast && is_byte(u.dtype()) && is_real(m.args.front().dtype()))
+      add("wraps", u, [](const Uop& y) { return cast(cast(argument(y), DType::i64), y.dtype()); });
+  }
+  static Uop argument(const Uop& y) { return std::get<uop::Map>(y.node().kind).args.front(); }
+
   const Program& program_;
+  bool is_quantised_ = false;  ///< reads tensors of 8 bits
   std::vector<Uop> nodes_;
   std::unordered_set<const UopNode*> data_;    ///< depends on an input
   std::unordered_set<const UopNode*> terms_;   ///< what sums take as it is

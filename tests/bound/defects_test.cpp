@@ -99,7 +99,28 @@ bool rounds_somewhere(const Program& p) {
   return false;
 }
 
-Sharpness sharpness(const OpRecord& record, int rounds) {
+struct Judged {
+  const OpRecord* record;
+  DType dtype;
+  std::string name;
+};
+/// In f32 every op that rounds; in tensors of 8 bits the quantised ones.
+std::vector<Judged> judged_ops() {
+  std::vector<Judged> all;
+  for (const OpRecord& record : catalogue()) {
+    if (!is_wanted(record.name)) continue;
+    if (record.family == "quantised") {
+      for (const DType dtype : {DType::u8, DType::i8})
+        all.push_back({&record, dtype, fmt::format("{} ({})", record.name, name(dtype))});
+    } else if (std::ranges::find(record.dtypes, DType::f32) != record.dtypes.end() &&
+               rounds_somewhere(*instantiate(record, {DType::f32, full_mask(record)}))) {
+      all.push_back({&record, DType::f32, record.name});
+    }
+  }
+  return all;
+}
+
+Sharpness sharpness(const OpRecord& record, DType dtype, int rounds) {
   struct Derived {
     Program bound;
     std::vector<Defect> defects;
@@ -107,7 +128,7 @@ Sharpness sharpness(const OpRecord& record, int rounds) {
   std::map<std::uint32_t, Derived> known;
   Sharpness s;
   for (int round = 0; round < rounds * (kDataKinds - 1); ++round) {
-    const auto c = draw_case(record, DType::f32, round);
+    const auto c = draw_case(record, dtype, round);
     if (!c || multiply_adds(*c->program, c->binding) > 1500) continue;
     auto [at, fresh] = known.try_emplace(c->instance.input_mask);
     if (fresh) at->second = {bound(*c->program), defects(*c->program)};
@@ -141,11 +162,8 @@ TEST(Defects, TheBoundKillsAsManyAsTheTolerancesOfOthers) {
   PerJudge alarms{}, with_alarms{};
   std::vector<std::string> exceptions;
   std::string notes;  // after the table, whose rows they would cut
-  for (const OpRecord& record : catalogue()) {
-    if (!is_wanted(record.name)) continue;
-    if (std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
-    if (!rounds_somewhere(*instantiate(record, {DType::f32, full_mask(record)}))) continue;
-    const Sharpness s = sharpness(record, rounds);
+  for (const auto& [record, dtype, op] : judged_ops()) {
+    const Sharpness s = sharpness(*record, dtype, rounds);
     ++ops;
     bool all = true, fairly = true;
     for (std::size_t k = 0; k < kJudges; ++k) {
@@ -156,14 +174,14 @@ TEST(Defects, TheBoundKillsAsManyAsTheTolerancesOfOthers) {
     }
     hold += all ? 1 : 0;
     hold_fairly += fairly ? 1 : 0;
-    if (!fairly) exceptions.push_back(record.name);
-    if (table) print_line(record.name, s);
+    if (!fairly) exceptions.push_back(op);
+    if (table) print_line(op, s);
     EXPECT_EQ(s.alarms[0], 0) << s.alarm;
     if (!table) continue;
     for (const auto& [what, count] : s.missed)
-      if (!fairly) notes += fmt::format("{}: refused {} times: {}\n", record.name, count, what);
+      if (!fairly) notes += fmt::format("{}: refused {} times: {}\n", op, count, what);
     for (const auto& [name, killed] : s.killed)
-      if (!killed) notes += fmt::format("{}: never killed: {}\n", record.name, name);
+      if (!killed) notes += fmt::format("{}: never killed: {}\n", op, name);
   }
   fmt::print(
       "{} ops; at least as many kills as each tolerance: {}, on data where the tolerance "

@@ -57,6 +57,9 @@ class Implementation {
     const bool from_integer = k.op == MapOp::cast && !args[0].is_real();
     if (k.op == MapOp::cast && !from_integer) return exact;
     if (is_exact(k.op) && !from_integer) return exact;
+    // An integer that no double holds, rounded once.
+    if (from_integer && format(u.dtype()) == DType::f32 && percent(50))
+      return static_cast<double>(static_cast<float>(args[0].integer()));
     if (is_function(k.op)) return function(exact.real(), accuracy(k.op, contract_), u.dtype());
     if (k.op == MapOp::div && percent(style_.reciprocal_percent)) {
       const double inverse = narrow(1 / args[1].real(), u.dtype());
@@ -73,6 +76,11 @@ class Implementation {
       std::vector<double> x;
       for (const Number& n : terms) x.push_back(n.real());
       return fold(k.op, std::move(x), u.dtype());
+    }
+    if (k.op == ReduceOp::sum && fits_float(terms)) {
+      std::vector<double> x;
+      for (const Number& n : terms) x.push_back(static_cast<double>(n.integer()));
+      return Number(static_cast<std::int64_t>(fold(k.op, std::move(x), DType::f32)));
     }
     if (k.op == ReduceOp::argmax || k.op == ReduceOp::argmin) {
       std::size_t best = 0;
@@ -104,6 +112,13 @@ class Implementation {
   }
 
  private:
+  /// Integers that float sums up without rounding, in any order.
+  static bool fits_float(const std::vector<Number>& terms) {
+    constexpr double kGreatest = 0x1p24;
+    double size = 0;
+    for (const Number& n : terms) size += std::fabs(static_cast<double>(n.integer()));
+    return size <= kGreatest;
+  }
   bool percent(int p) { return p > 0 && static_cast<int>(engine_() % 100) < p; }
   double symmetric() { return static_cast<double>(engine_() >> 11) * 0x1p-52 - 1; }
 

@@ -51,6 +51,24 @@ TEST(BoundRules, OneTermIsNotRoundedAndZerosAreNoTerms) {
   expect_point(ends("sum[0](x)", {0, 0}), 0, 0);
 }
 
+TEST(BoundRules, AnIntegerThatNoDoubleHoldsMayBeRoundedOnce) {
+  // 2^60 + 2^36 + 1 is nearest to 2^60 + 2^37 in float; in double, half way between that and 2^60.
+  constexpr std::int64_t kWhole = std::int64_t{1} << 60;
+  constexpr std::int64_t kHalf = std::int64_t{1} << 36;
+  const auto as_f32 = [](const std::string& dtype, std::int64_t x) {
+    const DType t = *parse_dtype(dtype);
+    return test::ends_of("input x " + dtype + "[N]\noutput y = f32(x)",
+                         {Array{t, {1}, {Number(x)}}});
+  };
+  const Ends e = as_f32("i64", kWhole + kHalf + 1);
+  EXPECT_EQ(store_as(e.lo[0], DType::f32).real(), 0x1p60);
+  EXPECT_EQ(store_as(e.hi[0], DType::f32).real(), 0x1p60 + 0x1p37);
+  const Ends held = as_f32("i64", (std::int64_t{1} << 53) - 1);
+  EXPECT_EQ(held.lo[0].real(), 0x1p53 - 1);
+  EXPECT_EQ(held.hi[0].real(), 0x1p53);
+  expect_point(as_f32("i64", 3), 0, 3);
+}
+
 TEST(BoundRules, AnAdditionHasTheExactAndTheRoundedResult) {
   const Ends e = ends("x + w", {1, 1}, {0x1p-30, 2});
   EXPECT_EQ(e.lo[0].real(), 1);

@@ -48,13 +48,14 @@ void expect_sound(const Program& p, const Program& bound, const std::vector<Arra
   }
 }
 
-TEST(Soundness, EveryOpOfTheCatalogue) {
+/// Of every op in those of its dtypes that are real, or those that are not.
+void expect_sound_catalogue(bool real, const char* what) {
   const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
   Tally tally;
   for (const OpRecord& record : catalogue()) {
     if (!is_wanted(record.name)) continue;
     for (const DType dtype : record.dtypes) {
-      if (!is_real(dtype)) continue;
+      if (is_real(dtype) != real) continue;
       std::map<std::uint32_t, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
         const std::optional<Case> c = draw_case(record, dtype, round);
@@ -68,9 +69,14 @@ TEST(Soundness, EveryOpOfTheCatalogue) {
       }
     }
   }
-  tally.print("catalogue");
+  tally.print(what);
   EXPECT_GT(tally.elements, 0);
 }
+
+TEST(Soundness, EveryOpOfTheCatalogue) { expect_sound_catalogue(true, "catalogue"); }
+
+/// Integers, booleans, and what is quantised: tensors of 8 bits beside real scales.
+TEST(Soundness, EveryOpInItsIntegers) { expect_sound_catalogue(false, "catalogue, integers"); }
 
 /// The program with its doubles as floats, where rounding is seen; nullopt where that is no
 /// program.
@@ -90,8 +96,8 @@ TEST(Soundness, GradientsOfEveryOp) {
   Tally tally;
   for (const OpRecord& record : catalogue()) {
     if (!is_wanted(record.name)) continue;
-    const Instance instance{DType::f32, full_mask(record)};
-    if (std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
+    const bool has_f32 = std::ranges::find(record.dtypes, DType::f32) != record.dtypes.end();
+    const Instance instance{has_f32 ? DType::f32 : record.dtypes.front(), full_mask(record)};
     const auto program = instantiate(record, instance);
     std::optional<Program> g;
     try {

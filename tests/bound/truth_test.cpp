@@ -1,5 +1,6 @@
 // The bound against the results in real arithmetic, which rounded to no format must lie within its
-// ends: of every op, in f32 and f64, for every kind of data; and the reference in double as well.
+// ends: of every op, in all dtypes but reals of 16 bits, for every kind of data; and the reference
+// in double as well.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +70,8 @@ TEST(Truth, LiesWithinTheBoundOfEveryOp) {
   Counts counts;
   for (const OpRecord& record : catalogue()) {
     if (!is_wanted(record.name)) continue;
-    for (const DType dtype : {DType::f32, DType::f64}) {
-      if (std::ranges::find(record.dtypes, dtype) == record.dtypes.end()) continue;
+    for (const DType dtype : record.dtypes) {
+      if (dtype == DType::f16 || dtype == DType::bf16) continue;  // bounded as f32 is
       std::map<std::uint32_t, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
         const std::optional<Case> c = draw_case(record, dtype, round);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "blocks/evaluate.h"
+#include "blocks/hoist.h"
 #include "blocks/trees.h"
 #include "filled_array.h"
 #include "mote/generated/level.h"
@@ -120,13 +121,15 @@ output p = argmax[0](x)
   EXPECT_EQ(compare_with_evaluate(program, inputs, {}), "");
 }
 
-std::int64_t thin_reductions(const blocks::Plan& plan) {
+/// In regions that leave elements out: reductions, or values that are stored.
+std::int64_t thin_steps(const blocks::Plan& plan, bool stores) {
   std::int64_t count = 0;
   for (const blocks::Stage& stage : plan.stages)
     for (const blocks::Region& region : stage.regions)
       if (!region.conditions.empty())
-        count += std::ranges::count_if(region.steps, [](const blocks::Step& s) {
-          return std::holds_alternative<uop::Reduce>(s.node.node().kind);
+        count += std::ranges::count_if(region.steps, [&](const blocks::Step& s) {
+          return stores ? s.stores
+                        : !s.gathers && std::holds_alternative<uop::Reduce>(s.node.node().kind);
         });
   return count;
 }
@@ -153,7 +156,7 @@ output a = any[1](where(even, x > 0, false))
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
   const auto thin = blocks::make_thin_plan(*program);
   ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_reductions(*thin), 6);
+  EXPECT_EQ(thin_steps(*thin, false), 6);
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 2}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 41}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
@@ -171,7 +174,76 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   trial.seed = 7;
   const auto thin = blocks::make_thin_plan(*program);
   ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_reductions(*thin), 1);
+  EXPECT_EQ(thin_steps(*thin, false), 1);
+  EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
+}
+
+/// Scores that no window lets anybody see: neither their sums nor what is kept of them.
+TEST(Blocks, LeaveOutWhatNobodyLooksAt) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op scores
+param width int = 2
+input q f32[T, D]
+input k f32[S, D]
+input v f32[S, E]
+score = sum[2](q[i0, i2 over T, S, D]*k[i1, i2 over T, S, D])
+near = iota(i0 over T, S) <= iota(i1 over T, S) && iota(i1 over T, S) < iota(i0 + $width over T, S)
+far = iota(i0 over T, E, S) <= iota(i2 over T, E, S) && iota(i2 over T, E, S) < iota(i0 + $width over T, E, S)
+most = max[1](where(near, score, -inf))
+e = exp(score - most[i0 over T, S])
+output total = sum[1](where(near, e, 0))
+output y = sum[2](where(far, e[i0, i2 over T, E, S]*v[i2, i1 over T, E, S], 0))
+)"));
+  test::Trial trial;
+  trial.sizes = {{"T", 37}, {"S", 41}, {"D", 5}, {"E", 3}};
+  trial.fill = test::Fill::reals;
+  trial.seed = 11;
+  const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
+  const auto thin = blocks::make_thin_plan(*program);
+  ASSERT_TRUE(thin.has_value());
+  EXPECT_EQ(thin_steps(*thin, false), 4);  // score, most, total, y
+  EXPECT_EQ(thin_steps(*thin, true), 1);   // e
+  for (const std::int64_t width : {0, 1, 2, 41})
+    EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", Number(width)}}), "") << width;
+}
+
+/// What another reader needs elsewhere too is computed everywhere.
+TEST(Blocks, KeepWhatSomebodyLooksAt) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op scores
+input x f32[A, B, K]
+score = sum[2](x)
+near = iota(i1 over A, B) <= iota(i0 over A, B)
+output y = sum[1](where(near, score, 0))
+output column = sum[0](score)
+)"));
+  test::Trial trial;
+  trial.sizes = {{"A", 19}, {"B", 40}, {"K", 3}};
+  trial.fill = test::Fill::reals;
+  trial.seed = 13;
+  const auto thin = blocks::make_thin_plan(*program);
+  ASSERT_TRUE(thin.has_value());
+  EXPECT_EQ(thin_steps(*thin, false), 1);  // y
+  EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
+}
+
+/// Weights of a column and factors of a row are computed once for each.
+TEST(Blocks, ComputeOnceWhatAnAxisDoesNotChange) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op weighted
+input x f32[N, H, W]
+input s f32[H]
+weight = exp(f32(iota(2*i2 + 1 over N, H, W))/f32(iota(W over N, H, W)))
+factor = exp(s[i1 over N, H, W])
+output y = x*(weight*factor)
+)"));
+  const Program once = blocks::hoisted(*program, blocks::Masks::left);
+  std::vector<int> ranks;
+  for (const Uop& u : topological(std::vector<Uop>{once.outputs[0].value}))
+    if (const auto* m = std::get_if<uop::Map>(&u.node().kind); m && m->op == MapOp::exp)
+      ranks.push_back(u.rank());
+  EXPECT_EQ(ranks, (std::vector<int>{1, 1}));
+  test::Trial trial;
+  trial.sizes = {{"N", 29}, {"H", 7}, {"W", 13}};
+  trial.fill = test::Fill::reals;
+  trial.seed = 17;
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 

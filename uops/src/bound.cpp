@@ -91,6 +91,7 @@ class IntervalWalk {
       x.lo = min(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
       x.hi = max(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
       x.sign_of_zero = false;
+      x.spread = {v, kUnits * f.unit, x.lo, x.hi};
     }
     if (context_.contract.flushes_denormals) {
       x.lo = where(abs(x.lo) < f.normal, min(x.lo, 0), x.lo);
@@ -110,6 +111,7 @@ class IntervalWalk {
     const double stored = store_as(v, f.dtype).real();
     Interval x = bounds::exactly(bounds::number(v));
     x.nonnegative = v >= 0 && !std::signbit(v);
+    x.whole = stored == v && v == std::floor(v);
     x.sign_of_zero = true;
     x.bits = significant_bits(v);
     if (stored == v || std::isnan(v)) return x;
@@ -154,6 +156,9 @@ class IntervalWalk {
     y.lo = moved(x.lo, end(fill.lo));
     y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
     if (!real) return y;
+    if (const bounds::Spread* s = x.around(); s && r.fill.real() == 0)
+      y.spread = {moved(s->centre, 0.0), s->slack, y.lo, y.hi};
+    y.whole = x.whole && fill.whole;
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);
     if (!x.sum) return y;
@@ -195,6 +200,7 @@ class IntervalWalk {
     y.lo = select(x.lo, s.axis, index.lo, end(fill.lo));
     y.hi = same ? y.lo : select(x.hi, s.axis, index.lo, end(fill.hi));
     y.nonnegative = real && x.nonnegative && fill.nonnegative;
+    y.whole = real && x.whole && fill.whole;
     y.bits = std::max(x.bits, fill.bits);
     if (index.certain()) return y;
     const Uop unknown = ne(index.lo, index.hi);

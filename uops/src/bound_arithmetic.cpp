@@ -11,6 +11,7 @@ Uop either(const Uop& a, const Uop& b) { return a || b; }
 /// Both ends times 1 -+ k, outward. Zeros and infinities stay.
 Interval relative(const Interval& x, double k) {
   Interval y = x;
+  y.whole = false;
   if (x.nonnegative) {
     y.lo = x.lo * (1 - k);
     y.hi = x.hi * (1 + k);
@@ -25,6 +26,7 @@ Interval relative(const Interval& x, double k) {
 Interval outward(const Interval& x, const Format& f) {
   if (f.dtype != DType::f64) return relative(x, 0x1p-52);
   Interval y = x;
+  y.whole = false;
   const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
   y.lo = where(zero || isinf(x.lo), x.lo, next_down(x.lo));
   y.hi = where(zero || isinf(x.hi), x.hi, next_up(x.hi));
@@ -48,6 +50,7 @@ Interval narrowed(Interval x, int bits) {
   const Interval wide = relative(x, std::ldexp(1.0, -bits));
   x.lo = where(fits, x.lo, wide.lo);
   x.hi = where(fits, x.hi, wide.hi);
+  x.whole = false;
   x.bits = 1000;
   return x;
 }
@@ -93,15 +96,32 @@ Uop on_grid(const Interval& x, const Uop& grid) {
   return eq(x.lo, x.hi) && abs(x.lo) < grid * 0x1p53;
 }
 
+/// Both are points, beside what fails where they are NaN.
+Uop and_points(Uop condition, const Interval& a, const Interval& b) {
+  for (const Interval* x : {&a, &b})
+    if (x->lo.id() != x->hi.id()) condition = condition && eq(x->lo, x->hi);
+  return condition;
+}
+
 Interval choose(const Uop& condition, const Interval& a, Interval b) {
   b.lo = where(condition, a.lo, b.lo);
   b.hi = where(condition, a.hi, b.hi);
   return b;
 }
 
+/// Of two values that are each a certain one, a little more and a little less: so is the product,
+/// and it is NaN only where that of the two is. The format's range leaves doubles room enough.
+Interval product_around(const Spread& a, const Spread& b, const Format& f, const Context& c) {
+  constexpr double kRoundings = 0x1p-50;  // of the centre, the slack, and the ends, in double
+  const double slack = (1 + a.slack) * (1 + b.slack) - 1 + kRoundings;
+  return rounded(relative(exactly(a.centre * b.centre), slack), f, c, true);
+}
+
 Interval product_of(const Interval& a, const Interval& b, bool square, DType dtype,
                     const Context& c) {
   const Format f = format_of(dtype, c.contract);
+  if (a.around() != nullptr && b.around() != nullptr && !square && f.dtype != DType::f64)
+    return product_around(*a.around(), *b.around(), f, c);
   Interval x = corners(MapOp::mul, a, b);
   if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only where it may be 0
     const Uop straddles = a.lo <= 0 && a.hi >= 0;
@@ -115,7 +135,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
   Interval y = rounded(x, f, c, exact);
   if (c.rigid && !exact) {
     const Uop grid = on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo));
-    y = choose(grid && eq(a.lo, a.hi) && eq(b.lo, b.hi), rounded(x, f, c, true), y);
+    y = choose(and_points(grid, a, b), rounded(x, f, c, true), y);
   }
   return with_nans(y, a, b);
 }
@@ -127,6 +147,14 @@ Uop number(double v) { return scalar(v, DType::f64); }
 Interval exactly(const Uop& u) {
   Interval x;
   x.lo = x.hi = u;
+  return x;
+}
+
+Interval between(const Uop& lo, const Uop& hi, bool nonnegative) {
+  Interval x;
+  x.lo = lo;
+  x.hi = hi;
+  x.nonnegative = nonnegative;
   return x;
 }
 
@@ -157,7 +185,7 @@ Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_do
   if (f.dtype != DType::f64) {
     const bool point = x.certain();
     const Uop lo = round_to(x.lo, f.dtype), hi = point ? lo : round_to(x.hi, f.dtype);
-    x = {min(x.lo, lo), max(x.hi, hi), std::nullopt, x.nonnegative};
+    x = between(min(x.lo, lo), max(x.hi, hi), x.nonnegative);
   }
   if (c.contract.flushes_denormals) x = flushed(x, f);
   x.sign_of_zero = false;
@@ -251,10 +279,13 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
   const bool certain = a.certain() && b.certain();
   const Interval exact = x;
   x = rounded(x, f, c, false);
-  if (c.rigid) {
+  x.whole = a.whole && b.whole;
+  if (x.whole) {  // the format holds them all, up to 2^p
+    const Uop size = max(abs(exact.lo), abs(exact.hi));
+    x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
+  } else if (c.rigid) {
     const Uop grid = on_grid(exact, min(lowest_bit(a.lo), lowest_bit(b.lo)));
-    const Uop points = certain ? grid : grid && eq(a.lo, a.hi) && eq(b.lo, b.hi);
-    x = choose(points, rounded(exact, f, c, true), x);
+    x = choose(and_points(grid, a, b), rounded(exact, f, c, true), x);
   }
   return certain ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
 }

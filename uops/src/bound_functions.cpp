@@ -182,8 +182,8 @@ Interval function_of(MapOp op, const Interval& given, DType dtype, const Context
   const double arg = accuracy_of(op, c.contract).arg * f.unit;
   if (arg > 0) {
     const Uop lo = x.lo, hi = x.hi;
-    x = {min(lo * (1 - arg), lo * (1 + arg)), max(hi * (1 - arg), hi * (1 + arg)), std::nullopt,
-         x.nonnegative};
+    x = between(min(lo * (1 - arg), lo * (1 + arg)), max(hi * (1 - arg), hi * (1 + arg)),
+                x.nonnegative);
   }
   const Interval y = ends(op, x);
   Interval wide = widened(y, op, x, f, c);

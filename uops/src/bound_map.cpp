@@ -13,6 +13,12 @@
 namespace mote::bounds {
 namespace {
 
+/// A number that is not NaN.
+bool is_literal(const Uop& x) {
+  const auto* s = std::get_if<uop::Scalar>(&x.node().kind);
+  return s != nullptr && s->value.is_real() && !std::isnan(s->value.real());
+}
+
 bool all_certain(const std::vector<Interval>& args) {
   return std::ranges::all_of(args, [](const Interval& a) { return a.certain(); });
 }
@@ -41,9 +47,14 @@ Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   x.lo = at(a.lo, b.lo);
   x.hi = a.certain() && b.certain() ? x.lo : at(a.hi, b.hi);
   x.bits = std::max(a.bits, b.bits);
+  x.whole = a.whole && b.whole;
   x.nonnegative =
       op == MapOp::max ? a.nonnegative || b.nonnegative : a.nonnegative && b.nonnegative;
   if (!real || x.lo.id() == x.hi.id()) return x;
+  // What is indeterminate is not surely NaN, so that only the other can be.
+  const bool one = a.certain() || b.certain();
+  const Interval& other = a.certain() ? a : b;
+  if (one && is_literal(other.lo)) return unless(is_indeterminate(a.certain() ? b : a), x);
   Uop unknown;
   for (const Interval* arg : {&a, &b}) {
     if (arg->certain()) continue;
@@ -78,6 +89,7 @@ Interval stepwise(MapOp op, const Interval& x) {
   Interval y;
   y.lo = apply1(op, x.lo);
   y.hi = x.certain() ? y.lo : apply1(op, x.hi);
+  y.whole = op != MapOp::next_up && op != MapOp::next_down;
   y.nonnegative = x.nonnegative;
   return x.certain() ? y : unless(is_indeterminate(x), y);
 }
@@ -85,6 +97,7 @@ Interval stepwise(MapOp op, const Interval& x) {
 Interval choice(const Interval& c, const Interval& a, const Interval& b, bool real) {
   Interval x;
   x.nonnegative = a.nonnegative && b.nonnegative;
+  x.whole = a.whole && b.whole;
   x.sign_of_zero = a.sign_of_zero && b.sign_of_zero && c.certain();
   x.bits = std::max(a.bits, b.bits);
   x.lo = where(c.lo, a.lo, b.lo);
@@ -96,7 +109,9 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
   hull.lo = min(a.lo, b.lo);
   hull.hi = max(a.hi, b.hi);
   if (real) {
-    Uop unknown = ne(isnan(a.lo), isnan(b.lo));
+    Uop unknown = is_literal(a.lo)   ? isnan(b.lo)
+                  : is_literal(b.lo) ? isnan(a.lo)
+                                     : ne(isnan(a.lo), isnan(b.lo));
     if (!a.certain()) unknown = unknown || is_indeterminate(a);
     if (!b.certain()) unknown = unknown || is_indeterminate(b);
     hull = unless(unknown, hull);
@@ -125,12 +140,24 @@ Interval to_real(const Uop& node, const Interval& x, const Context& c) {
   Interval y;
   y.lo = cast(x.lo, DType::f64);
   y.hi = x.certain() ? y.lo : cast(x.hi, DType::f64);
+  if (!fits_double(std::get<uop::Map>(node.node().kind).args[0])) {
+    // The double is already rounded; an implementation may round once, to its own format.
+    const auto next = [](MapOp op, const Uop& v) {
+      return where(abs(v) < 0x1p53, v, apply1(op, v));
+    };
+    const Interval whole = y;
+    y.lo = next(MapOp::next_down, whole.lo);
+    y.hi = next(MapOp::next_up, whole.hi);
+  }
+  y.whole = true;
   if (node.dtype() == DType::f64) return y;
   const DType to = node.dtype();
   if (const auto* s = std::get_if<uop::Scalar>(&y.lo.node().kind);
       s && x.certain() && identical(store_as(s->value, to), s->value))
     return y;
-  return rounded(y, format_of(to, c.contract), c, true);
+  y = rounded(y, format_of(to, c.contract), c, true);
+  y.whole = true;
+  return y;
 }
 
 Interval integer_cast(const Uop& node, const Interval& x) {

@@ -1,5 +1,7 @@
 // Whether a body has one formula only, so that its inputs are taken as they are; and whether it is
 // certain altogether.
+#include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,12 +10,6 @@
 
 namespace mote {
 namespace {
-
-struct Count {
-  int smooth = 0;      ///< functions, powers, divisions by data
-  int arithmetic = 0;  ///< whatever rounds, smooth ones too
-  int sums = 0;        ///< reductions on one path, one after another
-};
 
 bool is_smooth(MapOp op) {
   return bounds::is_function(op) || op == MapOp::pow || op == MapOp::recip || op == MapOp::div;
@@ -27,8 +23,9 @@ class Rigidity {
   explicit Rigidity(const Uop& output) {
     for (const Uop& u : topological(std::vector<Uop>{output})) visit(u);
   }
+  /// Whole numbers are summed up in one way, however they came about: up to 2^p nothing rounds.
   bool rigid() const { return (smooth_ == 0 || arithmetic_ <= 1) && sums_ <= 1; }
-  bool certain() const { return arithmetic_ == 0 && casts_ == 0; }
+  bool certain() const { return arithmetic_ == 0 && of_wholes_ == 0 && casts_ == 0; }
 
  private:
   /// Not a number that is rounded before it is used.
@@ -39,7 +36,25 @@ class Rigidity {
     return !std::holds_alternative<uop::Param>(u.node().kind);
   }
 
+  /// A real that is a whole number, or not finite.
+  bool is_whole(const Uop& u) const {
+    const uop::Kind& kind = u.node().kind;
+    if (const auto* s = std::get_if<uop::Scalar>(&kind))
+      return s->value.is_real() && std::floor(s->value.real()) == s->value.real();
+    if (const auto* i = std::get_if<uop::Reindex>(&kind))
+      return wholes_.contains(i->x.id()) && std::floor(i->fill.real()) == i->fill.real();
+    const auto* m = std::get_if<uop::Map>(&kind);
+    if (m == nullptr) return false;
+    if (m->op >= MapOp::floor && m->op <= MapOp::trunc) return true;
+    if (m->op == MapOp::cast && !is_real(m->args[0].dtype())) return true;
+    const bool keeps = m->op == MapOp::add || m->op == MapOp::sub || m->op == MapOp::neg ||
+                       m->op == MapOp::min || m->op == MapOp::max;
+    return keeps &&
+           std::ranges::all_of(m->args, [&](const Uop& x) { return wholes_.contains(x.id()); });
+  }
+
   void visit(const Uop& u) {
+    if (is_real(u.dtype()) && is_whole(u)) wholes_.insert(u.id());
     bool data = std::holds_alternative<uop::Input>(u.node().kind) && is_real(u.dtype());
     int depth = 0;
     for (const Uop& x : operands(u)) {
@@ -75,14 +90,17 @@ class Rigidity {
       ++arithmetic_;
       const bool scales = m.op == MapOp::div && !data_.contains(last.id());
       if (data && !scales) ++smooth_;
+    } else if ((m.op == MapOp::add || m.op == MapOp::sub) && wholes_.contains(u.id())) {
+      ++of_wholes_;
     } else if (rounds(m.op) || m.op == MapOp::next_up || m.op == MapOp::next_down) {
       ++arithmetic_;
     }
   }
 
   std::unordered_set<const UopNode*> data_;  ///< depends on a real input
+  std::unordered_set<const UopNode*> wholes_;
   std::unordered_map<const UopNode*, int> depth_;
-  int smooth_ = 0, arithmetic_ = 0, sums_ = 0, casts_ = 0;
+  int smooth_ = 0, arithmetic_ = 0, of_wholes_ = 0, sums_ = 0, casts_ = 0;
 };
 
 }  // namespace

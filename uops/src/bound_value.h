@@ -22,13 +22,26 @@ struct Pending {
   Uop grid;       ///< all terms are points and multiples of it; 0: not so. Empty: not followed
 };
 
+/// The ends are a certain value, a little more and a little less: centre * (1 -+ slack).
+struct Spread {
+  Uop centre;
+  double slack;
+  Uop lo, hi;  ///< the ends that it tells of: an interval with others has lost it
+};
+
 struct Interval {
   Uop lo, hi;  ///< the same node where the value is certain for every input
   std::optional<Pending> sum;
   bool nonnegative = false;
+  bool whole = false;         ///< whatever an implementation holds is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
   int bits = 1000;            ///< significant bits that a certain value has at most
+  std::optional<Spread> spread;
   bool certain() const { return lo.id() == hi.id() && !sum; }
+  const Spread* around() const {
+    const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();
+    return holds && !sum ? &*spread : nullptr;
+  }
 };
 
 /// A real format as numbers.
@@ -58,6 +71,7 @@ inline Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
 inline Uop isinf(const Uop& x) { return apply1(MapOp::isinf, x); }
 inline Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 Interval exactly(const Uop& u);
+Interval between(const Uop& lo, const Uop& hi, bool nonnegative);
 /// [-inf, inf] where `unknown` holds.
 Interval unless(const Uop& unknown, Interval x);
 /// The lower end of a value that is not below 0: 0 at least, but -inf stays, since with it the
@@ -98,6 +112,8 @@ Accuracy accuracy_of(MapOp op, const Contract& contract);
 
 /// Any Map node; `given` as its operands.
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c);
+/// No value of an integer node has more digits than a double, as its graph shows.
+bool fits_double(const Uop& integer);
 /// Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);

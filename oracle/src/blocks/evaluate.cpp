@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fold.h"
+#include "hoist.h"
 #include "index.h"
 #include "map.h"
 #include "mote/uops/evaluate.h"
@@ -157,7 +158,10 @@ class Run {
       const Step& step = region.steps[k];
       const auto& kind = step.node.node().kind;
       if (step.result.kind == Place::Kind::array) storage_.make(step.result);
-      if (step.gathers) continue;
+      // Elements that nobody looks at are read along with others.
+      if (step.stores)
+        std::fill_n(storage_.result(step.result, 0), storage_.count(step.result), Cell{});
+      if (step.gathers || step.stores) continue;
       if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
         ready.folds.emplace_back(d->op, d->x.dtype(), rows.shape, d->axes,
                                  storage_.result(step.result, 0), storage_.count(step.result));
@@ -176,7 +180,9 @@ class Run {
     for (std::size_t k = 0; k < region.steps.size(); ++k) {
       const Step& step = region.steps[k];
       const auto& kind = step.node.node().kind;
-      if (step.loop != nullptr) {
+      if (step.stores) {
+        store_chosen(step, n);
+      } else if (step.loop != nullptr) {
         run_tree(step, first, n);
       } else if (step.gathers) {
         storage_.read_at(step.args[0], stretches_[static_cast<std::size_t>(step.positions)], {},
@@ -212,6 +218,13 @@ class Run {
                   storage_.result(step.result, first));
       }
     }
+  }
+
+  void store_chosen(const Step& step, std::int64_t n) {
+    const std::int64_t* const to = stretches_[static_cast<std::size_t>(step.positions)][0].offsets;
+    const Operand x = storage_.read(step.args[0], 0, n, 0);
+    Cell* const y = storage_.result(step.result, 0);
+    for (std::int64_t k = 0; k < n; ++k) y[to[k]] = x.at[x.single ? 0 : k];
   }
 
   void run_tree(const Step& step, std::int64_t first, std::int64_t n) {
@@ -278,11 +291,11 @@ class Run {
 
 }  // namespace
 
-Evaluator::Evaluator(std::shared_ptr<const Program> program, Thinning thinning)
-    : program_(std::move(program)),
-      plan_(make_plan(*program_)),
+Evaluator::Evaluator(const std::shared_ptr<const Program>& program, Thinning thinning)
+    : program_(program),
+      plan_(make_plan(hoisted(*program, Masks::hoisted))),
       thinning_(thinning),
-      thin_(make_thin_plan(*program_)) {}
+      thin_(make_thin_plan(hoisted(*program, Masks::left))) {}
 
 /// An element that is chosen takes about twice as long as one of a region that is not thin.
 const Plan& Evaluator::plan(const Case& c) const {

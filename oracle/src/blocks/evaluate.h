@@ -20,7 +20,7 @@ enum class Thinning : std::uint8_t { where_faster, always };
 /// A program that is ready to be evaluated.
 class Evaluator {
  public:
-  explicit Evaluator(std::shared_ptr<const Program> program,
+  explicit Evaluator(const std::shared_ptr<const Program>& program,
                      Thinning thinning = Thinning::where_faster);
 
   /// Of a case of the program, or of one with the same inputs and sizes. Outputs are rounded to

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "demand.h"
 #include "thin.h"
 
 namespace mote::blocks {
@@ -38,14 +39,12 @@ bool reads_anywhere(const Uop& u, std::size_t operand) {
   return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
 }
 
-/// More instructions than writing and reading an element are worth.
-constexpr int kMuchWork = 8;
-
 class Planner {
  public:
   Planner(const Program& program, bool thins) : program_(program), thins_(thins) {
     std::vector<Uop> outputs;
     for (const Output& o : program.outputs) outputs.push_back(plain(o.value));
+    if (thins) demand_.emplace(outputs);
     for (const Uop& u : outputs) put_in_order(u);
     for (const Uop& u : outputs) keep(u);
   }
@@ -72,7 +71,8 @@ class Planner {
   void put_in_order(const Uop& u) {
     if (!seen_.insert(u.id()).second) return;
     if (const auto* r = as<uop::Reduce>(u); r && thins_)
-      if (auto thin = thinned(*r)) thin_.emplace(u.id(), std::move(*thin));
+      if (auto thin = thinned(*r, demand_->conditions_of_terms(u, *r)))
+        thin_.emplace(u.id(), std::move(*thin));
     for (const Uop& x : args(u)) put_in_order(x);
     order_.push_back(u);
   }
@@ -81,7 +81,7 @@ class Planner {
     return at == thin_.end() ? nullptr : &at->second;
   }
   std::vector<Uop> args(const Uop& u) {
-    if (const Thin* t = thin(u)) return {plain(t->x)};
+    if (const Thin* t = thin(u); t && as<uop::Reduce>(u)) return {plain(t->x)};
     std::vector<Uop> all = operands(u);
     for (std::size_t k = 0; k < all.size(); ++k)
       all[k] = as<uop::Map>(u)        ? operand(all[k])
@@ -187,6 +187,8 @@ class Planner {
       const auto* in = as<uop::Input>(u);
       plan_.arrays.push_back({u, in ? *find_input(program_, in->name) : -1});
       last_read_.push_back(-1);
+      if (thins_ && as<uop::Map>(u) && !single && is_apart(u))
+        if (auto seen = demand_->conditions(u); !seen.empty()) thin_.emplace(u.id(), Thin{seen, u});
     }
   }
 
@@ -210,8 +212,14 @@ class Planner {
       draft.region.steps.push_back(std::move(step));
       return;
     }
-    if (kept_.contains(u.id())) add_step(draft_of(stage(u), u), stage(u), u);
-  }  // others where they are read
+    if (!kept_.contains(u.id())) return;  // it is computed where it is read
+    Draft& draft = draft_of(stage(u), u, thin(u));
+    if (!thin(u)) return add_step(draft, stage(u), u);
+    Step step{u, places_.at(u.id()), {place_in(draft, stage(u), u)}};
+    step.positions = read_of(draft.region, own_loops(u), u.shape());
+    step.stores = true;
+    draft.region.steps.push_back(std::move(step));
+  }
 
   Draft& draft_of(int stage, const Uop& u, const Thin* thin = nullptr) {
     std::vector<const UopNode*> conditions;
@@ -229,6 +237,12 @@ class Planner {
     for (int k = 0; k < r.x.rank(); ++k)
       if (std::ranges::find(r.axes, k) == r.axes.end()) at.push_back(Expr::loop(k));
     return at;
+  }
+
+  static std::vector<Expr> own_loops(const Uop& u) {
+    std::vector<Expr> own;
+    for (int k = 0; k < u.rank(); ++k) own.push_back(Expr::loop(k));
+    return own;
   }
 
   void scatter(const Uop& u) {
@@ -260,19 +274,20 @@ class Planner {
     if (!draft.blocks.contains(x.id())) add_step(draft, stage, x);
     return {Place::Kind::block, draft.blocks.at(x.id()), false};
   }
-  /// A thin region leaves elements out: it can't read what another region of its stage computes.
+  /// A thin region leaves elements out: it can't read what another region of its stage computes,
+  /// nor they what it stores.
   bool can_read(const Draft& draft, int stage, const Uop& x) const {
     if (!places_.contains(x.id())) return false;
-    return !is_thin(draft) || is_constant(x) || is_array(x) || this->stage(x) < stage;
+    return (!is_thin(draft) && !stores_thin(x)) || is_constant(x) || is_array(x) ||
+           this->stage(x) < stage;
   }
+  bool stores_thin(const Uop& x) const { return as<uop::Map>(x) && thin(x); }
   static Place gathered(Draft& draft, const Uop& x, const Place& from) {
     const auto [at, is_new] =
         draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
     if (is_new) {
-      std::vector<Expr> own;
-      for (int k = 0; k < x.rank(); ++k) own.push_back(Expr::loop(k));
       Step step{x, {Place::Kind::block, at->second, false}, {from}};
-      step.positions = read_of(draft.region, own, x.shape());
+      step.positions = read_of(draft.region, own_loops(x), x.shape());
       step.gathers = true;
       draft.region.steps.push_back(std::move(step));
     }
@@ -305,7 +320,7 @@ class Planner {
       step.positions = read_of(draft.region, r->from, r->x.shape());
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
-    const bool keeps = kept != places_.end() && !is_thin(draft);
+    const bool keeps = kept != places_.end() && !is_thin(draft) && !stores_thin(u);
     step.result = keeps ? kept->second : Place{Place::Kind::block, number, false};
     draft.blocks[u.id()] = number;
     draft.region.steps.push_back(std::move(step));
@@ -346,10 +361,11 @@ class Planner {
 
   const Program& program_;
   bool thins_;
+  std::optional<Demand> demand_;  ///< where it thins
   Plan plan_;
   std::vector<Uop> order_;
   std::set<const UopNode*> seen_;
-  std::unordered_map<const UopNode*, Thin> thin_;     ///< by Reduce
+  std::unordered_map<const UopNode*, Thin> thin_;     ///< by Reduce, or kept Map
   std::unordered_map<const UopNode*, Uop> operands_;  ///< operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;

@@ -20,6 +20,8 @@ namespace mote::blocks {
 
 /// So many sums are taken together at most.
 constexpr int kTogether = 3;
+/// More instructions than writing and reading an element are worth.
+constexpr int kMuchWork = 8;
 
 /// Where a value is.
 struct Place {
@@ -39,6 +41,7 @@ struct Step {
   bool widens = false;        ///< the value is that of an array
   int positions = -1;         ///< of a Reindex; of a thin region's Reduce, in its result
   bool gathers = false;       ///< the array's elements at `positions`
+  bool stores = false;        ///< of a thin region: the argument to `positions` of the array
   bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
   int together = 1;           ///< of a sum: so many steps from here on are taken together
 };

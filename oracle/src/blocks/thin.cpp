@@ -118,7 +118,7 @@ class WhenTrue {
 };
 
 /// Elements can be computed apart from their neighbours, from reads at places that are fixed.
-bool is_apart(const Uop& x, const Uop& of) {
+bool is_apart_in(const Uop& x, const Uop& of) {
   bool apart = x.shape() == of.shape();
   for_each_below(x, [&](const Uop& u) {
     const bool fixed = as<uop::Map>(u) || as<uop::Scalar>(u) || as<uop::Param>(u) ||
@@ -130,7 +130,20 @@ bool is_apart(const Uop& x, const Uop& of) {
 
 }  // namespace
 
-std::optional<Thin> thinned(const uop::Reduce& r) {
+bool is_apart(const Uop& x) { return is_apart_in(x, x); }
+
+std::vector<Uop> position_conditions(const Uop& condition) {
+  std::vector<Uop> all;
+  add_conditions(condition, all);
+  return all;
+}
+
+Expr position_of(const Uop& u) {
+  const auto* iota = as<uop::Iota>(u);
+  return iota ? iota->value : Expr(as<uop::Scalar>(u)->value.integer());
+}
+
+std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also) {
   if (r.op == ReduceOp::argmax || r.op == ReduceOp::argmin) return {};
   std::vector<Uop> found;
   for_each_below(r.x, [&](const Uop& u) {
@@ -138,23 +151,19 @@ std::optional<Thin> thinned(const uop::Reduce& r) {
     if (m != nullptr && m->op == MapOp::where) add_conditions(m->args[0], found);
   });
   const Number start = neutral(r.op, r.x.dtype());
-  Thin thin;
-  for (const Uop& c : found)
+  Thin thin{also, {}};
+  const auto is_known = [&](const Uop& c) {
+    return std::ranges::any_of(also, [&](const Uop& known) { return known.id() == c.id(); });
+  };
+  for (const Uop& c : found) {
+    if (is_known(c)) continue;
     if (const auto v = WhenFalse(c).of(r.x); v && same(*v, start)) thin.conditions.push_back(c);
+  }
   if (thin.conditions.empty()) return {};
   thin.x = WhenTrue(thin.conditions).of(r.x);
-  if (!is_apart(thin.x, r.x)) return {};
+  if (!is_apart_in(thin.x, r.x)) return {};
   return thin;
 }
-
-namespace {
-
-Expr position_of(const Uop& u) {
-  const auto* iota = as<uop::Iota>(u);
-  return iota ? iota->value : Expr(as<uop::Scalar>(u)->value.integer());
-}
-
-}  // namespace
 
 Chosen::Chosen(const std::vector<Uop>& conditions, const Rows& rows, const Sizes& sizes)
     : rows_(rows), strides_(rows.first, 0) {

@@ -19,8 +19,15 @@ struct Thin {
 };
 
 /// Nothing: every element counts, or the elements are not computed from others at their own place
-/// and at places that are fixed.
-std::optional<Thin> thinned(const uop::Reduce& r);
+/// and at places that are fixed. Where `also` do not hold an element may be left out too.
+std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also);
+
+/// An element of x can be computed apart from its neighbours, from reads at places that are fixed.
+bool is_apart(const Uop& x);
+
+/// Of what stands between `and`s the comparisons of positions and numbers.
+std::vector<Uop> position_conditions(const Uop& condition);
+Expr position_of(const Uop& u);
 
 /// The share of a shape's elements of which the conditions hold, from some of them.
 double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes);

@@ -88,6 +88,11 @@ using Points = And<Eq<C, E>, Eq<D, F>>;
 using MaybeNan = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Points>>>;
 /// The same where D is certain.
 using MaybeNanOfOne = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Eq<C, E>>>>;
+/// The same of a product of what has one value everywhere, of which flag 2 tells whether it is NaN,
+/// flag 4 whether it is a point; with D, and with [D, F].
+using MaybeNanOfNumber = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<Flags<2>, IsNan<D>>, Flags<4>>>>;
+using MaybeNanOfNumberAndEnds =
+    And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<Flags<2>, IsNan<D>>, And<Flags<4>, Eq<D, F>>>>>;
 template <typename X>
 using FiniteSize = Where<And<IsInf<A>, Eq<A, B>>, Constant<2>, X>;
 using Size = Max<Abs<A>, Abs<B>>;
@@ -137,10 +142,18 @@ struct List {
   static constexpr std::size_t kSize = sizeof...(X);
 };
 
+/// max or min of [A, B] and a number, operand 4.
+template <MapOp end>
+using BoundedLower = Where<Unknown, Constant<2>, Node<end, A, Constant<4>>>;
+template <MapOp end>
+using BoundedUpper = Where<Unknown, Constant<3>, Node<end, B, Constant<4>>>;
+
 /// Of several that match the first is taken: larger ones come first.
-using Large = List<RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>,
-                   QuotientLower, QuotientUpper, QuotientLowerUp, QuotientUpperUp,
-                   Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
+using Large =
+    List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
+         BoundedUpper<MapOp::max>, RoundedUp<MapOp::min, SquareLower, 5>,
+         RoundedUp<MapOp::max, SquareUpper, 4>, QuotientLower, QuotientUpper, QuotientLowerUp,
+         QuotientUpperUp, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
     List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
@@ -148,17 +161,20 @@ using Ends =
          Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
          RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
-         Rounded<end, Add<A, B>, 2>, Rounded<end, A, 1>, RoundedUp<end, A, 1>,
-         Corners<MapOp::mul, end>, Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>,
-         TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
+         Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
+         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
+         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
+         Joined<end, A>, Outward<end, A, 1>>;
 using Conditions =
     List<MaybeNan, MaybeNanOfOne, MayBeZero, Differ, Ne<Size, Constant<2>>,
          OnGrid<A, B, SumGrid<C, D>, 4>, OnGrid<A, B, ProductGrid<C, D>, 4>,
          OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>,
          OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Mul<Lowest<C>, D>, 4>,
-         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, And<Eq<A, B>, Eq<C, D>>,
-         And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, Or<IsNan<A>, IsNan<B>>, Unknown,
-         And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
+         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, OnGrid<A, B, Min<Lowest<C>, D>, 4>,
+         OnGrid<A, B, Min<C, Lowest<D>>, 4>, MaybeNanOfNumberAndEnds, MaybeNanOfNumber,
+         And<Eq<A, B>, Eq<C, D>>, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>,
+         And<And<Flags<0>, Eq<B, C>>, Flags<3>>, And<Flags<0>, Eq<B, C>>, Or<IsNan<A>, IsNan<B>>,
+         Unknown, And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
          InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
          And<Flags<0>, InRange<1, WholeConstant<2>, 3>>,
          And<Flags<0>, GreaterEqual<Whole<1>, Whole<2>>>>;
