@@ -47,7 +47,9 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
   }
   if (unit.empty()) return "";
   unit += " == 1";
-  return others.empty() ? unit : fmt::format("{} && ({}) % {} == 0", unit, others, elements);
+  if (others.empty()) return unit;
+  if (others.find(' ') != std::string::npos) others = "(" + others + ")";
+  return fmt::format("{} && {} % {} == 0", unit, others, elements);
 }
 
 /// The name of a constant; empty: never.

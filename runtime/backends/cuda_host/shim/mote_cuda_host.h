@@ -158,8 +158,10 @@ inline float mote_host_truncated_sum(float start, const double* products, int co
       greatest = fmax(greatest, fabs(products[k]));
       whole += products[k];
     }
-    if (isnan(whole) || isinf(whole)) return static_cast<float>(whole);
-    if (greatest == 0) continue;
+    if (isnan(whole) || isinf(whole) || greatest == 0) {
+      sum = whole;
+      continue;
+    }
     sum = mote_host_cut(sum, greatest);
     for (int k = step; k < step + 4; ++k) sum += mote_host_cut(products[k], greatest);
     if (sum != 0) sum = mote_host_cut(sum, fmax(fabs(sum), ldexp(1.0, -126)));
