@@ -46,10 +46,10 @@ struct mote_strides {
   __device__ int64_t operator[](int axis) const { return of[axis]; }
 };
 
-// 16 bytes of elements, which one instruction moves.
-template <typename T>
-struct __align__(16) mote_pack {
-  T of[16 / sizeof(T)];
+// Elements side by side, which one instruction moves: 16 bytes, or fewer beside wider elements.
+template <typename T, int N = 16 / sizeof(T)>
+struct __align__(N * sizeof(T)) mote_pack {
+  T of[N];
 };
 MOTE_DEVICE bool mote_is_aligned(const void *p) { return (uint64_t)p % 16 == 0; }
 
