@@ -5,87 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "buffer.h"
-#include "call_frame.h"
-#include "cuda/plan.h"
-#include "cuda_host/host_library.h"
-#include "mote/oracle/case.h"
-#include "prepared_state.h"
+#include "kernel_subject.h"
 
 namespace mote {
 namespace {
 
+using test::KernelSubject;
+using test::library_of;
+
 constexpr int kSeeds = 50;
-
-/// A call with the memory of its tensors, filled, and what it is launched with, on few blocks.
-class Subject {
- public:
-  static constexpr cuda::Grid kFew = {.least_side = 3, .most_blocks = 3};
-
-  explicit Subject(const std::string& line, const cuda::Grid& grid = kFew)
-      : case_(parse_case(line)) {
-    std::vector<DLTensor*> in, out;
-    for (const CaseTensor& t : case_.inputs) in.push_back(tensor(t, Role::input));
-    for (const CaseTensor& t : case_.outputs) out.push_back(tensor(t, Role::output));
-    const std::int64_t radius = judge(*case_.program, case_.binding, case_.fill.kind).radius;
-    const std::vector<Dense> filled = filled_inputs(case_, radius);
-    for (std::size_t k = 0; k < filled.size(); ++k) buffers_[k]->write(filled[k]);
-    frame_ = std::make_unique<CallFrame>(case_, in, out);
-    backend::Check refusal;
-    instance_ = cuda::find_instance(frame_->call(), refusal);
-    if (refusal) throw std::runtime_error(refusal->text);
-    plan_ = std::make_unique<cuda::Plan>(frame_->call(), *instance_, cuda::Variant::gen, true, grid,
-                                         refusal);
-    if (refusal) throw std::runtime_error(refusal->text);
-    for (const cuda::TensorView& view : plan_->views()) data_.push_back(view.data);
-  }
-
-  std::vector<cuda::Launch> launches() const { return plan_->launches(data_, nullptr); }
-  /// The first kernel.
-  const CudaKernel& kernel() const { return *launches().at(0).kernel; }
-
-  /// The first kernel, in the library, and what it leaves in the first output.
-  shim::Run run(const cuda_host::HostLibrary& library, const shim::Options& options) {
-    Buffer& y = *buffers_[case_.inputs.size()];
-    y.poison(Poison::first);
-    cuda::Launch launch = launches().at(0);
-    shim::Run out;
-    out.error = cuda_host::run_launch(library, launch, options);
-    const CaseTensor& t = case_.outputs[0];
-    Dense values(t.dtype, element_count(t.shape));
-    y.read(values);
-    out.output.resize(static_cast<std::size_t>(values.count()) * size_of(t.dtype));
-    std::memcpy(out.output.data(), values.data(), out.output.size());
-    return out;
-  }
-
- private:
-  DLTensor* tensor(const CaseTensor& t, Role role) {
-    buffers_.push_back(std::make_unique<Buffer>(t, role));
-    return t.left_out ? nullptr : buffers_.back()->tensor();
-  }
-
-  Case case_;
-  std::vector<std::unique_ptr<Buffer>> buffers_;
-  std::unique_ptr<CallFrame> frame_;
-  const cuda::OpInstance* instance_ = nullptr;
-  std::unique_ptr<cuda::Plan> plan_;
-  std::vector<void*> data_;
-};
-
-cuda_host::HostLibrary library_of(const std::string& function, const std::string& kernel) {
-  setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
-  const std::string source = cuda_host::host_source({function}, cuda_helpers(kernel) + kernel);
-  return cuda_host::compile_for_host(source, [&] { return source; });
-}
 
 std::string replaced(std::string text, std::size_t at, const std::string& old,
                      const std::string& by) {
@@ -106,7 +38,7 @@ std::vector<std::string> without_barriers(const std::string& text) {
 
 /// No race in the kernel; one in it without any of its barriers, whatever the seed.
 void expect_needs_its_barriers(const std::string& line, std::size_t barriers) {
-  Subject subject(line);
+  KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
   const auto seeds_with_race = [&](const std::string& text) {
@@ -145,7 +77,8 @@ TEST(CudaTiles, OfSixteenBitsWithAMaskNeedTheirBarriers) {
 }
 
 std::string kernel_for(std::int64_t rows, std::int64_t columns) {
-  return Subject(fmt::format("matmul a=f32[{},40] b=f32[40,{}] fill=uniform:1", rows, columns), {})
+  return KernelSubject(
+             fmt::format("matmul a=f32[{},40] b=f32[40,{}] fill=uniform:1", rows, columns), {})
       .kernel()
       .function;
 }
@@ -158,7 +91,7 @@ TEST(CudaTiles, AreLaunchedForEnoughRowsAndColumns) {
 
 /// A gradient's stages each: of the input, of the weights.
 TEST(CudaTiles, AreLaunchedForEachStage) {
-  const Subject subject(
+  const KernelSubject subject(
       "conv2d.grad gy=f32[1,40,9,9] x=f32[1,40,9,9] w=f32[40,40,3,3] pads=1,1,1,1 fill=uniform:1",
       {});
   std::vector<bool> tiles;
@@ -169,7 +102,7 @@ TEST(CudaTiles, AreLaunchedForEachStage) {
 /// Of two operands, how many are loaded 16 bytes at a time: without these loads, shared memory
 /// keeps its NaNs there.
 int operands_in_packs(const std::string& line) {
-  Subject subject(line);
+  KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
   const auto whole = subject.run(library_of(kernel.function, kernel.text), {});
   EXPECT_EQ(whole.error, "");
@@ -201,7 +134,7 @@ TEST(CudaTiles, ComputeEveryCaseOfTheirList) {
   int cases = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
-    const auto launches = Subject(line, cuda_host::kGrid).launches();
+    const auto launches = KernelSubject(line, cuda_host::kGrid).launches();
     const auto has_tiles = [](const cuda::Launch& l) { return l.kernel->has_tiles(); };
     EXPECT_TRUE(std::ranges::any_of(launches, has_tiles)) << line;
     ++cases;
