@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/packs.h"
 #include "cuda/tiles.h"
 #include "emit_c_internal.h"
 
@@ -30,6 +31,8 @@ class Writer {
   /// are shared go to blocks of threads, else to threads. `tiles`, of the program's body: a block
   /// takes a tile of them.
   std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
+  /// Of the form's program.
+  std::string kernel_body(const cuda::PackForm& packs);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -45,6 +48,7 @@ class Writer {
   void parallel_loops(const Loop& first, const Facts& facts);
   void grid_loops(const Loop& first, const Facts& facts);
   void grid_loop(const Loop& loop, const Facts& facts);
+  void pack_loops(const Loop& loop, const Facts& facts);
   void block_round(const Body& b, const Facts& facts);
   void block_loop(const Loop& loop, const Facts& facts);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
@@ -91,6 +95,7 @@ class Writer {
   bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
   const cuda::TileForm* tiles_ = nullptr;  ///< how blocks take rounds that are shared
+  const cuda::PackForm* packs_ = nullptr;  ///< rounds that threads take by packs
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

@@ -198,6 +198,33 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
   EXPECT_LT(e.lo[0].real(), 1);
 }
 
+/// 1 + 2^-11 + 16 · 2^-23 (1 - 2^-7): tensor cores may add nothing of the small terms, which the
+/// usual n u M does not allow.
+TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {
+  Contract tensor_cores;
+  tensor_cores.functions[kDot] = {.ulp = 2};
+  std::vector<double> x(18, 0x1p-23), w(18, 1 - 0x1p-7);
+  x[0] = w[0] = w[1] = 1;
+  x[1] = 0x1p-11;
+  const double cut = 1 + 0x1p-11;
+  EXPECT_GT(ends("sum[0](x*w)", x, w).lo[0].real(), cut);
+  EXPECT_LT(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), cut);
+  // Not sums of anything else, nor what is exact in any order.
+  std::vector<double> terms;
+  for (std::size_t k = 0; k < x.size(); ++k) terms.push_back(x[k] * w[k]);
+  EXPECT_GT(ends("sum[0](x)", terms, {}, tensor_cores).lo[0].real(), cut);
+  expect_point(ends("sum[0](x*w)", {3, 5}, {7, 9}, tensor_cores), 0, 66);
+}
+
+/// Two products that a float rounds to its least number, of which tensor cores keep nothing.
+TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
+  Contract tensor_cores;
+  tensor_cores.functions[kDot] = {.ulp = 2};
+  const std::vector<double> x(2, 0x1.8p-75), w(2, 0x1p-75);
+  EXPECT_GT(ends("sum[0](x*w)", x, w).lo[0].real(), 0);
+  EXPECT_LE(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), 0);
+}
+
 TEST(BoundRules, DeclaredFlushingReachesZero) {
   Contract flushing;
   flushing.flushes_denormals = true;

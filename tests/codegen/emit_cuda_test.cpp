@@ -122,6 +122,42 @@ TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   test::expect_golden(kernel.text);
 }
 
+/// Operands of 16 bits are staged as they are, for tensor cores, 16 bytes at a time where they can
+/// be.
+TEST(CudaTiles, OfAProductOfSixteenBits) {
+  const CudaProgram program = cuda_gen_program(compiled(R"(op product
+input a bf16[M, K]; input b bf16[K, N]
+output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
+)"),
+                                               {});
+  ASSERT_TRUE(program.kernels.at(0).has_tiles());
+  test::expect_golden(program.kernels.at(0).text);
+}
+
+/// What is computed between memory and the product is no element of 16 bits.
+TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
+  struct Form {
+    const char* inputs;
+    const char* output;
+    bool has_tensor_cores;
+  };
+  const Form forms[] = {
+      {"a f16[M, K]; input b f16[K, N]", "a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]", true},
+      {"a f16[M, K]; input b f16[K, N]", "exp(a[i0, i2 over M, N, K]) * b[i2, i1 over M, N, K]",
+       false},
+      {"a f32[M, K]; input b f32[K, N]", "a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]", false}};
+  for (const Form& f : forms) {
+    SCOPED_TRACE(f.output);
+    const CudaProgram program =
+        cuda_gen_program(compiled(std::string("op form\ninput ") + f.inputs +
+                                  "\noutput y = sum[2](" + f.output + ")\n"),
+                         {});
+    const CudaKernel& kernel = program.kernels.at(0);
+    ASSERT_TRUE(kernel.has_tiles());
+    EXPECT_EQ(kernel.text.find("mote_tile_multiply_f16(") != std::string::npos, f.has_tensor_cores);
+  }
+}
+
 /// Groups, padding and strides: several loops an axis, a condition that moves with columns.
 TEST(CudaTiles, OfAConvolution) {
   const OpRecord& op = find_op("conv2d");

@@ -2,8 +2,12 @@
 // nothing wrong with the same kernel done right.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -158,6 +162,102 @@ TEST(ShimShuffles, DoWhatCudaSays) {
     EXPECT_EQ(in_groups[at], t / 4 * 4 + 1);
     EXPECT_EQ(votes[at], 0x55555555u);
   }
+}
+
+TEST(ShimBarriers, GiveEachThreadTheVoteOfAll) {
+  mote_host = calls();
+  std::vector<int> votes(64 * 3);
+  for (const Order order : {Order::forward, Order::reverse, Order::random}) {
+    const std::string error = launch(shape_of(1, 64), {order, 5, best_engine()}, [&] {
+      const unsigned t = threadIdx.x;
+      for (unsigned round = 0; round < 3; ++round)
+        votes[round * 64 + t] = __syncthreads_or(round != 1 && t == 17 * (round + 1));
+    });
+    ASSERT_EQ(error, "");
+    for (std::size_t k = 0; k < votes.size(); ++k) EXPECT_EQ(votes[k] != 0, k / 64 != 1) << k;
+  }
+}
+
+/// Runs mote_mma_m16n8k16_f16 or _bf16 on d = a b + d, given row by row, as mote_cuda.h lays it
+/// out.
+std::vector<float> multiplied(const std::vector<std::uint16_t>& a,
+                              const std::vector<std::uint16_t>& b, std::vector<float> d,
+                              bool is_bf16) {
+  mote_host = calls();
+  const auto pair = [](std::uint16_t first, std::uint16_t second) {
+    return first | std::uint32_t{second} << 16U;
+  };
+  const std::string error = launch(shape_of(1, 32), {Order::random, 3, best_engine()}, [&] {
+    const std::size_t g = threadIdx.x / 4, t = threadIdx.x % 4 * 2;
+    std::uint32_t left[4], right[2];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = (g + k % 2 * 8) * 16 + t + k / 2 * 8;
+      left[k] = pair(a[at], a[at + 1]);
+    }
+    for (std::size_t k = 0; k < 2; ++k)
+      right[k] = pair(b[(t + k * 8) * 8 + g], b[(t + k * 8 + 1) * 8 + g]);
+    float* const own[4] = {&d[g * 8 + t], &d[g * 8 + t + 1], &d[(g + 8) * 8 + t],
+                           &d[(g + 8) * 8 + t + 1]};
+    float sums[4] = {*own[0], *own[1], *own[2], *own[3]};
+    is_bf16 ? mote_mma_m16n8k16_bf16(sums, left, right) : mote_mma_m16n8k16_f16(sums, left, right);
+    for (std::size_t k = 0; k < 4; ++k) *own[k] = sums[k];
+  });
+  EXPECT_EQ(error, "");
+  return d;
+}
+
+/// The bits of a float's bf16, and of an f16 that has a normal one.
+std::uint16_t bf16(float x) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16U);
+}
+std::uint16_t f16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  return static_cast<std::uint16_t>((bits >> 16U & 0x8000U) |
+                                    (magnitude == 0 ? 0 : (magnitude - 0x38000000U) >> 13U));
+}
+
+TEST(ShimTensorCores, MultiplyAsLanesHoldTheOperands) {
+  for (const bool is_bf16 : {false, true}) {
+    const auto narrow = is_bf16 ? bf16 : f16;
+    std::vector<float> left(16 * 16), right(16 * 8), d(16 * 8);
+    for (std::size_t k = 0; k < left.size(); ++k) left[k] = static_cast<float>(k * 7 % 23) - 11;
+    for (std::size_t k = 0; k < right.size(); ++k) right[k] = static_cast<float>(k * 5 % 19) - 9;
+    for (std::size_t k = 0; k < d.size(); ++k) d[k] = static_cast<float>(k);
+    std::vector<std::uint16_t> a, b;
+    for (const float x : left) a.push_back(narrow(x));
+    for (const float x : right) b.push_back(narrow(x));
+    const std::vector<float> y = multiplied(a, b, d, is_bf16);
+    for (std::size_t m = 0; m < 16; ++m)
+      for (std::size_t n = 0; n < 8; ++n) {
+        float expected = d[m * 8 + n];
+        for (std::size_t k = 0; k < 16; ++k) expected += left[m * 16 + k] * right[k * 8 + n];
+        EXPECT_EQ(y[m * 8 + n], expected) << m << ", " << n;
+      }
+  }
+}
+
+/// d = 1 with sixteen products of 2^-23 (1 - 2^-7): all digits of these are cut off.
+TEST(ShimTensorCores, CutDigitsOffWhereOthersWouldRound) {
+  const std::vector<std::uint16_t> a(16 * 16, bf16(0x1p-23F)), b(16 * 8, bf16(1 - 0x1p-7F));
+  for (const float y : multiplied(a, b, std::vector<float>(16 * 8, 1.0F), true)) EXPECT_EQ(y, 1.0F);
+  // With a start of 0 they are the greatest, and whole.
+  for (const float y : multiplied(a, b, std::vector<float>(16 * 8, 0.0F), true))
+    EXPECT_EQ(y, 16 * 0x1p-23F * (1 - 0x1p-7F));
+}
+
+TEST(ShimTensorCores, KeepInfinitiesAndNaN) {
+  std::vector<std::uint16_t> a(16 * 16, f16(1)), b(16 * 8, f16(1));
+  constexpr std::uint16_t kInfinite = 0x7c00;
+  a[0 * 16 + 3] = kInfinite;
+  a[1 * 16 + 3] = kInfinite;
+  a[1 * 16 + 14] = kInfinite | 0x8000;
+  b[14 * 8 + 5] = 0;
+  const std::vector<float> y = multiplied(a, b, std::vector<float>(16 * 8, 1.0F), false);
+  EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(y[8]));
+  EXPECT_TRUE(std::isnan(y[8 + 5]));
+  EXPECT_EQ(y[2 * 8 + 5], 16.0F);
 }
 
 TEST(ShimLaunch, RefusesABlockThatNoGpuHas) {

@@ -1,122 +1,86 @@
 // The kernels of tiles: they are launched where there are enough rows and columns, no order of
-// threads changes what they write, and each of their barriers is needed.
+// threads changes what they write, each of their barriers is needed, and operands are loaded 16
+// bytes at a time where they can be.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "../support/call.h"
-#include "buffer.h"
-#include "call_frame.h"
-#include "cuda/plan.h"
-#include "cuda_host/host_library.h"
-#include "mote/oracle/case.h"
+#include "kernel_subject.h"
 
 namespace mote {
 namespace {
 
-using test::Tensor;
+using test::KernelSubject;
+using test::library_of;
 
 constexpr int kSeeds = 50;
-constexpr const char* kBarrier = "__syncthreads();";
 
-/// The first kernel that a call of one stage is launched with, on few blocks.
-struct Subject {
-  explicit Subject(test::Call& of) : call(of.get()) {
-    backend::Check refusal;
-    instance = cuda::find_instance(call, refusal);
-    plan = std::make_unique<cuda::Plan>(call, *instance, cuda::Variant::gen, true, grid, refusal);
-    if (refusal) throw std::runtime_error(refusal->text);
-    for (const cuda::TensorView& view : plan->views()) data.push_back(view.data);
-  }
-  const CudaKernel& kernel() const { return *plan->launches(data, nullptr).at(0).kernel; }
-
-  static constexpr cuda::Grid grid = {.most_blocks = 3};
-  mote_call call;
-  const cuda::OpInstance* instance = nullptr;
-  std::unique_ptr<cuda::Plan> plan;
-  std::vector<void*> data;
-};
-
-cuda_host::HostLibrary library_of(const std::string& function, const std::string& kernel) {
-  setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
-  const std::string source = cuda_host::host_source({function}, cuda_helpers(kernel) + kernel);
-  return cuda_host::compile_for_host(source, [&] { return source; });
+std::string replaced(std::string text, std::size_t at, const std::string& old,
+                     const std::string& by) {
+  return text.replace(at, old.size(), by);
 }
 
-shim::Run run(Subject& subject, const cuda_host::HostLibrary& library, Tensor& y,
-              const shim::Options& options) {
-  std::vector<cuda::Launch> launches = subject.plan->launches(subject.data, nullptr);
-  cuda::Launch& launch = launches.at(0);
-  std::int64_t count = 1;
-  for (const std::int64_t extent : y.shape()) count *= extent;
-  shim::Run out;
-  out.output.resize(static_cast<std::size_t>(count) * sizeof(float));
-  std::memset(y.data(), 0, out.output.size());
-  out.error = cuda_host::run_launch(library, launch, options);
-  std::memcpy(out.output.data(), y.data(), out.output.size());
-  return out;
-}
-
-/// The text without its barrier number k, from 0; empty where there are fewer.
-std::string without_barrier(std::string text, int k) {
-  std::size_t at = text.find(kBarrier);
-  for (; k > 0 && at != std::string::npos; --k) at = text.find(kBarrier, at + 1);
-  if (at == std::string::npos) return "";
-  return text.erase(at, std::strlen(kBarrier));
+/// The text without one of its barriers, for each of them; a barrier that votes leaves the thread's
+/// own vote.
+std::vector<std::string> without_barriers(const std::string& text) {
+  std::vector<std::string> all;
+  const std::string plain = "__syncthreads();", voting = "__syncthreads_or(";
+  for (std::size_t at = text.find(plain); at != std::string::npos; at = text.find(plain, at + 1))
+    all.push_back(replaced(text, at, plain, ""));
+  for (std::size_t at = text.find(voting); at != std::string::npos; at = text.find(voting, at + 1))
+    all.push_back(replaced(text, at, voting, "("));
+  return all;
 }
 
 /// No race in the kernel; one in it without any of its barriers, whatever the seed.
-void expect_needs_its_barriers(test::Call& call, Tensor& y, int barriers) {
-  Subject subject(call);
+void expect_needs_its_barriers(const std::string& line, std::size_t barriers) {
+  KernelSubject subject(line);
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
   const auto seeds_with_race = [&](const std::string& text) {
     const cuda_host::HostLibrary library = library_of(kernel.function, text);
-    const auto once = [&](const shim::Options& o) { return run(subject, library, y, o); };
+    const auto once = [&](const shim::Options& o) { return subject.run(library, o); };
     int found = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
       found += shim::find_race(seed, once).empty() ? 0 : 1;
     return found;
   };
   EXPECT_EQ(seeds_with_race(kernel.text), 0);
-  int k = 0;
-  for (std::string less; !(less = without_barrier(kernel.text, k)).empty(); ++k)
-    EXPECT_EQ(seeds_with_race(less), kSeeds) << "without barrier " << k;
-  EXPECT_EQ(k, barriers);
+  const std::vector<std::string> all = without_barriers(kernel.text);
+  EXPECT_EQ(all.size(), barriers);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    EXPECT_EQ(seeds_with_race(all[k]), kSeeds) << "without barrier " << k;
 }
 
 TEST(CudaTiles, OfAMatmulNeedTheirBarriers) {
-  Tensor a(DType::f32, {1, 1, 65, 33});
-  Tensor b(DType::f32, {1, 1, 33, 66});
-  Tensor y(DType::f32, {1, 1, 65, 66});
-  test::Call call("matmul", {&a.fill_integers(1), &b.fill_integers(2)}, {&y});
-  expect_needs_its_barriers(call, y, 4);
+  expect_needs_its_barriers("matmul a=f32[1,1,65,33] b=f32[1,1,33,66] fill=uniform:1", 4);
 }
 
 /// With tables of positions and a mask, in shared memory as well.
 TEST(CudaTiles, OfAConvolutionNeedTheirBarriers) {
-  Tensor x(DType::f32, {2, 3, 6, 7});
-  Tensor w(DType::f32, {40, 3, 3, 3});
-  Tensor y(DType::f32, {2, 40, 6, 7});
-  test::Call call("conv2d", {&x.fill_integers(1), &w.fill_integers(2), nullptr}, {&y});
-  call.integer("stride0", 1).integer("stride1", 1).integer("dilation0", 1).integer("dilation1", 1);
-  for (const char* pad : {"pads0", "pads1", "pads2", "pads3", "groups"}) call.integer(pad, 1);
-  expect_needs_its_barriers(call, y, 5);
+  expect_needs_its_barriers("conv2d x=f32[2,3,6,7] w=f32[40,3,3,3] pads=1,1,1,1 fill=uniform:1", 5);
+}
+
+/// Multiplied by tensor cores, whose lanes exchange operands.
+TEST(CudaTiles, OfSixteenBitsNeedTheirBarriers) {
+  expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4);
+}
+
+/// Where an infinity is staged all threads must know of it.
+TEST(CudaTiles, OfSixteenBitsWithAMaskNeedTheirBarriers) {
+  expect_needs_its_barriers(
+      "conv2d x=bf16[5,2,3,4] w=bf16[6,2,3,3] pads=1,1,1,1 fill=uniform:1 set=w[0,0,0,0]=inf", 5);
 }
 
 std::string kernel_for(std::int64_t rows, std::int64_t columns) {
-  Tensor a(DType::f32, {rows, 40});
-  Tensor b(DType::f32, {40, columns});
-  Tensor y(DType::f32, {rows, columns});
-  test::Call call("matmul", {&a, &b}, {&y});
-  return Subject(call).kernel().function;
+  return KernelSubject(
+             fmt::format("matmul a=f32[{},40] b=f32[40,{}] fill=uniform:1", rows, columns), {})
+      .kernel()
+      .function;
 }
 
 TEST(CudaTiles, AreLaunchedForEnoughRowsAndColumns) {
@@ -127,42 +91,42 @@ TEST(CudaTiles, AreLaunchedForEnoughRowsAndColumns) {
 
 /// A gradient's stages each: of the input, of the weights.
 TEST(CudaTiles, AreLaunchedForEachStage) {
-  Tensor gy(DType::f32, {1, 40, 9, 9});
-  Tensor x(DType::f32, {1, 40, 9, 9});
-  Tensor w(DType::f32, {40, 40, 3, 3});
-  Tensor gx(DType::f32, {1, 40, 9, 9});
-  Tensor gw(DType::f32, {40, 40, 3, 3});
-  test::Call call("conv2d.grad", {&gy, &x, &w, nullptr}, {&gx, &gw});
-  call.integer("stride0", 1).integer("stride1", 1).integer("dilation0", 1).integer("dilation1", 1);
-  for (const char* pad : {"pads0", "pads1", "pads2", "pads3", "groups"}) call.integer(pad, 1);
-  const Subject subject(call);
+  const KernelSubject subject(
+      "conv2d.grad gy=f32[1,40,9,9] x=f32[1,40,9,9] w=f32[40,40,3,3] pads=1,1,1,1 fill=uniform:1",
+      {});
   std::vector<bool> tiles;
-  for (const cuda::Launch& l : subject.plan->launches(subject.data, nullptr))
-    tiles.push_back(l.kernel->has_tiles());
+  for (const cuda::Launch& l : subject.launches()) tiles.push_back(l.kernel->has_tiles());
   EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
 }
 
-/// Whether a kernel of tiles is among those that the call of the case launches on the shim's grid.
-bool takes_tiles(const Case& c) {
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  const auto tensor = [&](const CaseTensor& t, Role role) -> DLTensor* {
-    if (t.left_out) return nullptr;
-    return buffers.emplace_back(std::make_unique<Buffer>(t, role))->tensor();
-  };
-  std::vector<DLTensor*> in, out;
-  for (const CaseTensor& t : c.inputs) in.push_back(tensor(t, Role::input));
-  for (const CaseTensor& t : c.outputs) out.push_back(tensor(t, Role::output));
-  const CallFrame frame(c, in, out);
-  backend::Check refusal;
-  const cuda::OpInstance* const instance = cuda::find_instance(frame.call(), refusal);
-  if (refusal) throw std::runtime_error(refusal->text);
-  const cuda::Plan plan(frame.call(), *instance, cuda::Variant::gen, true, cuda_host::kGrid,
-                        refusal);
-  if (refusal) throw std::runtime_error(refusal->text);
-  std::vector<void*> data;
-  for (const cuda::TensorView& view : plan.views()) data.push_back(view.data);
-  return std::ranges::any_of(plan.launches(data, nullptr),
-                             [](const cuda::Launch& l) { return l.kernel->has_tiles(); });
+/// Of two operands, how many are loaded 16 bytes at a time: without these loads, shared memory
+/// keeps its NaNs there.
+int operands_in_packs(const std::string& line) {
+  KernelSubject subject(line);
+  const CudaKernel& kernel = subject.kernel();
+  const auto whole = subject.run(library_of(kernel.function, kernel.text), {});
+  EXPECT_EQ(whole.error, "");
+  int found = 0;
+  for (const char* operand : {"staged[0]", "staged[1]"}) {
+    const std::string load = std::string("mote_stage_pack(&") + operand;
+    const std::size_t at = kernel.text.find(load);
+    if (at == std::string::npos) continue;
+    const std::string text = replaced(kernel.text, at, load, std::string("(void)(") + operand);
+    const auto without = subject.run(library_of(kernel.function, text), {});
+    found += without.output != whole.output ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
+  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1"), 2);
+  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20]:t b=f32[20,12]:t fill=uniform:1"), 1)
+      << "9 rows are no whole packs";
+  EXPECT_EQ(operands_in_packs("matmul a=f32[9,20]:off1 b=f32[20,12]:off2 fill=uniform:1"), 0);
+  EXPECT_EQ(operands_in_packs("matmul a=f32[9,21] b=f32[21,12] fill=uniform:1"), 1);
+  EXPECT_EQ(operands_in_packs("matmul a=f16[9,24] b=f16[24,16] fill=uniform:1"), 2);
+  EXPECT_EQ(operands_in_packs("matmul a=bf16[16,24]:t b=bf16[24,16]:off4 fill=uniform:1"), 1);
+  EXPECT_EQ(operands_in_packs("matmul a=f64[9,20] b=f64[20,12]:off1 fill=uniform:1"), 1);
 }
 
 TEST(CudaTiles, ComputeEveryCaseOfTheirList) {
@@ -170,7 +134,9 @@ TEST(CudaTiles, ComputeEveryCaseOfTheirList) {
   int cases = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
-    EXPECT_TRUE(takes_tiles(parse_case(line))) << line;
+    const auto launches = KernelSubject(line, cuda_host::kGrid).launches();
+    const auto has_tiles = [](const cuda::Launch& l) { return l.kernel->has_tiles(); };
+    EXPECT_TRUE(std::ranges::any_of(launches, has_tiles)) << line;
     ++cases;
   }
   EXPECT_GT(cases, 0);

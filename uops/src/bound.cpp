@@ -35,7 +35,8 @@ class IntervalWalk {
   IntervalWalk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
 
   Interval of(const Uop& output) {
-    if (context_.contract.multiply_bits > 0) mark_products(output);
+    if (context_.contract.multiply_bits > 0 || context_.contract.functions.contains(kDot))
+      mark_products(output);
     for (const Uop& u : topological(std::vector<Uop>{output})) {
       if (!done_.contains(u.id())) done_.emplace(u.id(), interval(u));
     }
@@ -49,24 +50,32 @@ class IntervalWalk {
   }
 
  private:
-  /// Multiplications whose results sums take as they are.
+  /// Multiplications whose results sums take as they are, and these sums.
   void mark_products(const Uop& output) {
-    std::vector<Uop> open;
     for (const Uop& u : topological(std::vector<Uop>{output})) {
       const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
-      if (r && r->op == ReduceOp::sum) open.push_back(r->x);
+      if (r && r->op == ReduceOp::sum && mark_terms(r->x)) context_.dots.insert(u.id());
     }
-    while (!open.empty()) {
+  }
+
+  /// Whether there are any among what the sum of x adds.
+  bool mark_terms(const Uop& x) {
+    bool found = false;
+    for (std::vector<Uop> open = {x}; !open.empty();) {
       const Uop u = open.back();
       open.pop_back();
       const auto* m = std::get_if<uop::Map>(&u.node().kind);
-      if (m && m->op == MapOp::mul) context_.products.insert(u.id());
+      if (m && m->op == MapOp::mul) {
+        context_.products.insert(u.id());
+        found = true;
+      }
       const bool passes = (m && m->op == MapOp::where) ||
                           std::holds_alternative<uop::Reindex>(u.node().kind) ||
                           std::holds_alternative<uop::StopGradient>(u.node().kind);
       if (!passes) continue;
-      for (const Uop& x : operands(u)) open.push_back(x);
+      for (const Uop& term : operands(u)) open.push_back(term);
     }
+    return found;
   }
 
   Interval interval(const Uop& u) {

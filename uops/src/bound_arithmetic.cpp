@@ -339,4 +339,21 @@ Interval summed(const Interval& x, const std::vector<int>& axes, const Context& 
   return y;
 }
 
+Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype,
+             const Context& c) {
+  Interval y = summed(products, axes, c);
+  const auto declared = c.contract.functions.find(kDot);
+  if (declared == c.contract.functions.end()) return y;
+  // A term counts as so many roundings; of one alone, which is exact, nothing is lost.
+  const Uop count = y.sum->count;
+  y.sum->count = where(count <= 1, count, count * (2 * declared->second.ulp));
+  if (products.certain()) return y;
+  // Below the least normal number digits are cut off where a product was to be rounded.
+  const Uop unsure = where(eq(products.lo, products.hi), 0.0, number(1));
+  const Uop lost = sum_over(unsure, axes) * format_of(dtype, c.contract).least;
+  y.lo = y.nonnegative ? not_below_zero(y.lo - lost) : y.lo - lost;
+  y.hi = y.hi + lost;
+  return y;
+}
+
 }  // namespace mote::bounds

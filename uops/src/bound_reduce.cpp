@@ -193,7 +193,8 @@ Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& give
                      const Context& c) {
   const DType dtype = r.x.dtype();
   const bool real = is_real(dtype);
-  if (r.op == ReduceOp::sum && real) return summed(given, r.axes, c);
+  if (r.op == ReduceOp::sum && real)
+    return c.dots.contains(&node.node()) ? dot(given, r.axes, dtype, c) : summed(given, r.axes, c);
   const Interval x = settled(given, dtype, c);
   switch (r.op) {
     case ReduceOp::sum:

@@ -61,6 +61,7 @@ struct Context {
   const Contract& contract;
   bool rigid;
   std::unordered_set<const UopNode*> products = {};  ///< multiplications that feed a sum
+  std::unordered_set<const UopNode*> dots = {};      ///< sums that multiplications feed
 };
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -94,6 +95,9 @@ Interval multiplied(const Interval& x, const Interval& y, bool square, DType dty
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
 /// Reduce sum of x, unrounded.
 Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
+/// The same of products, where the contract says how accurate the function kDot is.
+Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype,
+             const Context& c);
 /// The terms of a sum, for those that are joined otherwise (scatters).
 struct Terms {
   Interval ends;

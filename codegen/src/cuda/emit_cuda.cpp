@@ -13,6 +13,7 @@
 #include "../keep.h"
 #include "../leave_out.h"
 #include "mote_cuda_h.h"
+#include "packs.h"
 #include "stages.h"
 #include "tile_text.h"
 #include "tiles.h"
@@ -157,6 +158,27 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   return k;
 }
 
+/// A thread for 16 bytes of elements.
+CudaKernel pack_kernel(const PackForm& form, const std::string& function) {
+  const LoopProgram& part = form.program;
+  emit::Names names(part);
+  emit::Printer printer(part, names, emit::Target::cuda);
+  CudaKernel k;
+  k.function = function;
+  k.packed = form.packed();
+  k.extents = form.extents;
+  k.rounds = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
+  std::string tensors;
+  for (const std::string& tensor : k.packed)
+    tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
+  const std::string comment =
+      emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
+                             form.elements, tensors));
+  finish(k, part, names, comment + "\n",
+         emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form));
+  return k;
+}
+
 std::string comment(const LoopProgram& p, std::size_t stages) {
   const emit::Names names(p);
   const emit::Printer printer(p, names);
@@ -187,6 +209,8 @@ CudaProgram program_of(const LoopProgram& p, const EmitOptions& options) {
       out.kernels.push_back(tile_kernel(cut.program, stage, own + "_tiles"));
     if (stage.rows && !stage.rows->empty())
       out.kernels.push_back(kernel(cut.program, stage, own + "_rows", true));
+    if (const auto packs = p.native ? pack_form(cut.program, stage.body) : std::nullopt)
+      out.kernels.push_back(pack_kernel(*packs, own + "_packs"));
     out.kernels.push_back(kernel(cut.program, stage, own, false));
     for (CudaKernel& made : out.kernels)
       if (made.function.starts_with(own) && made.stage == 0) made.stage = static_cast<int>(k) + 1;

@@ -21,6 +21,11 @@ std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
          opening + unread_scalars(statements) + statements;
 }
 
+std::string Writer::kernel_body(const cuda::PackForm& packs) {
+  packs_ = &packs;
+  return kernel_body(false);
+}
+
 /// The variable strides over the grid.
 void Writer::grid_loop(const Loop& loop, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
@@ -84,6 +89,10 @@ void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& fac
 void Writer::grid_loops(const Loop& first, const Facts& facts) {
   if (tiles_ != nullptr) {
     write_tiles(*this, facts);
+    return;
+  }
+  if (packs_ != nullptr) {
+    pack_loops(first, facts);
     return;
   }
   const std::vector<const Loop*> chain = parallel_chain(first);

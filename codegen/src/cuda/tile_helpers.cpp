@@ -49,18 +49,121 @@ static __device__ __forceinline__ void mote_tile_give(const T (&sums)[8][4], T (
 }
 )";
 
+/// @ stands for f16 or bf16.
+constexpr std::string_view kMultiplyNarrow =
+    R"(/* The same by tensor cores. Of 64 x 64 sums each of 4 warps has 32 x 32, as 2 x 4 fragments. */
+static __device__ __forceinline__ void mote_tile_multiply_@(
+    float (&sums)[2][4][4], const uint16_t (*left)[24], const uint16_t (*right)[24]) {
+  const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
+  const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 32 / 4;
+  const int slot = threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const uint16_t (*const upper)[24] = left + row + 16 * i;
+    const uint32_t a[4] = {mote_pair(upper[0] + slot), mote_pair(upper[8] + slot),
+                           mote_pair(upper[0] + slot + 8), mote_pair(upper[8] + slot + 8)};
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      const uint16_t *const k = right[column + 8 * j] + slot;
+      const uint32_t b[2] = {mote_pair(k), mote_pair(k + 8)};
+      mote_mma_m16n8k16_@(sums[i][j], a, b);
+    }
+  }
+}
+)";
+
+constexpr std::string_view kMultiplyCounting =
+    R"(/* The same product by product, of those that count: 0 times an infinity is none of them. */
+static __device__ __forceinline__ void mote_tile_multiply_counting_@(
+    float (&sums)[2][4][4], const uint16_t (*left)[24], const uint16_t (*right)[24],
+    const bool (*left_holds)[68], const bool (*right_holds)[68]) {
+  const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
+  const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 4 * 2;
+#pragma unroll 1
+  for (int k = 0; k < 16; k++) {
+#pragma unroll
+    for (int i = 0; i < 32; i++) {
+      const int r = row + i / 16 * 16 + i / 2 % 2 * 8;
+      const int c = column + i / 4 % 4 * 8 + i % 2;
+      if ((left_holds == NULL || left_holds[k][r]) && (right_holds == NULL || right_holds[k][c]))
+        sums[i / 16][i / 4 % 4][i % 4] +=
+            mote_float_from_@(left[r][k]) * mote_float_from_@(right[c][k]);
+    }
+  }
+}
+)";
+
+constexpr std::string_view kSpecial =
+    R"(/* Whether it is infinite or NaN. */
+MOTE_DEVICE bool mote_is_special_f16(uint16_t h) { return (h & 0x7c00u) == 0x7c00u; }
+MOTE_DEVICE bool mote_is_special_bf16(uint16_t h) { return (h & 0x7f80u) == 0x7f80u; }
+)";
+
+constexpr std::string_view kGiveFragments =
+    R"(/* The sums of the first or second 32 rows, to shared memory. */
+static __device__ __forceinline__ void mote_tile_give_fragments(
+    const float (&sums)[2][4][4], float (*to)[16][68], int half) {
+  if (threadIdx.x / 64 != half) return;
+  const int row = threadIdx.x % 32 / 4;
+  const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 32; i++)
+    to[i / 16][row + i / 2 % 2 * 8][column + i / 4 % 4 * 8 + i % 2] =
+        sums[i / 16][i / 4 % 4][i % 4];
+}
+)";
+
+constexpr std::string_view kStagePack =
+    R"(/* Elements side by side, 16 bytes at once, to places in shared memory that lie so far apart; zeros
+ * beyond `room` of them. */
+template <typename T>
+static __device__ __forceinline__ void mote_stage_pack(T *to, int apart, const T *from,
+                                                       int64_t room) {
+  constexpr int kCount = 16 / sizeof(T);
+  mote_pack<T> pack;
+  if (room >= kCount) {
+    pack = *(const mote_pack<T> *)from;
+  } else {
+#pragma unroll
+    for (int k = 0; k < kCount; k++) pack.of[k] = k < room ? from[k] : (T)0;
+  }
+  if (apart == 1) {
+    *(mote_pack<T> *)to = pack;
+  } else {
+#pragma unroll
+    for (int k = 0; k < kCount; k++) to[k * apart] = pack.of[k];
+  }
+}
+)";
+
 constexpr std::string_view kDistance =
     R"(MOTE_DEVICE int64_t mote_iabs(int64_t a) { return a < 0 ? -a : a; }
 )";
 
+std::string of_dtype(std::string_view helper, const std::string& dtype) {
+  std::string out;
+  for (const char c : helper) out += c == '@' ? dtype : std::string(1, c);
+  return out;
+}
+
 }  // namespace
 
 std::string tile_helpers(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAll = {
-      {{"mote_iabs(", kDistance}, {"mote_tile_multiply(", kMultiply}, {"mote_tile_give(", kGive}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAll = {
+      {{"mote_iabs(", kDistance},
+       {"mote_is_special_", kSpecial},
+       {"mote_stage_pack(", kStagePack},
+       {"mote_tile_multiply(", kMultiply},
+       {"mote_tile_give(", kGive},
+       {"mote_tile_give_fragments(", kGiveFragments}}};
   std::string out;
   for (const auto& [call, helper] : kAll)
     if (text.find(call) != std::string::npos) out += "\n" + std::string(helper);
+  for (const std::string dtype : {"f16", "bf16"})
+    for (const auto& [call, helper] :
+         {std::pair("mote_tile_multiply_", kMultiplyNarrow),
+          std::pair("mote_tile_multiply_counting_", kMultiplyCounting)})
+      if (text.find(call + dtype + "(") != std::string::npos) out += "\n" + of_dtype(helper, dtype);
   return out;
 }
 

@@ -144,7 +144,18 @@ class Finder {
     form_.right = op->args[1];
     const auto kept = [&](DType dtype) { return emit::local_type(dtype, p_.native); };
     const std::string type = kept(form_.accumulator->dtype);
+    const auto narrow = stored_narrow(form_.left);
+    if (p_.native && narrow == stored_narrow(form_.right)) form_.fragments = narrow;
     return type != "bool" && kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
+  }
+
+  /// f16 or bf16 of a value that is an element of a tensor in memory; nullopt of any other.
+  std::optional<DType> stored_narrow(const Value& v) const {
+    const auto* load = std::get_if<value::Load>(&v->kind);
+    const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p_, load->tensor);
+    if (t == nullptr || t->role == TensorRole::temporary) return std::nullopt;
+    const bool is_narrow = t->dtype == DType::f16 || t->dtype == DType::bf16;
+    return is_narrow ? std::optional(t->dtype) : std::nullopt;
   }
 
   /// An axis that moves one operand alone is that operand's; the others are the batch's. The

@@ -30,6 +30,9 @@ struct TileForm {
   const Loop* round;                   ///< the innermost of batch, rows and columns
   const Stmt* sum;                     ///< the reduction, in round's body; all else is the rest
   const Accumulator* accumulator;
+  /// f16 or bf16: both operands are elements of it as they are stored, so that tensor cores can
+  /// multiply them.
+  std::optional<DType> fragments;
 };
 
 /// The form of a stage's body, whose shared loops are marked parallel; nullopt where it has

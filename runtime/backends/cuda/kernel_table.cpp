@@ -3,6 +3,8 @@
 #include <array>
 #include <span>
 
+#include "mote/uops/bound.h"
+
 namespace mote::cuda {
 namespace {
 
@@ -17,6 +19,18 @@ std::span<const mote_accuracy> functions() {
   static const std::vector<mote_accuracy> all = [] {
     std::vector<mote_accuracy> made;
     for (const FunctionAccuracy& f : fast_accuracy()) made.push_back({f.function, f.ulp, 0, 0});
+    return made;
+  }();
+  return all;
+}
+
+/// Those, and sums of products as tensor cores form them: digits are cut off below the last of the
+/// greatest addend of a step, then beyond a float's, so that each of n products adds less than
+/// 2 ulps of the sum of their magnitudes.
+std::span<const mote_accuracy> functions_of_tensor_cores() {
+  static const std::vector<mote_accuracy> all = [] {
+    std::vector<mote_accuracy> made(functions().begin(), functions().end());
+    made.push_back({kDot, 2, 0, 0});
     return made;
   }();
   return all;
@@ -43,7 +57,7 @@ const mote_contract& contract_of(Variant variant, Kind kind) {
   static const mote_contract in_double = contract(MOTE_ACC_F64, {});
   static const std::array<mote_contract, 4> of_gen = {
       contract(MOTE_ACC_F64, {}), contract(MOTE_ACC_NATIVE, {}),
-      contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions())};
+      contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions_of_tensor_cores())};
   return variant == Variant::oracle ? in_double : of_gen.at(static_cast<std::size_t>(kind));
 }
 

@@ -225,9 +225,25 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
   return v;
 }
 
-bool Plan::suits(const CudaKernel& kernel) const {
+/// Without gaps over the extents, at an address that 16 divides.
+bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const {
+  const TensorView& view = views_[tensor];
+  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
+  std::int64_t expected = 1;
+  for (std::size_t k = extents.size(); k-- > 0;) {
+    const std::int64_t extent = value(extents[k]);
+    if (extent != 1 && view.strides[k] != expected) return false;
+    expected *= extent;
+  }
+  return true;
+}
+
+bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
   if (kernel.has_tiles() && std::min(value(kernel.rows), value(kernel.columns)) < grid_.least_side)
     return false;
+  for (const std::string& name : kernel.packed)
+    if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
+      return false;
   return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
     return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
   });
@@ -239,7 +255,7 @@ std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspa
   int done = 0;  // the last stage that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
-    if (kernel.stage == done || !suits(kernel)) continue;
+    if (kernel.stage == done || !suits(kernel, data)) continue;
     done = kernel.stage;
     Launch launch{&kernel,
                   std::max<std::int64_t>(threads_[k] / grid_.threads, 1),

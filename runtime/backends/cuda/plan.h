@@ -63,7 +63,8 @@ class Plan {
   void lay_out();
   std::int64_t threads_of(const CudaKernel& kernel) const;
   std::int64_t value(const Expr& e) const;
-  bool suits(const CudaKernel& kernel) const;
+  bool suits(const CudaKernel& kernel, const std::vector<void*>& data) const;
+  bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
                          void* workspace) const;
   std::size_t tensor_at(const std::string& name) const;

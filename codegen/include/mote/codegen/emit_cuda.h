@@ -34,14 +34,18 @@ struct CudaKernel {
   Expr rounds;
   bool in_order = false;
   bool by_block = false;  ///< a block of whole warps takes a round, not a thread
-  /// Kernels of one stage stand side by side: the first is launched whose strides the call has,
-  /// and that has enough rows and columns. The last one of a stage demands nothing.
+  /// Kernels of one stage stand side by side: the first is launched whose strides and packs the
+  /// call has, and that has enough rows and columns. The last one of a stage demands nothing.
   int stage = 0;
   std::vector<KnownStride> strides = {};
   /// Of a kernel whose blocks compute tiles: how many rows and columns there are. Not for few of
   /// them, and for blocks of kCudaThreads threads alone. 0: not such a kernel.
   Expr rows = 0;
   Expr columns = 0;
+  /// Of a kernel whose threads move 16 bytes at a time: tensors that must be there, without gaps
+  /// over `extents`, at addresses that 16 divides. Empty: not such a kernel.
+  std::vector<std::string> packed = {};
+  std::vector<Expr> extents = {};
   std::string text = {};  ///< the function, with its comment
 
   bool has_tiles() const { return rows != Expr(0); }
@@ -68,7 +72,7 @@ struct CudaProgram {
 CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
 /// Variant `gen`: reals in their own dtype, sums in any order; a stage whose rounds reduce has a
 /// kernel that gives each round to a block, for the strides that make its loops run over adjacent
-/// elements.
+/// elements; one whose rounds go over elements side by side has a kernel for tensors without gaps.
 CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
 /// The comment and the kernels.
 std::string to_string(const CudaProgram& program);

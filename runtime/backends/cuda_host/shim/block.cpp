@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace mote::shim {
 namespace {
@@ -177,6 +178,7 @@ void Block::end() {
 /// When all that have not ended are there.
 void Block::release_barrier() {
   if (at_barrier_.empty() || static_cast<int>(at_barrier_.size()) != live_) return;
+  any_released_ = std::exchange(any_coming_, false);
   make_ready(at_barrier_);
 }
 
@@ -188,6 +190,13 @@ void Block::barrier(int line) {
   at_barrier_.push_back(current_->number);
   release_barrier();
   wait();
+}
+
+/// What the last release found stays until all have come again, and so have read it.
+bool Block::barrier_or(bool predicate, int line) {
+  any_coming_ = any_coming_ || predicate;
+  barrier(line);
+  return any_released_;
 }
 
 /// The caller's lane has come; where it is the last of the mask all may go on.

@@ -39,6 +39,7 @@ class Block {
   // For the thread that runs.
   const mote_host_position& position() const { return position_; }
   void barrier(int line);
+  bool barrier_or(bool predicate, int line);
   void sync_warp(unsigned mask, int line);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, int source, int line);
   unsigned ballot(unsigned mask, bool predicate, int line);
@@ -84,6 +85,8 @@ class Block {
   ReadyThreads ready_;
   std::vector<int> at_barrier_;
   int barrier_line_ = 0;
+  bool any_coming_ = false;    ///< a predicate of those at the barrier
+  bool any_released_ = false;  ///< of those that left it last
   int live_ = 0;
   Thread* current_ = nullptr;
   std::string error_;

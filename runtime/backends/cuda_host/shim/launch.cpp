@@ -19,6 +19,8 @@ std::mutex launching;
 constexpr mote_host_calls kCalls = {
     .position = [] { return &block->position(); },
     .barrier = [](int line) { block->barrier(line); },
+    .barrier_or = [](int predicate,
+                     int line) { return block->barrier_or(predicate != 0, line) ? 1 : 0; },
     .sync_warp = [](unsigned mask, int line) { block->sync_warp(mask, line); },
     .shuffle = [](unsigned mask, std::uint64_t value, int source,
                   int line) { return block->shuffle(mask, value, source, line); },

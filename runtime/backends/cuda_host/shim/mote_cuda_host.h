@@ -49,6 +49,8 @@ struct mote_host_position {
 struct mote_host_calls {
   const mote_host_position* (*position)();
   void (*barrier)(int line);
+  // The same, and whether any thread's predicate holds.
+  int (*barrier_or)(int predicate, int line);
   void (*sync_warp)(unsigned mask, int line);
   // The value that the lane `source` of the caller's warp gave.
   uint64_t (*shuffle)(unsigned mask, uint64_t value, int source, int line);
@@ -72,6 +74,7 @@ extern char __stop_mote_shared[] __attribute__((weak));
 #define gridDim (mote_host->position()->grid_dim)
 #define warpSize 32
 #define __syncthreads() mote_host->barrier(__LINE__)
+#define __syncthreads_or(predicate) mote_host->barrier_or((predicate) ? 1 : 0, __LINE__)
 #define __syncwarp(...) mote_host->sync_warp(mote_host_mask(__VA_ARGS__), __LINE__)
 #define __shfl_sync(...) mote_host_shuffle(__LINE__, __VA_ARGS__)
 #define __shfl_xor_sync(...) mote_host_shuffle_xor(__LINE__, __VA_ARGS__)
@@ -122,6 +125,83 @@ Value mote_host_shuffle_up(int line, unsigned mask, Value value, unsigned by, in
   const int lane = mote_host_lane();
   const bool inside = lane % width >= static_cast<int>(by);
   return mote_host_from(line, mask, value, inside ? lane - static_cast<int>(by) : lane);
+}
+
+// A number of 16 bits, so many of which are its fraction.
+inline double mote_host_real(unsigned bits, int fraction) {
+  const unsigned greatest = (1u << (15 - fraction)) - 1;
+  const unsigned exponent = bits >> fraction & greatest;
+  const unsigned digits = bits & ((1u << fraction) - 1);
+  const double sign = (bits & 0x8000u) != 0 ? -1 : 1;
+  if (exponent == greatest) return digits != 0 ? NAN : sign * INFINITY;
+  const int scale = static_cast<int>(exponent != 0 ? exponent : 1) - static_cast<int>(greatest / 2);
+  return sign * ldexp(digits + (exponent != 0 ? 1u << fraction : 0u), scale - fraction);
+}
+
+// x without its digits below those of a float of the size of `like`.
+inline double mote_host_cut(double x, double like) {
+  int exponent = 0;
+  frexp(like, &exponent);
+  const double unit = ldexp(1.0, exponent - 24);
+  return trunc(x / unit) * unit;
+}
+
+// start + the products as the coarsest tensor core does it of those that were measured: in one step
+// for four products, digits are cut off below the last of the greatest addend, then those beyond
+// the 24 of a float; nothing is rounded. (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of
+// NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021.)
+inline float mote_host_truncated_sum(float start, const double* products, int count) {
+  double sum = start;
+  for (int step = 0; step < count; step += 4) {
+    double greatest = fabs(sum), whole = sum;
+    for (int k = step; k < step + 4; ++k) {
+      greatest = fmax(greatest, fabs(products[k]));
+      whole += products[k];
+    }
+    if (isnan(whole) || isinf(whole) || greatest == 0) {
+      sum = whole;
+      continue;
+    }
+    sum = mote_host_cut(sum, greatest);
+    for (int k = step; k < step + 4; ++k) sum += mote_host_cut(products[k], greatest);
+    if (sum != 0) sum = mote_host_cut(sum, fmax(fabs(sum), ldexp(1.0, -126)));
+    if (fabs(sum) >= ldexp(1.0, 128)) sum *= INFINITY;
+  }
+  return static_cast<float>(sum);
+}
+
+// d += a b of a warp, whose lanes hold what mote_cuda.h says, of 16-bit numbers with that fraction.
+inline void mote_host_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                          int fraction) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const int row = mote_host_lane() / 4, column = mote_host_lane() % 4 * 2;
+  double left[2][16], right[2][16];  // two rows of a, two columns of b
+  for (int k = 0; k < 16; k += 2) {
+    const int half = k / 8, lane = k % 8 / 2;
+    const uint64_t rows =
+        __shfl_sync(kAll, a[2 * half] | uint64_t{a[2 * half + 1]} << 32, row * 4 + lane);
+    const uint64_t pairs[2] = {rows & kAll, rows >> 32};
+    for (int i = 0; i < 2; ++i) {
+      const uint64_t columns =
+          __shfl_sync(kAll, b[0] | uint64_t{b[1]} << 32, (column + i) * 4 + lane);
+      const uint64_t pair = half == 0 ? columns & kAll : columns >> 32;
+      for (int j = 0; j < 2; ++j) {
+        left[i][k + j] = mote_host_real(pairs[i] >> (16 * j) & 0xffff, fraction);
+        right[i][k + j] = mote_host_real(pair >> (16 * j) & 0xffff, fraction);
+      }
+    }
+  }
+  for (int e = 0; e < 4; ++e) {
+    double products[16];
+    for (int k = 0; k < 16; ++k) products[k] = left[e / 2][k] * right[e % 2][k];
+    d[e] = mote_host_truncated_sum(d[e], products, 16);
+  }
+}
+inline void mote_mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  mote_host_mma(d, a, b, 10);
+}
+inline void mote_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  mote_host_mma(d, a, b, 7);
 }
 
 // Fibres change only where they say so: what lies between is atomic.

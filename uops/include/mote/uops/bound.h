@@ -22,6 +22,9 @@ struct Accuracy {
   double abs = 0;
 };
 
+/// The name of sums of products among the functions of a contract.
+inline constexpr const char* kDot = "dot";
+
 /// What an implementation promises about its numbers.
 struct Contract {
   /// 16-bit reals are accumulated in their own format, not in f32.
@@ -32,7 +35,8 @@ struct Contract {
   /// Operands and results below the least normal number may become 0.
   bool flushes_denormals = false;
   /// By name ("exp"). What is not listed has the default: sqrt 1 ulp, rsqrt 2, any other 4. The
-  /// ulps are only the defaults of the bound's parameters ulp_<name>.
+  /// ulps are only the defaults of the bound's parameters ulp_<name>. kDot: sums of products, of
+  /// which each of n terms may add `ulp` ulps of the sum of their magnitudes; unlisted 1/2.
   std::map<std::string, Accuracy, std::less<>> functions;
 };
 

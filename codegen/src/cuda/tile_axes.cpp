@@ -1,0 +1,119 @@
+// The axes of a tile as text: a group of loops is one axis, `row` say; the loops' variables are its
+// digits, which are looked up in tables in shared memory, since a division of 64 bits is dear.
+#include <algorithm>
+
+#include "tile_writer.h"
+
+namespace mote::emit {
+namespace {
+
+bool moves(const Expr& e) {
+  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+}  // namespace
+
+bool TileWriter::is_same_in_every_tile(const TileAxes& axes) const {
+  for (const cuda::TileAxis& a : axes)
+    for (const cuda::TileAxis& b : form_.batch)
+      if (a.begin.mentions(b.variable) || a.end.mentions(b.variable)) return false;
+  return true;
+}
+
+TileGroup TileWriter::group(const TileAxes& axes, const std::string& hint, int width) {
+  TileGroup g{&axes, width, {}, {}, {}, {}, {}};
+  g.flat = g.is_plain() ? name_of(axes[0]) : w_.names_.fresh(hint);
+  g.begin = w_.names_.fresh(g.flat + "_begin");
+  g.extents = w_.extents(axes, facts_);
+  g.count = g.extents[0];
+  if (axes.size() == 1) return g;
+  g.count = w_.names_.fresh(hint + "s");
+  line("const int64_t {} = {};", g.count, fmt::join(g.extents, " * "));
+  for (const cuda::TileAxis& a : axes) {
+    g.tables.push_back(w_.names_.fresh(name_of(a) + "_of"));
+    line("__shared__ int64_t {}[{}];", g.tables.back(), width);
+  }
+  return g;
+}
+
+/// How far apart neighbours along the axes are: along the innermost that has several.
+std::string TileWriter::distance(const std::string& tensor, const std::vector<Expr>& index,
+                                 const TileAxes& axes) const {
+  std::string all;
+  for (const cuda::TileAxis& axis : axes) {
+    std::string one;
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      if (!index[k].mentions(axis.variable)) continue;
+      const auto linear = linear_in(index[k], axis.variable);
+      if (!linear || moves(linear->factor)) return "";
+      const Expr factor_of = linear->factor * axis.step;
+      one += one.empty() ? "" : " + ";
+      if (factor_of != Expr(1)) one += factor(factor_of) + " * ";
+      one += w_.names_.stride(tensor, k);
+    }
+    if (one.empty()) one = "0";
+    const Expr count = facts_.simplify(max(0, ceil_div(axis.end - axis.begin, axis.step)));
+    if (moves(count)) return "";
+    all = all.empty() ? one
+                      : fmt::format("{} > 1 ? {} : {}",
+                                    within(w_.printer_.expr(count, facts_), kSum), one, all);
+  }
+  return all;
+}
+
+/// The name of a constant: whether the elements that threads side by side read lie closer
+/// together along `inner` than along `outer`.
+std::string TileWriter::along(const value::Load* load, const TileAxes& inner, const TileAxes& outer,
+                              const char* hint) {
+  if (load == nullptr) return "false";
+  return closer(load->tensor, load->index, inner, outer, hint);
+}
+std::string TileWriter::closer(const std::string& tensor, const std::vector<Expr>& index,
+                               const TileAxes& inner, const TileAxes& outer, const char* hint) {
+  const std::string in = distance(tensor, index, inner);
+  const std::string out = distance(tensor, index, outer);
+  if (in.empty() || out.empty()) return "false";
+  const std::string name = w_.names_.fresh(hint);
+  line("const bool {} = mote_iabs({}) < mote_iabs({});", name, in, out);
+  return name;
+}
+
+/// Whether stores lie closer together along rows of the tile than along columns.
+std::string TileWriter::down() {
+  const Store* first = nullptr;
+  for_each(form_.round->body, [&](const Stmt& s) {
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (store == nullptr || first != nullptr) return;
+    if (find_tensor(w_.p_, store->tensor)->role != TensorRole::temporary) first = store;
+  });
+  if (first == nullptr) return "false";
+  return closer(first->tensor, first->index, form_.rows, form_.columns, "down");
+}
+
+void TileWriter::digits(const TileGroup& g, const std::string& flat) {
+  const std::vector<std::string> values = w_.digits(*g.axes, g.extents, flat, facts_);
+  for (std::size_t k = values.size(); k-- > 0;)
+    line("const int64_t {} = {};", name_of((*g.axes)[k]), values[k]);
+}
+
+/// The tables of a group from a position on, which ends with a plus.
+void TileWriter::fill_tables(const TileGroup& g, const std::string& begin) {
+  if (g.tables.empty()) return;
+  open(fmt::format("if (threadIdx.x < {})", g.width));
+  line("const int64_t {} = {}threadIdx.x;", g.flat, begin);
+  open(fmt::format("if ({} < {})", g.flat, g.count));
+  const std::vector<std::string> values = w_.digits(*g.axes, g.extents, g.flat, facts_);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    line("{}[threadIdx.x] = {};", g.tables[k], values[k]);
+  close();
+  close();
+}
+
+/// The variables of a group at a place in the tile.
+void TileWriter::variables(const TileGroup& g, const std::string& place) {
+  for (std::size_t k = 0; k < g.tables.size(); ++k)
+    line("const int64_t {} = {}[{}];", name_of((*g.axes)[k]), g.tables[k], place);
+  if (g.tables.empty() && !g.is_plain()) digits(g, g.flat);
+}
+
+}  // namespace mote::emit

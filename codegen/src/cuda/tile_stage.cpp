@@ -1,0 +1,155 @@
+// A slice of an operand, from memory to shared memory: element by element, or 16 bytes at a time
+// where the call's strides and addresses allow it.
+#include <algorithm>
+
+#include "tile_writer.h"
+
+namespace mote::emit {
+
+using cuda::kSlice;
+
+/// Where products count, as an array in shared memory; empty: all do.
+std::string TileWriter::holds(const Conditions& where, const char* hint) {
+  if (where.empty()) return "";
+  const std::string name = w_.names_.fresh(hint);
+  line("__shared__ bool {}[{}][{}];", name, kSlice, kPitch);
+  return name;
+}
+
+/// How many elements 16 bytes are, where the operand is a tensor that is staged as it is stored; 0
+/// elsewhere.
+int TileWriter::elements_of_pack(const TileOperand& o) const {
+  const auto* load = std::get_if<value::Load>(&o.value->kind);
+  if (load == nullptr || has_conditions()) return 0;
+  const TensorDecl& t = *find_tensor(w_.p_, load->tensor);
+  if (t.role == TensorRole::temporary || !is_real(t.dtype)) return 0;
+  if (t.dtype == DType::f64) return 2;
+  if (t.dtype == DType::f32) return 4;
+  return mma_.empty() ? 0 : 8;
+}
+
+/// Whether neighbours along the group lie side by side, from addresses that 16 bytes divide; empty:
+/// they don't.
+std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup& g,
+                                        int elements) const {
+  if (g.axes == nullptr || !g.is_plain()) return "";
+  const Symbol v = g.axes->front().variable;
+  std::string unit, others;
+  for (std::size_t k = 0; k < load.index.size(); ++k) {
+    if (load.index[k] == Expr(0)) continue;
+    const std::string stride = w_.names_.stride(load.tensor, k);
+    if (!load.index[k].mentions(v)) {
+      others += (others.empty() ? "" : " | ") + stride;
+      continue;
+    }
+    if (!unit.empty() || load.index[k] != Expr(v)) return "";
+    unit = stride;
+  }
+  if (unit.empty()) return "";
+  unit += " == 1";
+  if (others.empty()) return unit;
+  if (others.find(' ') != std::string::npos) others = "(" + others + ")";
+  return fmt::format("{} && {} % {} == 0", unit, others, elements);
+}
+
+/// The name of a constant; empty: never.
+std::string TileWriter::packs(const TileOperand& o, const char* hint) {
+  const int elements = elements_of_pack(o);
+  if (elements == 0) return "";
+  const auto& load = std::get<value::Load>(o.value->kind);
+  const std::string inner = is_packed_along(load, depth_, elements);
+  const std::string outer = is_packed_along(load, o.across, elements);
+  if (inner.empty() && outer.empty()) return "";
+  const auto or_false = [](const std::string& s) { return s.empty() ? "false" : s; };
+  const std::string which =
+      o.along == "false" ? or_false(outer)
+                         : fmt::format("({} ? {} : {})", o.along, or_false(inner), or_false(outer));
+  const std::string name = w_.names_.fresh(hint);
+  line("const bool {} = mote_is_aligned({}) && {};", name, w_.names_.tensor(load.tensor), which);
+  return name;
+}
+
+void TileWriter::stage(const TileOperand& o) {
+  if (o.packs.empty()) {
+    stage_elements(o);
+    return;
+  }
+  open(fmt::format("if ({})", o.packs));
+  stage_packs(o);
+  close_into("else");
+  stage_elements(o);
+  close();
+}
+
+/// Where a thread's elements stand in the slice and in the tensor: so many side by side, from lane
+/// on.
+void TileWriter::positions(const TileOperand& o, const std::string& lane) {
+  line("const int {} = {};", lane_, lane);
+  line("const int {0} = {1} ? {2} / {3} : {2} % {4};", place_, o.along, lane_, kSlice, kCudaTile);
+  line("const int {0} = {1} ? {2} % {3} : {2} / {4};", slot_, o.along, lane_, kSlice, kCudaTile);
+  line("const int64_t {} = {} + {};", o.across.flat, o.across.begin, place_);
+  line("const int64_t {} = {} + {};", depth_.flat, depth_.begin, slot_);
+  variables(o.across, place_);
+  variables(depth_, slot_);
+}
+
+std::string TileWriter::staged_at(const TileOperand& o) const {
+  const bool is_narrow = !mma_.empty();
+  return fmt::format("{}[{}][{}][{}]", staged_, o.which, is_narrow ? place_ : slot_,
+                     is_narrow ? slot_ : place_);
+}
+
+void TileWriter::stage_packs(const TileOperand& o) {
+  const auto& load = std::get<value::Load>(o.value->kind);
+  const int elements = elements_of_pack(o);
+  const int parts = kCudaTile * kSlice / elements / kCudaThreads;
+  if (parts > 1) {
+    unrolled(1);
+    open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++)", part_, parts));
+    positions(o, fmt::format("(threadIdx.x + {} * {}) * {}", kCudaThreads, part_, elements));
+  } else {
+    positions(o, fmt::format("threadIdx.x * {}", elements));
+  }
+  const std::string element =
+      w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, all_);
+  const bool is_narrow = !mma_.empty();
+  line("const int64_t {} = {} ? ({} < {} ? {} - {} : 0) : ({} < {} ? {} - {} : 0);", room_, o.along,
+       o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
+       o.across.count, o.across.flat);
+  line("mote_stage_pack(&{}, {} ? {} : {}, &{}, {});", staged_at(o), o.along,
+       is_narrow ? 1 : kPitch, is_narrow ? kNarrowPitch : 1, element, room_);
+  if (parts > 1) close();
+}
+
+void TileWriter::stage_elements(const TileOperand& o) {
+  // Beside packs, and with fragments, more rounds would cost a block of each multiprocessor.
+  unrolled(o.packs.empty() || mma_.empty() ? 4 : 1);
+  open(
+      fmt::format("for (int {0} = 0; {0} < {1}; {0}++)", part_, kCudaTile * kSlice / kCudaThreads));
+  positions(o, fmt::format("threadIdx.x + {} * {}", kCudaThreads, part_));
+  Facts facts = all_;
+  std::string inside =
+      fmt::format("{} < {} && {} < {}", o.across.flat, o.across.count, depth_.flat, depth_.count);
+  if (!o.where.empty()) {
+    inside += " && " + within(w_.printer_.conditions(o.where, facts), kAnd);
+    const std::string counts = w_.names_.fresh("counts");
+    line("const bool {} = {};", counts, inside);
+    line("{}[{}][{}] = {};", o.holds, slot_, place_, counts);
+    inside = counts;
+  }
+  if (mma_.empty()) {
+    Text v = w_.printer_.value(o.value, facts);
+    if (type_ == "float") v = as_float(v);
+    line("{} = {} ? {} : {};", staged_at(o), inside, within(v, kOr), zero_);
+  } else {
+    const auto& load = std::get<value::Load>(o.value->kind);
+    const std::string element =
+        w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, facts);
+    line("{} = {} ? {} : 0;", staged_at(o), inside, element);
+    if (!special_.empty())
+      line("{0} = {0} || mote_is_special_{1}({2});", special_, mma_, staged_at(o));
+  }
+  close();
+}
+
+}  // namespace mote::emit

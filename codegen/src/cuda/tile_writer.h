@@ -1,0 +1,115 @@
+// The writer of a kernel of tiles, and what it knows of axes and operands. Its parts: axes
+// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), the rest (tile_text.cpp).
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../emit_c_writer.h"
+#include "mote/codegen/emit_cuda.h"
+#include "tile_text.h"
+#include "tiles.h"
+
+namespace mote::emit {
+
+using TileAxes = std::vector<cuda::TileAxis>;
+
+/// Of a row in shared memory, in elements: aligned, over other banks than the row before. Of 16-bit
+/// elements rows are along the reduction.
+inline constexpr int kPitch = kCudaTile + 4;
+inline constexpr int kNarrowPitch = cuda::kSlice + 8;
+static_assert(kCudaThreads == 128 && kCudaTile == 64 && cuda::kSlice == 16,
+              "as in the helpers' text");
+
+/// Loops as one axis of the tile.
+struct TileGroup {
+  const TileAxes* axes = nullptr;
+  int width = 0;                     ///< of a tile
+  std::string flat;                  ///< the position
+  std::string begin;                 ///< of the tile
+  std::string count;                 ///< of positions
+  std::vector<std::string> extents;  ///< of the loops
+  std::vector<std::string> tables;   ///< of the loops' variables; empty: there is one loop
+
+  bool is_plain() const {
+    return axes->size() == 1 && axes->front().begin == Expr(0) && axes->front().step == Expr(1);
+  }
+};
+
+/// left or right. The strings name variables of the kernel; empty: there is no such thing.
+struct TileOperand {
+  int which;  ///< of the two in shared memory
+  const Value& value;
+  const Conditions& where;
+  const TileGroup& across;
+  std::string along = {};  ///< whether threads side by side read along the reduction
+  std::string holds = {};  ///< where products count, in shared memory
+  std::string packs = {};  ///< whether 16 bytes can be loaded at a time
+};
+
+class TileWriter {
+ public:
+  TileWriter(Writer& writer, const Facts& facts);
+  void run();
+
+ private:
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... values) {
+    w_.line(fmt::format(format, std::forward<T>(values)...));
+  }
+  void open(const std::string& head);
+  void close();
+  void close_into(const std::string& head);
+  void unrolled(int rounds);
+
+  std::string factor(const Expr& e) const { return within(w_.printer_.expr(e, facts_), kUnary); }
+  const std::string& name_of(const cuda::TileAxis& a) const { return w_.names_.symbol(a.variable); }
+  bool is_same_in_every_tile(const TileAxes& axes) const;
+  TileGroup group(const TileAxes& axes, const std::string& hint, int width);
+  std::string distance(const std::string& tensor, const std::vector<Expr>& index,
+                       const TileAxes& axes) const;
+  std::string along(const value::Load* load, const TileAxes& inner, const TileAxes& outer,
+                    const char* hint);
+  std::string closer(const std::string& tensor, const std::vector<Expr>& index,
+                     const TileAxes& inner, const TileAxes& outer, const char* hint);
+  std::string down();
+  void digits(const TileGroup& g, const std::string& flat);
+  void fill_tables(const TileGroup& g, const std::string& begin);
+  void variables(const TileGroup& g, const std::string& place);
+
+  void shared_arrays();
+  bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
+  std::string holds(const Conditions& where, const char* hint);
+  std::string packs(const TileOperand& o, const char* hint);
+  int elements_of_pack(const TileOperand& o) const;
+  std::string is_packed_along(const value::Load& load, const TileGroup& g, int elements) const;
+  void stage(const TileOperand& o);
+  void stage_packs(const TileOperand& o);
+  void stage_elements(const TileOperand& o);
+  void positions(const TileOperand& o, const std::string& lane);
+  std::string staged_at(const TileOperand& o) const;
+
+  void open_tile();
+  void slices();
+  void multiply();
+  void rest();
+
+  Writer& w_;
+  const cuda::TileForm& form_;
+  const Facts facts_;  ///< outside of all loops
+  Facts all_;          ///< in all of them
+  std::string type_, zero_;
+  std::string mma_;  ///< the dtype that tensor cores multiply; empty: they don't
+  std::string part_, lane_, place_, slot_, room_,
+      down_;                           ///< what loops over elements are written with
+  std::string staged_, given_, sums_;  ///< operands and sums
+  std::string special_;  ///< whether a slice of 16-bit elements holds an infinity or a NaN
+  TileGroup row_, column_, depth_;
+  TileOperand left_, right_;
+};
+
+}  // namespace mote::emit
