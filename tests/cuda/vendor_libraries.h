@@ -118,6 +118,32 @@ class Convolution {
   test::Call call_;
 };
 
+/// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude and eps is 0: y is gamma
+/// with x's signs.
+class RmsNorm {
+ public:
+  RmsNorm() : call_("rms_norm", {&x_, &gamma_}, {&y_}) {
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t n = 0; n < 8; ++n) x_.set({r, n}, (n % 3 == r ? -1.0 : 1.0) * (1 << r));
+    gamma_.fill_integers(1);
+    call_.real("eps", 0);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t n = 0; n < 8; ++n)
+        if (y_.get({r, n}) != (n % 3 == r ? -1 : 1) * gamma_.get({n})) return false;
+    return true;
+  }
+
+ private:
+  test::Tensor x_{DType::f32, {3, 8}};
+  test::Tensor gamma_{DType::f32, {8}};
+  test::Tensor y_{DType::f32, {3, 8}};
+  test::Call call_;
+};
+
 template <typename Subject>
 const mote_kernel& kernel_of(Subject& subject) {
   return *test::kernel_of(Libraries::all().backend(Subject::kBackend), subject.call().get().op);

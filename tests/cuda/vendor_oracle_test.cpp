@@ -75,6 +75,14 @@ TEST(CudaVendor, PoolingAndNormsOfCudnnPassTheOracle) {
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"batch_norm_training"}, kWide, 1000);
 }
 
+TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {
+  const std::vector<std::string> dtypes = {"f32", "f16", "bf16"};
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"layer_norm", "layer_norm_with_statistics", "rms_norm", "group_norm"}, dtypes,
+                100);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"instance_norm"}, dtypes, 200);
+}
+
 TEST(CudaVendor, ElementsAndReductionsOfCudnnPassTheOracle) {
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
                 {"relu", "elu", "sigmoid", "silu", "tanh", "add", "sub", "mul", "min", "max",

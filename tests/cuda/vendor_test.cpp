@@ -1,6 +1,6 @@
-// The backends over NVIDIA's libraries, on fakes of these: in a gemm and a conv2d every call of a
-// library may fail and that is a status with the kernel's name, and nothing is left behind; tensors
-// of the GPU are used where they are.
+// The backends over NVIDIA's libraries, on fakes of these: in a gemm, a conv2d and an rms_norm
+// every call of a library may fail and that is a status with the kernel's name, and nothing is left
+// behind; tensors of the GPU are used where they are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +68,7 @@ void expect_statuses() {
 TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gemm>();
   expect_statuses<Convolution>();
+  expect_statuses<RmsNorm>();
 }
 
 /// Copies of a call's tensors in the fake GPU's memory, and workspace there that is aligned to 64
@@ -139,6 +140,7 @@ std::string on_the_gpu() {
 TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Gemm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<RmsNorm>), "right");
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ struct Promise {
   std::span<const mote_accuracy> functions = {};
   std::span<const mote_op_pair> in_place = {};
   bool ignores_nan = false;
+  const char* form = "direct";
 };
 constexpr mote_contract contract(const Promise& p) {
   constexpr int kTf32Bits = 11;
@@ -88,7 +89,7 @@ constexpr mote_contract contract(const Promise& p) {
           .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : 0,
           .flushes_denormals = 1,
           .deterministic = 1,
-          .form = "direct",
+          .form = p.form,
           .function_count = static_cast<std::int32_t>(p.functions.size()),
           .in_place_count = static_cast<std::int32_t>(p.in_place.size()),
           .functions = p.functions.data(),
