@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cudnn/attention.h"
 #include "cudnn/graph_norms.h"
 #include "in_child.h"
 
@@ -112,6 +113,41 @@ TEST_F(CudnnGraphLibrary, HasEnginesForTheNormsThatWeAskFor) {
       EXPECT_EQ(answer(c, dtype), "engines")
           << c.mode << ' ' << dense(c.dims, dtype).text() << (c.gamma ? " gamma" : "")
           << (c.beta ? " beta" : "") << (c.statistics ? " statistics" : "");
+}
+
+struct AttentionCase {
+  std::int64_t heads, shared_heads, queries, keys, depth, width;
+  std::vector<std::int64_t> mask;  ///< none where it is empty
+  bool causal;
+};
+
+TEST_F(CudnnGraphLibrary, HasEnginesForAttention) {
+  const std::vector<AttentionCase> cases = {{2, 2, 64, 64, 64, 64, {}, false},
+                                            {2, 2, 5, 7, 8, 16, {}, false},
+                                            {6, 2, 64, 32, 64, 64, {}, false},
+                                            {2, 2, 1, 9, 128, 128, {}, false},
+                                            {2, 2, 64, 64, 64, 64, {}, true},
+                                            {2, 2, 64, 64, 64, 64, {1, 1, 64, 64}, false},
+                                            {2, 2, 64, 48, 64, 64, {3, 2, 64, 48}, false},
+                                            {2, 2, 64, 64, 64, 64, {1, 1, 1, 64}, true}};
+  constexpr std::int64_t kBatches = 3;
+  for (const AttentionCase& c : cases)
+    for (const DType dtype : {DType::f16, DType::bf16})
+      EXPECT_EQ(answer(
+                    [&] {
+                      AttentionCall a{
+                          .q = dense({kBatches, c.heads, c.queries, c.depth}, dtype),
+                          .k = dense({kBatches, c.shared_heads, c.keys, c.depth}, dtype),
+                          .v = dense({kBatches, c.shared_heads, c.keys, c.width}, dtype),
+                          .y = dense({kBatches, c.heads, c.queries, c.width}, dtype),
+                          .causal = c.causal};
+                      if (!c.mask.empty()) a.mask = dense(c.mask, dtype);
+                      return graph_of(a);
+                    },
+                    Kind::narrow),
+                "engines")
+          << c.heads << '/' << c.shared_heads << ' ' << c.queries << ' ' << c.keys << ' ' << c.depth
+          << (c.mask.empty() ? "" : " mask") << (c.causal ? " causal" : "");
 }
 
 TEST_F(CudnnGraphLibrary, TakesNoRowsWithGaps) {

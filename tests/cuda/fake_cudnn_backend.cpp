@@ -90,6 +90,7 @@ int heuristic_results(const BackendDesc& heuristic, std::int64_t requested, std:
   const std::vector<std::int64_t> engines =
       is_first ? std::vector<std::int64_t>{kRandom, kNarrowing, kTensorCores, kPlanless}
                : std::vector<std::int64_t>{kPlain};
+  if (!is_known(*heuristic.link(201))) return hand_out({}, kConfig, requested, count, out);
   for (const std::int64_t engine : engines) {
     auto config = std::make_shared<BackendDesc>(BackendDesc{kConfig, true, {}, {}});
     config->links[300] = {engine_of(engine, *heuristic.link(201))};

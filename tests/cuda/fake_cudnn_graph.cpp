@@ -242,6 +242,30 @@ void check_operation(const BackendDesc& op) {
   if (op.kind == kNorm) check_norm(op);
 }
 
+bool is_known(const BackendDesc& graph) {
+  const auto& operations = graph.links.at(801);
+  if (operations.size() == 1) return operations[0]->kind == kNorm;
+  // Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
+  std::vector<int> functions;
+  for (const auto& op : operations)
+    functions.push_back(op->kind == kPointwise ? op->link(750)->value<int>(0) : -op->kind);
+  std::vector<int> expected = {-kMatmul, 1};
+  if (functions.size() > 2 && functions[2] == 0) expected.push_back(0);
+  if (std::ranges::count(functions, 501) > 0) expected.insert(expected.end(), {501, 501, 303, 601});
+  expected.insert(expected.end(), {-kReduction, 9, 13, -kReduction, 15, 0, 6, -kMatmul});
+  if (functions != expected) return false;
+  const BackendDesc& first = *operations.front();
+  const BackendDesc& last = *operations.back();
+  const BackendDesc& sums = *operations[operations.size() - 3]->link(753);
+  const auto is_whole = [](const BackendDesc& t) {
+    const TensorDesc of = described(t);
+    return (of.type == 2 || of.type == 9) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
+  };
+  return is_whole(*first.link(1520)) && is_whole(*last.link(1521)) && is_whole(*last.link(1522)) &&
+         last.link(1520)->value<int>(901) == last.link(1522)->value<int>(901) &&
+         !sums.value<bool>(907) && sums.value<int>(901) == 0;
+}
+
 bool is_narrow(const BackendDesc& graph) {
   for (const auto& op : graph.links.at(801))
     for (const auto& [name, links] : op->links) {

@@ -55,6 +55,9 @@ struct Unsupported : std::runtime_error {
 
 /// Throws Unsupported where the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
+/// Whether the fake's engines compute the operations together: one norm, or attention, whose
+/// softmax's sums are stored, and whose heads are of eights.
+bool is_known(const BackendDesc& graph);
 /// Whether some tensor of the graph has 16 bits.
 bool is_narrow(const BackendDesc& graph);
 /// Runs the graph's operations in order, with the data of tensors by their ids.

@@ -46,14 +46,18 @@ TEST(CudaVendor, CublasPassesTheOracle) {
   expect_passes(MOTE_CUBLAS_PLUGIN, "cublas_tf32", {"gemm", "matmul"}, {"f32"}, 100);
 }
 
-/// Few of the drawn products have the layouts of 8 bits: the file's have.
+/// Few drawn cases have extents and layouts that the library takes: those of a file have.
+void expect_cases_pass(const std::string& file, const std::string& plugin,
+                       const std::string& backend, int count) {
+  const std::string out = said(fmt::format("replay '{}/{}' --in-process --plugin '{}' --backend {}",
+                                           MOTE_VENDOR_CASES, file, plugin, backend));
+  const std::regex passed("(^|\n)passed: ");
+  EXPECT_EQ(std::distance(std::sregex_iterator(out.begin(), out.end(), passed), {}), count) << out;
+}
+
 TEST(CudaVendor, IntegersOfCublasPassTheOracle) {
   expect_passes(MOTE_CUBLAS_PLUGIN, "cublas", {"matmul_integer"}, {"i8"}, 2000);
-  const std::string out =
-      said(fmt::format("replay '{}' --in-process --plugin '{}' --backend cublas", MOTE_VENDOR_CASES,
-                       MOTE_CUBLAS_PLUGIN));
-  const std::regex passed("passed: matmul_integer");
-  EXPECT_EQ(std::distance(std::sregex_iterator(out.begin(), out.end(), passed), {}), 8) << out;
+  expect_cases_pass("vendor_integers.cases", MOTE_CUBLAS_PLUGIN, "cublas", 8);
 }
 
 TEST(CudaVendor, ConvolutionsOfCudnnPassTheOracle) {
@@ -81,6 +85,7 @@ TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {
                 {"layer_norm", "layer_norm_with_statistics", "rms_norm", "group_norm"}, dtypes,
                 100);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"instance_norm"}, dtypes, 200);
+  expect_cases_pass("vendor_attention.cases", MOTE_CUDNN_PLUGIN, "cudnn", 9);
 }
 
 TEST(CudaVendor, ElementsAndReductionsOfCudnnPassTheOracle) {

@@ -26,7 +26,7 @@ Tensor dense(const std::vector<std::int64_t>& dims) {
 
 /// Whether an engine with that note keeps the kind's contract.
 bool is_allowed(int note, Kind kind) {
-  return note == kStrictNan || (note == kTensorCore && kind == Kind::narrow);
+  return note == kStrictNan || (note == kTensorCore && nvidia::is_narrow(kind));
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics,
 Work instance_norm(const Reader& call);
 Work group_norm(const Reader& call);
 
+Work attention(const Reader& call);  ///< of 16 bits
+
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
 Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad
 Work operation(const Reader& call);            ///< add, sub, mul, min, max

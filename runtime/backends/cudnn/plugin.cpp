@@ -128,6 +128,15 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
           Op{"group_norm", group_norm, &by.one_pass, kGroups}};
 }
 
+/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
+/// keys of a query, for which cuDNN documents no result.
+constexpr mote_contract attention_contract(Kind kind, int bits) {
+  return nvidia::contract(
+      {.kind = kind, .functions = kFunctions, .ignores_nan = true, .multiply_rounding = bits});
+}
+constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
+constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);
+
 template <std::size_t... Counts>
 constexpr auto joined(const std::array<Op, Counts>&... parts) {
   std::array<Op, (Counts + ...)> all{};
@@ -143,10 +152,14 @@ constexpr auto kF32Ops =
     joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32), graph_norms(kF32));
 constexpr auto kF64Ops = joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));
+constexpr std::array kF16Ops = {Op{"attention", attention, &kF16Attention, kAttention}};
+constexpr std::array kBf16Ops = {Op{"attention", attention, &kBf16Attention, kAttention}};
 constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32));
 constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};
+constexpr Table kF16Table = {"cudnn", Kind::f16, kF16Ops};
+constexpr Table kBf16Table = {"cudnn", Kind::bf16, kBf16Ops};
 constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 
 }  // namespace
@@ -155,7 +168,8 @@ constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cudnn;
   static const mote::nvidia::Backends backends(
-      "cudnn", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable>(), "cudnn_tf32",
-      mote::nvidia::kernels_of<kTf32Table>());
+      "cudnn",
+      mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable, kF16Table, kBf16Table>(),
+      "cudnn_tf32", mote::nvidia::kernels_of<kTf32Table>());
   return backends.offer(*plugin);
 }

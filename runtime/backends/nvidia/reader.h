@@ -19,7 +19,11 @@ struct Declined {
 void require(const backend::Check& check);   ///< throws the refusal, if there is one
 
 /// Kernels with one contract, by dtype and by what becomes of f32 before it is multiplied.
-enum class Kind : std::uint8_t { f32, f64, narrow, tf32, i8 };
+enum class Kind : std::uint8_t { f32, f64, narrow, f16, bf16, tf32, i8 };
+/// Of 16 bits, summed in f32.
+constexpr bool is_narrow(Kind kind) {
+  return kind == Kind::narrow || kind == Kind::f16 || kind == Kind::bf16;
+}
 
 /// A tensor of the call. Extents are positive, strides of axes longer than 1 too.
 struct Tensor {
