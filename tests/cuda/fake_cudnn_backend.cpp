@@ -40,6 +40,9 @@ bool is_tensor_legal(const BackendDesc& t) {
          std::ranges::all_of(strides, positive) && t.value<std::int64_t>(900) % 4 == 0;
 }
 
+/// Plans and their configurations may outlive calls, and do not count as left behind.
+bool is_kept(int kind) { return kind == kPlan || kind == kConfig; }
+
 /// Each id of a graph is one tensor's.
 bool are_ids_unique(const BackendDesc& graph) {
   std::map<std::int64_t, std::vector<std::int64_t>> dims;
@@ -133,9 +136,11 @@ FAKE_EXPORT int cudnnBackendCreateDescriptor(int kind, BackendDesc** made) {
   if (const int status = fake::counted()) return of_driver(status);
   fake::make(made);
   (*made)->kind = kind;
+  if (is_kept(kind)) fake::count_descriptor(-1);
   return 0;
 }
 FAKE_EXPORT int cudnnBackendDestroyDescriptor(BackendDesc* made) {
+  if (is_kept(made->kind)) fake::count_descriptor(1);
   fake::unmake(made);
   return 0;
 }

@@ -118,15 +118,15 @@ class Convolution {
   test::Call call_;
 };
 
-/// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude and eps is 0: y is gamma
-/// with x's signs.
+/// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude: where eps is 0 y is
+/// gamma with x's signs.
 class RmsNorm {
  public:
-  RmsNorm() : call_("rms_norm", {&x_, &gamma_}, {&y_}) {
+  explicit RmsNorm(double eps = 0) : call_("rms_norm", {&x_, &gamma_}, {&y_}) {
     for (std::int64_t r = 0; r < 3; ++r)
       for (std::int64_t n = 0; n < 8; ++n) x_.set({r, n}, (n % 3 == r ? -1.0 : 1.0) * (1 << r));
     gamma_.fill_integers(1);
-    call_.real("eps", 0);
+    call_.real("eps", eps);
   }
   static constexpr const char* kBackend = "cudnn";
   test::Call& call() { return call_; }

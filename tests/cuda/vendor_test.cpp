@@ -137,6 +137,23 @@ std::string on_the_gpu() {
   return subject.is_right() ? "right" : "wrong";
 }
 
+TEST(CudaVendor, KeepsThePlanOfAGraphAndNotItsNumbers) {
+  const std::string said = in_child([]() -> std::string {
+    RmsNorm first, again, other(1000);
+    const mote_kernel& kernel = kernel_of(first);
+    const auto calls_of = [&](RmsNorm& subject) {
+      const int before = Libraries::all().calls();
+      return subject.call().run(kernel) == MOTE_OK ? Libraries::all().calls() - before : -1;
+    };
+    const int cold = calls_of(first), warm = calls_of(again), of_other = calls_of(other);
+    if (!first.is_right() || !again.is_right()) return "wrong";
+    if (other.is_right()) return "eps is that of the call before";
+    return warm == of_other && 0 < warm && 2 * warm < cold ? "kept"
+                                                           : fmt::format("{} {}", cold, warm);
+  });
+  EXPECT_EQ(said, "kept");
+}
+
 TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Gemm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");

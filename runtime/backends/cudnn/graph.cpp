@@ -1,8 +1,13 @@
 #include "graph.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <numeric>
 
 namespace mote::cudnn {
@@ -32,15 +37,18 @@ bool is_allowed(int note, Kind kind) {
 }  // namespace
 
 Graph::Node Graph::made(const Tensor& t, int type, int flag) {
+  const std::int64_t id = next_id_++;
   Descriptor desc(descriptor::kTensor);
   desc.choose(attribute::kTensorType, of::kDataType, type)
       .integers(attribute::kTensorDims, t.dims)
       .integers(attribute::kTensorStrides, t.strides)
-      .integer(attribute::kTensorId, next_id_++)
+      .integer(attribute::kTensorId, id)
       .integer(attribute::kTensorAlignment, kAlignment);
   if (flag != 0) desc.is(flag);
   parts_.push_back(desc.finalize());
-  return {desc, t.dims, type};
+  text_ +=
+      fmt::format("{} {}[{}; {}]\n", flag, type, fmt::join(t.dims, ","), fmt::join(t.strides, ","));
+  return {desc, t.dims, id};
 }
 
 Graph::Node Graph::tensor(const Tensor& t) {
@@ -68,11 +76,17 @@ Graph::Node Graph::number(double value, std::size_t rank) {
   return made(dense(Dims(rank, 1)), kFloat, attribute::kTensorIsByValue);
 }
 
-Descriptor& Graph::operation(int kind) { return operations_.emplace_back(kind); }
+Descriptor& Graph::operation(int kind, const std::vector<std::int64_t>& what) {
+  text_ += fmt::format("{}({})\n", kind, fmt::join(what, ","));
+  return operations_.emplace_back(kind);
+}
 
 void Graph::norm(const Norm& n) {
   const Node epsilon = number(n.epsilon, n.x.dims.size());
-  Descriptor& op = operation(descriptor::kNormForward);
+  const auto id_of = [](const std::optional<Node>& node) { return node ? node->id : 0; };
+  Descriptor& op =
+      operation(descriptor::kNormForward, {n.mode, n.x.id, n.y.id, id_of(n.scale), id_of(n.bias),
+                                           epsilon.id, n.statistics ? n.statistics->first.id : 0});
   op.choose(attribute::kNormMode, of::kNormMode, n.mode)
       .choose(attribute::kNormPhase, of::kNormPhase,
               n.statistics ? kTrainingPhase : kInferencePhase)
@@ -89,7 +103,7 @@ void Graph::norm(const Norm& n) {
 void Graph::matmul(const Node& a, const Node& b, const Node& c) {
   parts_.emplace_back(descriptor::kMatmul);
   parts_.back().choose(attribute::kMatmulMath, of::kDataType, kFloat).finalize();
-  operation(descriptor::kMatmulOperation)
+  operation(descriptor::kMatmulOperation, {a.id, b.id, c.id})
       .link(attribute::kMatmulA, a.desc)
       .link(attribute::kMatmulB, b.desc)
       .link(attribute::kMatmulC, c.desc)
@@ -103,7 +117,7 @@ void Graph::reduce(int by, const Node& x, const Node& y) {
       .choose(attribute::kReductionOperator, of::kReductionOperator, by)
       .choose(attribute::kReductionMath, of::kDataType, kFloat)
       .finalize();
-  operation(descriptor::kReductionOperation)
+  operation(descriptor::kReductionOperation, {by, x.id, y.id})
       .link(attribute::kReductionX, x.desc)
       .link(attribute::kReductionY, y.desc)
       .link(attribute::kReductionDesc, parts_.back())
@@ -117,7 +131,9 @@ void Graph::map_into(const Node& y, int function, const Node& x, const Node* b,
       .choose(attribute::kPointwiseMode, of::kPointwiseMode, function)
       .choose(attribute::kPointwiseMath, of::kDataType, kFloat)
       .finalize();
-  Descriptor& op = operation(descriptor::kPointwiseOperation);
+  Descriptor& op = operation(
+      descriptor::kPointwiseOperation,
+      {function, x.id, b == nullptr ? 0 : b->id, condition == nullptr ? 0 : condition->id, y.id});
   op.link(attribute::kPointwiseDesc, parts_.back())
       .link(attribute::kPointwiseX, x.desc)
       .link(attribute::kPointwiseY, y.desc);
@@ -156,7 +172,7 @@ Graph::Node Graph::index_along(const Node& like, std::int64_t axis) {
       .choose(attribute::kPointwiseMath, of::kDataType, kFloat)
       .integer(attribute::kPointwiseAxis, axis)
       .finalize();
-  operation(descriptor::kPointwiseOperation)
+  operation(descriptor::kPointwiseOperation, {kIndexAlong, axis, like.id, y.id})
       .link(attribute::kPointwiseDesc, parts_.back())
       .link(attribute::kPointwiseX, like.desc)
       .link(attribute::kPointwiseY, y.desc)
@@ -194,15 +210,45 @@ std::vector<Descriptor> Graph::configurations(const Target& target, Kind kind) c
 
 namespace {
 
+/// A plan, and what it was made of.
+struct Plan {
+  Descriptor plan, config;
+};
+
+/// Plans of graphs by their text. A plan is used with the handle that it was made with, and so by
+/// one call at a time.
+class Plans {
+ public:
+  std::optional<Plan> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto at = plans_.find(key);
+    return at == plans_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keep(const std::string& key, const Plan& plan) {
+    constexpr std::size_t kMost = 512;
+    const std::lock_guard lock(mutex_);
+    if (plans_.size() >= kMost) plans_.clear();
+    plans_.emplace(key, plan);
+  }
+  static Plans& all() {
+    static Plans& only = *new Plans();  // never destroyed: the library may be gone before
+    return only;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Plan> plans_;
+};
+
 /// A plan for the configuration; none where cuDNN cannot make one or it wants too much workspace.
-std::optional<Descriptor> plan_of(const Descriptor& config, Handle* handle) {
+std::optional<Plan> plan_of(const Descriptor& config, Handle* handle) {
   try {
     Descriptor plan(descriptor::kPlan);
     plan.set(attribute::kPlanHandle, of::kHandle, 1, &handle)
         .link(attribute::kPlanConfig, config)
         .finalize();
     const auto bytes = static_cast<std::size_t>(plan.integer(attribute::kPlanWorkspace));
-    return bytes <= kMostWorkspace ? std::optional(plan) : std::nullopt;
+    return bytes <= kMostWorkspace ? std::optional(Plan{plan, config}) : std::nullopt;
   } catch (const cuda::LibraryError& e) {
     if (e.kind() != cuda::Failure::unsupported) throw;
     return std::nullopt;
@@ -217,13 +263,18 @@ void require_aligned(const void* at) {
 }  // namespace
 
 Step Graph::step(Handle* handle, Kind kind) const {
-  std::optional<Descriptor> plan;
-  for (const Descriptor& config : configurations({.handle = handle}, kind))
-    if ((plan = plan_of(config, handle))) break;
-  if (!plan) decline("cuDNN has no engine for this graph that keeps the contract");
-  const auto own = aligned(static_cast<std::size_t>(plan->integer(attribute::kPlanWorkspace)));
-  const auto run = [plan = *plan, ids = ids_, places = places_, own](Handle* by,
-                                                                     const OnDevice& at) {
+  const std::string key =
+      fmt::format("{} {}\n{}", static_cast<const void*>(handle), static_cast<int>(kind), text_);
+  std::optional<Plan> found = Plans::all().find(key);
+  if (!found) {
+    for (const Descriptor& config : configurations({.handle = handle}, kind))
+      if ((found = plan_of(config, handle))) break;
+    if (!found) decline("cuDNN has no engine for this graph that keeps the contract");
+    Plans::all().keep(key, *found);
+  }
+  const Descriptor plan = found->plan;
+  const auto own = aligned(static_cast<std::size_t>(plan.integer(attribute::kPlanWorkspace)));
+  const auto run = [plan, ids = ids_, places = places_, own](Handle* by, const OnDevice& at) {
     std::vector<float> values;
     values.reserve(places.size());
     std::vector<void*> pointers;

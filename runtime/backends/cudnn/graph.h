@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ class Graph {
   struct Node {
     Descriptor desc;
     Dims dims;
-    int type;  ///< CUDNN_DATA_…
+    std::int64_t id;
   };
 
   /// A tensor of the call, at an address that 16 divides.
@@ -66,13 +67,14 @@ class Graph {
   /// the kind's contract forbids: what is not deterministic, converts operands to fewer bits or
   /// transforms them, and, but for 16 bits, tensor cores.
   std::vector<Descriptor> configurations(const Target& target, Kind kind) const;
-  /// The first configuration that compiles and wants no more than 256 MiB of workspace. Declines
-  /// where there is none.
+  /// The first configuration that compiles and wants no more than 256 MiB of workspace. Plans are
+  /// kept, since some take a second to compile. Declines where there is none.
   Step step(Handle* handle, Kind kind) const;
 
  private:
   Node made(const Tensor& t, int type, int flag);
-  Descriptor& operation(int kind);
+  /// `what`: all by which it differs from others of its kind.
+  Descriptor& operation(int kind, const std::vector<std::int64_t>& what);
   void map_into(const Node& y, int function, const Node& x, const Node* b, const Node* condition);
   Descriptor operation_graph(const Target& target) const;
 
@@ -88,6 +90,7 @@ class Graph {
   std::size_t stored_bytes_ = 0;
   std::vector<Descriptor> operations_;
   std::list<Descriptor> parts_;  ///< what operations refer to
+  std::string text_;             ///< of tensors and operations: equal graphs have equal text
 };
 
 }  // namespace mote::cudnn
