@@ -22,7 +22,7 @@ constexpr std::uint32_t kBestAlignment = 256;
 /// Of addresses, leading dimensions, m and k of products of 8 bits.
 constexpr std::int64_t kIntegerAlignment = 4;
 /// Products of 8 bits whose sum is below 2^31, whatever they are.
-constexpr std::int64_t kMostIntegerTerms = ((std::int64_t{1} << 31) - 1) / (128 * 128);
+constexpr std::int64_t kMostIntegerTerms = ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
 
 /// A stack as cuBLAS stores it: columns, or their transpose.
 struct Stored {

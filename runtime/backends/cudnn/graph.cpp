@@ -36,10 +36,10 @@ bool is_allowed(int note, Kind kind) {
 
 }  // namespace
 
-Graph::Node Graph::made(const Tensor& t, int type, int flag) {
+Graph::Node Graph::made(const Tensor& t, int element, int flag) {
   const std::int64_t id = next_id_++;
   Descriptor desc(descriptor::kTensor);
-  desc.choose(attribute::kTensorType, of::kDataType, type)
+  desc.choose(attribute::kTensorType, of::kDataType, element)
       .integers(attribute::kTensorDims, t.dims)
       .integers(attribute::kTensorStrides, t.strides)
       .integer(attribute::kTensorId, id)
@@ -47,7 +47,7 @@ Graph::Node Graph::made(const Tensor& t, int type, int flag) {
   if (flag != 0) desc.is(flag);
   parts_.push_back(desc.finalize());
   text_ +=
-      fmt::format("{} {}[{}; {}]\n", flag, type, fmt::join(t.dims, ","), fmt::join(t.strides, ","));
+      fmt::format("{} {}[{}; {}]\n", flag, element, fmt::join(t.dims, ","), fmt::join(t.strides, ","));
   return {desc, t.dims, id};
 }
 
@@ -57,7 +57,7 @@ Graph::Node Graph::tensor(const Tensor& t) {
   return made(t, type_of(t.dtype), 0);
 }
 
-Graph::Node Graph::between(Dims dims, int type) {
+Graph::Node Graph::between(const Dims& dims, int type) {
   return made(dense(dims), type, attribute::kTensorIsVirtual);
 }
 

@@ -36,7 +36,7 @@ class Graph {
   /// A tensor of the call, at an address that 16 divides.
   Node tensor(const Tensor& t);
   /// A result that the next operations read, and nothing else.
-  Node between(Dims dims, int type = kFloat);
+  Node between(const Dims& dims, int type = kFloat);
   /// A result that is stored in the workspace since cuDNN wants it stored; floats.
   Node stored(const Dims& dims);
   /// One float, with as many axes of extent 1.
@@ -72,7 +72,7 @@ class Graph {
   Step step(Handle* handle, Kind kind) const;
 
  private:
-  Node made(const Tensor& t, int type, int flag);
+  Node made(const Tensor& t, int element, int flag);
   /// `what`: all by which it differs from others of its kind.
   Descriptor& operation(int kind, const std::vector<std::int64_t>& what);
   void map_into(const Node& y, int function, const Node& x, const Node* b, const Node* condition);
