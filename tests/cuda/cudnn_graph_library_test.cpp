@@ -150,6 +150,21 @@ TEST_F(CudnnGraphLibrary, HasEnginesForAttention) {
           << (c.mask.empty() ? "" : " mask") << (c.causal ? " causal" : "");
 }
 
+TEST_F(CudnnGraphLibrary, TakesOurVariantPacks) {
+  const std::vector<std::int64_t> ids = {1, 2};
+  int memory = 0;
+  void* const data = &memory;
+  void* const nothing = nullptr;
+  const std::vector<void*> pointers = {data, data};
+  for (void* const workspace : {data, nothing}) {
+    Descriptor pack(descriptor::kVariantPack);
+    pack.integers(attribute::kPackIds, ids)
+        .set(attribute::kPackPointers, of::kPointer, 2, pointers.data())
+        .set(attribute::kPackWorkspace, of::kPointer, 1, &workspace);
+    EXPECT_NO_THROW(pack.finalize());
+  }
+}
+
 TEST_F(CudnnGraphLibrary, TakesNoRowsWithGaps) {
   const std::string said = answer(
       [] {

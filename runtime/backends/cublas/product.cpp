@@ -22,7 +22,8 @@ constexpr std::uint32_t kBestAlignment = 256;
 /// Of addresses, leading dimensions, m and k of products of 8 bits.
 constexpr std::int64_t kIntegerAlignment = 4;
 /// Products of 8 bits whose sum is below 2^31, whatever they are.
-constexpr std::int64_t kMostIntegerTerms = ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
+constexpr std::int64_t kMostIntegerTerms =
+    ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
 
 /// A stack as cuBLAS stores it: columns, or their transpose.
 struct Stored {
@@ -39,17 +40,11 @@ Stored columns_of(const Stack& s) {
   return {s.rows, s.cols, s.cols == 1 ? s.rows : s.col_stride, false};
 }
 
-Stored rows_of(const Stack& s) {
+Stored stored(const Stack& s) {
+  if (has_columns(s)) return columns_of(s);
   Stored other = columns_of(s.transposed());
   other.is_transposed = true;
   return other;
-}
-
-Stored stored(const Stack& s) { return has_columns(s) ? columns_of(s) : rows_of(s); }
-
-/// cuBLASLt multiplies 8 bits in the form "TN" alone.
-Stored stored_left(const Product& p) {
-  return p.kind == nvidia::Kind::i8 ? rows_of(p.a) : stored(p.a);
 }
 
 void require_layout(const Stack& s) {
@@ -78,7 +73,7 @@ Computation computation_of(const Product& p) {
 }
 
 /// Whether strides and extents are such as cuBLASLt's kernels of 8 bits want: k adjacent in both
-/// operands, and columns that begin at multiples of 4.
+/// operands (the form "TN"), and columns that begin at multiples of 4.
 bool has_layout_of_8_bits(const Product& p) {
   const Stack a = p.a.transposed();
   const auto by_4 = [](const Stack& s) {
@@ -113,7 +108,7 @@ class Call {
       : product_(p),
         walk_(walk),
         matmul_(nullptr, lt_.calls().destroy_matmul),
-        a_(layout(p.a, stored_left(p))),
+        a_(layout(p.a, stored(p.a))),
         b_(layout(p.b, stored(p.b))),
         c_(layout(p.c, columns_of(p.c))),
         d_(layout(p.d, columns_of(p.d))) {
@@ -121,7 +116,7 @@ class Call {
     MatmulDesc* made = nullptr;
     lt_.check(lt_.calls().create_matmul(&made, in.compute, in.scale), "cublasLtMatmulDescCreate");
     matmul_.reset(made);
-    set_transpose(kTransposeA, stored_left(p).is_transposed);
+    set_transpose(kTransposeA, stored(p.a).is_transposed);
     set_transpose(kTransposeB, stored(p.b).is_transposed);
   }
 
