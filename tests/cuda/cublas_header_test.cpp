@@ -28,6 +28,8 @@ LIKE(set_preference, cublasLtMatmulPreferenceSetAttribute);
 LIKE(heuristic, cublasLtMatmulAlgoGetHeuristic);
 LIKE(matmul, cublasLtMatmul);
 
+#undef LIKE
+
 static_assert(kSuccess == CUBLAS_STATUS_SUCCESS && kAllocFailed == CUBLAS_STATUS_ALLOC_FAILED);
 static_assert(kArchMismatch == CUBLAS_STATUS_ARCH_MISMATCH);
 static_assert(kNotSupported == CUBLAS_STATUS_NOT_SUPPORTED);

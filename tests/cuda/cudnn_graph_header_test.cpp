@@ -21,6 +21,8 @@ LIKE(set_attribute, cudnnBackendSetAttribute);
 LIKE(get_attribute, cudnnBackendGetAttribute);
 LIKE(execute, cudnnBackendExecute);
 
+#undef LIKE
+
 static_assert(descriptor::kPointwise == CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
 static_assert(descriptor::kEngine == CUDNN_BACKEND_ENGINE_DESCRIPTOR);
 static_assert(descriptor::kEngineConfig == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);

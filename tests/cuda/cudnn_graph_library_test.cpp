@@ -68,7 +68,7 @@ class CudnnGraphLibrary : public testing::Test {
   }
 };
 
-Tensor dense(std::vector<std::int64_t> dims, DType dtype) {
+Tensor packed(std::vector<std::int64_t> dims, DType dtype) {
   Tensor t{.name = "t", .dtype = dtype, .dims = dims, .strides = dims};
   std::int64_t inner = 1;
   for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) t.strides[k] = inner;
@@ -85,8 +85,8 @@ struct NormCase {
 std::string answer(const NormCase& c, DType dtype) {
   return answer(
       [&] {
-        const Tensor x = dense(c.dims, dtype), vector = dense({1, c.dims[1], 1, 1}, dtype);
-        const Tensor statistic = dense({c.dims[0], 1, 1, 1}, DType::f32);
+        const Tensor x = packed(c.dims, dtype), vector = packed({1, c.dims[1], 1, 1}, dtype);
+        const Tensor statistic = packed({c.dims[0], 1, 1, 1}, DType::f32);
         NormCall norm{.mode = c.mode, .x = x, .y = x, .eps = 1e-5};
         if (c.gamma) norm.gamma = vector;
         if (c.beta) norm.beta = vector;
@@ -111,7 +111,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForTheNormsThatWeAskFor) {
   for (const NormCase& c : cases)
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
       EXPECT_EQ(answer(c, dtype), "engines")
-          << c.mode << ' ' << dense(c.dims, dtype).text() << (c.gamma ? " gamma" : "")
+          << c.mode << ' ' << packed(c.dims, dtype).text() << (c.gamma ? " gamma" : "")
           << (c.beta ? " beta" : "") << (c.statistics ? " statistics" : "");
 }
 
@@ -136,12 +136,12 @@ TEST_F(CudnnGraphLibrary, HasEnginesForAttention) {
       EXPECT_EQ(answer(
                     [&] {
                       AttentionCall a{
-                          .q = dense({kBatches, c.heads, c.queries, c.depth}, dtype),
-                          .k = dense({kBatches, c.shared_heads, c.keys, c.depth}, dtype),
-                          .v = dense({kBatches, c.shared_heads, c.keys, c.width}, dtype),
-                          .y = dense({kBatches, c.heads, c.queries, c.width}, dtype),
+                          .q = packed({kBatches, c.heads, c.queries, c.depth}, dtype),
+                          .k = packed({kBatches, c.shared_heads, c.keys, c.depth}, dtype),
+                          .v = packed({kBatches, c.shared_heads, c.keys, c.width}, dtype),
+                          .y = packed({kBatches, c.heads, c.queries, c.width}, dtype),
                           .causal = c.causal};
-                      if (!c.mask.empty()) a.mask = dense(c.mask, dtype);
+                      if (!c.mask.empty()) a.mask = packed(c.mask, dtype);
                       return graph_of(a);
                     },
                     Kind::narrow),
@@ -168,9 +168,9 @@ TEST_F(CudnnGraphLibrary, TakesOurVariantPacks) {
 TEST_F(CudnnGraphLibrary, TakesNoRowsWithGaps) {
   const std::string said = answer(
       [] {
-        Tensor x = dense({12, 64, 1, 1}, DType::f32);
+        Tensor x = packed({12, 64, 1, 1}, DType::f32);
         x.strides[0] = 70;
-        return graph_of({.x = x, .y = x, .gamma = dense({1, 64, 1, 1}, DType::f32), .eps = 1});
+        return graph_of({.x = x, .y = x, .gamma = packed({1, 64, 1, 1}, DType::f32), .eps = 1});
       },
       Kind::f32);
   EXPECT_EQ(said.find("cudnnBackendFinalize: CUDNN_STATUS_BAD_PARAM"), 0U) << said;

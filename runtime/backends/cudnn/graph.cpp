@@ -15,14 +15,13 @@ namespace {
 
 constexpr std::int64_t kAlignment = 16;
 constexpr int kMostConfigurations = 16;
-constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
 constexpr std::size_t kWorkspaceAlignment = 256;
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-Tensor dense(const std::vector<std::int64_t>& dims) {
+Tensor row_major(const std::vector<std::int64_t>& dims) {
   Tensor t{.name = "", .dtype = DType::f32, .dims = dims, .strides = dims};
   std::int64_t inner = 1;
   for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) t.strides[k] = inner;
@@ -46,8 +45,8 @@ Graph::Node Graph::made(const Tensor& t, int element, int flag) {
       .integer(attribute::kTensorAlignment, kAlignment);
   if (flag != 0) desc.is(flag);
   parts_.push_back(desc.finalize());
-  text_ +=
-      fmt::format("{} {}[{}; {}]\n", flag, element, fmt::join(t.dims, ","), fmt::join(t.strides, ","));
+  text_ += fmt::format("{} {}[{}; {}]\n", flag, element, fmt::join(t.dims, ","),
+                       fmt::join(t.strides, ","));
   return {desc, t.dims, id};
 }
 
@@ -58,7 +57,7 @@ Graph::Node Graph::tensor(const Tensor& t) {
 }
 
 Graph::Node Graph::between(const Dims& dims, int type) {
-  return made(dense(dims), type, attribute::kTensorIsVirtual);
+  return made(row_major(dims), type, attribute::kTensorIsVirtual);
 }
 
 Graph::Node Graph::stored(const Dims& dims) {
@@ -67,13 +66,13 @@ Graph::Node Graph::stored(const Dims& dims) {
   const auto count =
       std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
   stored_bytes_ += aligned(static_cast<std::size_t>(count) * sizeof(float));
-  return made(dense(dims), kFloat, 0);
+  return made(row_major(dims), kFloat, 0);
 }
 
 Graph::Node Graph::number(double value, std::size_t rank) {
   ids_.push_back(next_id_);
   places_.push_back({Place::In::host, 0, static_cast<float>(value)});
-  return made(dense(Dims(rank, 1)), kFloat, attribute::kTensorIsByValue);
+  return made(row_major(Dims(rank, 1)), kFloat, attribute::kTensorIsByValue);
 }
 
 Descriptor& Graph::operation(int kind, const std::vector<std::int64_t>& what) {

@@ -40,12 +40,6 @@ Tensor statistic_of(const Reader& call, int k, const char* name, std::int64_t ro
   return widened(with_axis(std::move(t), 1));
 }
 
-double epsilon_of(const Reader& call) {
-  const double eps = call.real("eps", 1e-5);
-  if (!(eps >= 0)) decline("eps is below 0");
-  return eps;
-}
-
 /// y = y op vector, along channels.
 Step change(int what, const Tensor& y, const Tensor& vector) {
   const auto desc = made(calls().create_operation, calls().destroy_operation);
