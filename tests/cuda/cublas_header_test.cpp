@@ -28,11 +28,15 @@ LIKE(set_preference, cublasLtMatmulPreferenceSetAttribute);
 LIKE(heuristic, cublasLtMatmulAlgoGetHeuristic);
 LIKE(matmul, cublasLtMatmul);
 
+#undef LIKE
+
 static_assert(kSuccess == CUBLAS_STATUS_SUCCESS && kAllocFailed == CUBLAS_STATUS_ALLOC_FAILED);
 static_assert(kArchMismatch == CUBLAS_STATUS_ARCH_MISMATCH);
 static_assert(kNotSupported == CUBLAS_STATUS_NOT_SUPPORTED);
 static_assert(kReal32 == CUDA_R_32F && kReal64 == CUDA_R_64F);
 static_assert(kReal16 == CUDA_R_16F && kBrain16 == CUDA_R_16BF);
+static_assert(kInteger8 == CUDA_R_8I && kInteger32 == CUDA_R_32I);
+static_assert(kComputeInteger == CUBLAS_COMPUTE_32I);
 static_assert(kCompute32 == CUBLAS_COMPUTE_32F && kCompute64 == CUBLAS_COMPUTE_64F);
 static_assert(kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA);

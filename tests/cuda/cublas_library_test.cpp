@@ -24,7 +24,7 @@ class CublasLibrary : public testing::Test {
 
 TEST_F(CublasLibrary, TakesTheAttributesThatWeSet) {
   EXPECT_GE(calls_->version(), 120000U);
-  for (const int type : {kReal32, kReal64, kReal16, kBrain16}) {
+  for (const int type : {kReal32, kReal64, kReal16, kBrain16, kInteger8, kInteger32}) {
     Layout* layout = nullptr;
     ASSERT_EQ(calls_->create_layout(&layout, type, 3, 4, 5), kSuccess);
     const Owned<Layout> owned(layout, calls_->destroy_layout);
@@ -35,10 +35,15 @@ TEST_F(CublasLibrary, TakesTheAttributesThatWeSet) {
     EXPECT_NE(calls_->set_layout(layout, kBatchStride, &stride, sizeof(batches)), kSuccess)
         << "the library checks the sizes of attributes";
   }
-  for (const int compute : {kCompute32, kCompute64, kComputeTf32}) {
+  struct Computation {
+    int compute, scale;
+  };
+  for (const auto [compute, scale] : {Computation{kCompute32, kReal32},
+                                      {kCompute64, kReal64},
+                                      {kComputeTf32, kReal32},
+                                      {kComputeInteger, kInteger32}}) {
     MatmulDesc* matmul = nullptr;
-    ASSERT_EQ(calls_->create_matmul(&matmul, compute, compute == kCompute64 ? kReal64 : kReal32),
-              kSuccess);
+    ASSERT_EQ(calls_->create_matmul(&matmul, compute, scale), kSuccess);
     const Owned<MatmulDesc> owned(matmul, calls_->destroy_matmul);
     const std::int32_t transposed = 1;
     for (const int which : {kTransposeA, kTransposeB})

@@ -75,6 +75,8 @@ LIKE(set_reduction, cudnnSetReduceTensorDescriptor);
 LIKE(reduction_workspace, cudnnGetReductionWorkspaceSize);
 LIKE(reduce, cudnnReduceTensor);
 
+#undef LIKE
+
 static_assert(kFloat == CUDNN_DATA_FLOAT);
 static_assert(kDouble == CUDNN_DATA_DOUBLE);
 static_assert(kHalf == CUDNN_DATA_HALF);

@@ -17,7 +17,10 @@ constexpr int kInvalidValue = 7;
 constexpr int kExecutionFailed = 13;
 constexpr int kNotSupported = 15;
 constexpr int kComputeDouble = 70;
+constexpr int kComputeInteger = 72;
 constexpr int kComputeTf32 = 77;
+constexpr int kInteger8 = 3;
+constexpr int kInteger32 = 10;
 constexpr std::uint32_t kReduceInComputeType = 2;
 /// The workspace that the fake's one algorithm asks for, so that the caller must provide one.
 constexpr std::size_t kWorkspace = 1024;
@@ -61,6 +64,12 @@ bool element_of(int type, Element& element) {
     case 2:
       element = Element::f16;
       return true;
+    case kInteger8:
+      element = Element::i8;
+      return true;
+    case kInteger32:
+      element = Element::i32;
+      return true;
     case 14:
       element = Element::bf16;
       return true;
@@ -79,6 +88,9 @@ int set(T& member, const void* value, std::size_t bytes) {
 /// The table of the manual: which types go with a compute type.
 bool types_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
                const Layout& d) {
+  if (m.compute == kComputeInteger)
+    return m.scale == kInteger32 && a.type == kInteger8 && b.type == kInteger8 &&
+           c.type == kInteger32 && d.type == kInteger32;
   if (a.type != b.type || a.type != c.type || a.type != d.type) return false;
   if (m.compute == kComputeDouble) return m.scale == 1 && a.type == 1;
   if (m.compute == kComputeTf32) return m.scale == 0 && a.type == 0;
@@ -89,6 +101,16 @@ bool types_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layo
 std::array<std::uint64_t, 2> shape(const Layout& x, std::int32_t transpose) {
   if (transpose != 0) return {x.cols, x.rows};
   return {x.rows, x.cols};
+}
+
+/// What the manual wants of products of 8 bits in regular order: the form "TN", and multiples of 4.
+bool integers_fit(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
+                  const Layout& d) {
+  if (m.compute != kComputeInteger) return true;
+  bool fits = m.transpose_a == 1 && m.transpose_b == 0 && d.rows % 4 == 0 && a.rows % 4 == 0;
+  for (const Layout* x : {&a, &b, &c, &d})
+    fits = fits && x->ld % 4 == 0 && (x->batches == 1 || x->batch_stride % 4 == 0);
+  return fits;
 }
 
 int check_product(const MatmulDesc& m, const Layout& a, const Layout& b, const Layout& c,
@@ -102,7 +124,7 @@ int check_product(const MatmulDesc& m, const Layout& a, const Layout& b, const L
       return kInvalidValue;
     if (x->batches != d.batches || x->batches < 1) return kInvalidValue;
   }
-  return types_fit(m, a, b, c, d) ? 0 : kNotSupported;
+  return types_fit(m, a, b, c, d) && integers_fit(m, a, b, c, d) ? 0 : kNotSupported;
 }
 
 std::int64_t index(const Layout& x, std::int64_t batch, std::uint64_t row, std::uint64_t col) {
@@ -199,6 +221,8 @@ FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a
   // Where sums in parts may be joined in another type, what would be chosen is of no use.
   if ((p->reductions & ~kReduceInComputeType) != 0) return kNotSupported;
   if (p->workspace < kWorkspace) return kNotSupported;
+  if (m->compute == kComputeInteger && (p->alignments[0] % 4 != 0 || p->alignments[1] % 4 != 0))
+    return kNotSupported;
   *results = {{kAlgorithmMark, p->alignments[0], p->alignments[1], p->alignments[2],
                p->alignments[3], 0, 0, 0},
               kWorkspace,
@@ -222,10 +246,13 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
   for (std::size_t k = 0; k < 4; ++k)
     if (reinterpret_cast<std::uint64_t>(pointers[k]) % algorithm[k + 1] != 0) return kInvalidValue;
   if (c == d && lc->ld != ld->ld) return kInvalidValue;
-  Element type{};
-  if (!element_of(ld->type, type)) return kNotSupported;
-  const Elements from_a(a, type), from_b(b, type), from_c(c, type), to(d, type);
+  Element type{}, operands{};
+  if (!element_of(ld->type, type) || !element_of(la->type, operands)) return kNotSupported;
+  const Elements from_a(a, operands), from_b(b, operands), from_c(c, type), to(d, type);
   const double times = fake::factor(alpha, type), plus = fake::factor(beta, type);
+  // The manual allows no other factors of sums of integers.
+  if (type == Element::i32 && ((times != 0 && times != 1) || (plus != 0 && plus != 1)))
+    return kInvalidValue;
   const auto operand = [&](double value) {
     return m->compute == kComputeTf32 ? fake::to_tf32(value) : value;
   };
@@ -234,7 +261,7 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
     for (std::int64_t batch = 0; batch < ld->batches; ++batch)
       for (std::uint64_t col = 0; col < ld->cols; ++col)
         for (std::uint64_t row = 0; row < ld->rows; ++row) {
-          fake::Sum sum(m->compute == kComputeDouble);
+          fake::Sum sum(m->compute == kComputeDouble || m->compute == kComputeInteger);
           for (std::uint64_t k = 0; k < depth; ++k)
             sum.add(operand(from_a.get(m->transpose_a != 0 ? index(*la, batch, k, row)
                                                            : index(*la, batch, row, k))) *

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -128,5 +129,30 @@ inline int asking(const Handle* handle) {
 
 /// Axes of space: all but those of images and channels.
 inline Dims space(const Dims& dims) { return {dims.begin() + 2, dims.end()}; }
+
+/// The index with 0 along axes of extent 1.
+inline Dims repeated(const Dims& index, const Dims& dims) {
+  Dims at = index;
+  for (std::size_t k = 0; k < at.size(); ++k)
+    if (dims[k] == 1) at[k] = 0;
+  return at;
+}
+
+/// Each extent that of the other or 1.
+inline bool repeats_to(const Dims& dims, const Dims& other) {
+  if (dims.size() != other.size()) return false;
+  for (std::size_t k = 0; k < dims.size(); ++k)
+    if (dims[k] != other[k] && dims[k] != 1) return false;
+  return true;
+}
+
+inline bool are_alike(const TensorDesc& a, const TensorDesc& b) {
+  return a.type == b.type && a.dims == b.dims;
+}
+
+/// The greater, or NaN where one is.
+inline double greater(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
+}
 
 }  // namespace fake::cudnn

@@ -12,7 +12,7 @@
 namespace fake {
 
 /// The fake's own names for the types of elements.
-enum class Element : std::uint8_t { f16, bf16, f32, f64 };
+enum class Element : std::uint8_t { f16, bf16, f32, f64, i8, i32 };
 
 /// An element outside of the fake GPU's memory was touched.
 struct IllegalAddress : std::runtime_error {
@@ -20,7 +20,17 @@ struct IllegalAddress : std::runtime_error {
 };
 
 inline std::size_t bytes_of(Element type) {
-  return type == Element::f64 ? 8 : type == Element::f32 ? 4 : 2;
+  switch (type) {
+    case Element::f64:
+      return 8;
+    case Element::f32:
+    case Element::i32:
+      return 4;
+    case Element::i8:
+      return 1;
+    default:
+      return 2;
+  }
 }
 
 class Elements {
@@ -32,6 +42,8 @@ class Elements {
     const void* from = at(index);
     if (type_ == Element::f64) return load<double>(from);
     if (type_ == Element::f32) return static_cast<double>(load<float>(from));
+    if (type_ == Element::i32) return load<std::int32_t>(from);
+    if (type_ == Element::i8) return load<std::int8_t>(from);
     const auto bits = load<std::uint16_t>(from);
     return type_ == Element::f16 ? mote::from_f16(bits) : mote::from_bf16(bits);
   }
@@ -39,6 +51,8 @@ class Elements {
     void* to = at(index);
     if (type_ == Element::f64) return store(to, value);
     if (type_ == Element::f32) return store(to, static_cast<float>(value));
+    if (type_ == Element::i32) return store(to, static_cast<std::int32_t>(value));
+    if (type_ == Element::i8) return store(to, static_cast<std::int8_t>(value));
     store(to, type_ == Element::f16 ? mote::to_f16(value) : mote::to_bf16(value));
   }
 
@@ -71,7 +85,7 @@ inline double to_tf32(double value) {
   return std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
 }
 
-/// A sum that is kept in doubles for doubles, else in floats.
+/// A sum that is kept in doubles for doubles and integers, else in floats.
 class Sum {
  public:
   explicit Sum(bool wide) : wide_(wide) {}
@@ -85,8 +99,10 @@ class Sum {
   double sum_ = 0;
 };
 
-/// A factor in the host's memory: a double for tensors of doubles, else a float.
+/// A factor in the host's memory: a double for tensors of doubles, an integer for those of
+/// integers, else a float.
 inline double factor(const void* at, Element type) {
+  if (type == Element::i32) return *static_cast<const std::int32_t*>(at);
   return type == Element::f64 ? *static_cast<const double*>(at)
                               : static_cast<double>(*static_cast<const float*>(at));
 }

@@ -1,7 +1,8 @@
-// The backends cublas and cublas_tf32: gemm and matmul by cuBLASLt on the first GPU. Equations are
-// the catalogue's.
+// The backends cublas and cublas_tf32: gemm, matmul and matmul_integer by cuBLASLt on the first
+// GPU. Equations are the catalogue's.
 #include <array>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "product.h"
@@ -52,17 +53,31 @@ void require_batches(const Stack& s, const Stack& y, const Stack& other) {
   }
 }
 
-/// y[p, q] = a[p, q] b[p, q]; a batch axis of extent 1 repeats.
-nvidia::Work matmul(const Reader& call) {
-  const Stack a = stack_of(call.input(0, "a", 4));
-  const Stack b = stack_of(call.input(1, "b", 4));
-  const Stack y = stack_of(call.output(0, "y", 4));
+nvidia::Work product_of(const Stack& a, const Stack& b, const Stack& y, Kind kind) {
   require_batches(a, y, b);
   require_batches(b, y, a);
   if (a.cols != b.rows || y.rows != a.rows || y.cols != b.cols)
     nvidia::reject(y.tensor.text() + " is not the product's shape, of " + a.tensor.text() +
                    " and " + b.tensor.text());
-  return work_of({a, b, y, y, 1, 0, call.kind()});
+  return work_of({a, b, y, y, 1, 0, kind});
+}
+
+/// y[p, q] = a[p, q] b[p, q]; a batch axis of extent 1 repeats.
+nvidia::Work matmul(const Reader& call) {
+  return product_of(stack_of(call.input(0, "a", 4)), stack_of(call.input(1, "b", 4)),
+                    stack_of(call.output(0, "y", 4)), call.kind());
+}
+
+/// y[p] = a[p] b[p] of i8, exactly; a batch axis of extent 1 repeats.
+nvidia::Work matmul_integer(const Reader& call) {
+  constexpr std::int64_t kLeastZero = -128;
+  for (const char* zero : {"a_zero", "b_zero"})
+    if (call.integer(zero, 0, kLeastZero) != 0)
+      nvidia::decline(std::string(zero) + " is not 0, and cuBLASLt has no zero points");
+  const Stack a = stack_of(call.input(0, "a", 3));
+  const Stack b = stack_of(call.input(1, "b", 3));
+  const Stack y = stack_of(call.output(0, "y", 3, DType::i32));
+  return product_of(a, b, y, call.kind());
 }
 
 constexpr std::array kOverC = {mote_op_pair{.input = 2, .output = 0}};
@@ -79,7 +94,10 @@ constexpr Contracts kF64 = contracts(Kind::f64);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
+constexpr mote_contract kInteger = nvidia::contract({.kind = Kind::i8});
+
 constexpr std::array kFactors = {"alpha", "beta"};
+constexpr std::array kZeros = {"a_zero", "b_zero"};
 
 constexpr std::array<Op, 2> ops(const Contracts& by) {
   return {Op{"gemm", gemm, &by.gemm, kFactors}, Op{"matmul", matmul, &by.matmul}};
@@ -88,9 +106,11 @@ constexpr auto kF32Ops = ops(kF32);
 constexpr auto kF64Ops = ops(kF64);
 constexpr auto kNarrowOps = ops(kNarrow);
 constexpr auto kTf32Ops = ops(kTf32);
+constexpr std::array kIntegerOps = {Op{"matmul_integer", matmul_integer, &kInteger, kZeros}};
 constexpr Table kF32Table = {"cublas", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cublas", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cublas", Kind::narrow, kNarrowOps};
+constexpr Table kIntegerTable = {"cublas", Kind::i8, kIntegerOps};
 constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
 
 }  // namespace
@@ -99,7 +119,7 @@ constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cublas;
   static const mote::nvidia::Backends backends(
-      "cublas", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable>(), "cublas_tf32",
-      mote::nvidia::kernels_of<kTf32Table>());
+      "cublas", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable, kIntegerTable>(),
+      "cublas_tf32", mote::nvidia::kernels_of<kTf32Table>());
   return backends.offer(*plugin);
 }

@@ -19,6 +19,11 @@ using nvidia::decline;
 /// What NVIDIA recommends as a workspace on Hopper; an algorithm that wants more is not taken.
 constexpr std::uint64_t kMostWorkspace = std::uint64_t{32} << 20;
 constexpr std::uint32_t kBestAlignment = 256;
+/// Of addresses, leading dimensions, m and k of products of 8 bits.
+constexpr std::int64_t kIntegerAlignment = 4;
+/// Products of 8 bits whose sum is below 2^31, whatever they are.
+constexpr std::int64_t kMostIntegerTerms =
+    ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
 
 /// A stack as cuBLAS stores it: columns, or their transpose.
 struct Stored {
@@ -49,10 +54,35 @@ void require_layout(const Stack& s) {
 }
 
 int type_of(DType dtype) {
-  return dtype == DType::f32   ? kReal32
+  return dtype == DType::i8    ? kInteger8
+         : dtype == DType::i32 ? kInteger32
+         : dtype == DType::f32 ? kReal32
          : dtype == DType::f64 ? kReal64
          : dtype == DType::f16 ? kReal16
                                : kBrain16;
+}
+
+/// The types that sums are kept in, and factors are passed as.
+struct Computation {
+  int compute, scale;
+};
+Computation computation_of(const Product& p) {
+  if (p.d.tensor.dtype == DType::f64) return {kCompute64, kReal64};
+  if (p.kind == nvidia::Kind::i8) return {kComputeInteger, kInteger32};
+  return {p.kind == nvidia::Kind::tf32 ? kComputeTf32 : kCompute32, kReal32};
+}
+
+/// Whether strides and extents are such as cuBLASLt's kernels of 8 bits want: k adjacent in both
+/// operands (the form "TN"), and columns that begin at multiples of 4.
+bool has_layout_of_8_bits(const Product& p) {
+  const Stack a = p.a.transposed();
+  const auto by_4 = [](const Stack& s) {
+    return columns_of(s).ld % kIntegerAlignment == 0 &&
+           std::ranges::all_of(s.batch_stride,
+                               [](std::int64_t b) { return b % kIntegerAlignment == 0; });
+  };
+  return has_columns(a) && has_columns(p.b) && has_columns(p.d) && by_4(a) && by_4(p.b) &&
+         by_4(p.d) && p.d.rows % kIntegerAlignment == 0 && p.b.rows % kIntegerAlignment == 0;
 }
 
 /// How the batches are walked: `outer` calls, each of `inner` batches.
@@ -82,13 +112,9 @@ class Call {
         b_(layout(p.b, stored(p.b))),
         c_(layout(p.c, columns_of(p.c))),
         d_(layout(p.d, columns_of(p.d))) {
-    const bool in_double = p.d.tensor.dtype == DType::f64;
-    const int compute = in_double                      ? kCompute64
-                        : p.kind == nvidia::Kind::tf32 ? kComputeTf32
-                                                       : kCompute32;
+    const Computation in = computation_of(p);
     MatmulDesc* made = nullptr;
-    lt_.check(lt_.calls().create_matmul(&made, compute, in_double ? kReal64 : kReal32),
-              "cublasLtMatmulDescCreate");
+    lt_.check(lt_.calls().create_matmul(&made, in.compute, in.scale), "cublasLtMatmulDescCreate");
     matmul_.reset(made);
     set_transpose(kTransposeA, stored(p.a).is_transposed);
     set_transpose(kTransposeB, stored(p.b).is_transposed);
@@ -136,9 +162,11 @@ class Call {
   union Scalar {
     float narrow;
     double wide;
+    std::int32_t integer;
   };
   Scalar scalar(double value) const {
     if (product_.d.tensor.dtype == DType::f64) return {.wide = value};
+    if (product_.kind == nvidia::Kind::i8) return {.integer = static_cast<std::int32_t>(value)};
     return {.narrow = static_cast<float>(value)};
   }
 
@@ -186,6 +214,35 @@ class Call {
   Owned<Layout> a_, b_, c_, d_;
 };
 
+/// dᵀ = bᵀ aᵀ.
+Product transposed(const Product& p) {
+  return {p.b.transposed(),
+          p.a.transposed(),
+          p.c.transposed(),
+          p.d.transposed(),
+          p.alpha,
+          p.beta,
+          p.kind};
+}
+
+/// The product, or its transpose, whose d has adjacent columns.
+Product in_columns(const Product& p) {
+  if (p.kind == nvidia::Kind::i8) {
+    if (p.a.cols > kMostIntegerTerms) decline("sums of so many products may exceed 32 bits");
+    if (has_layout_of_8_bits(p)) return p;
+    const Product other = transposed(p);
+    if (!has_layout_of_8_bits(other))
+      decline(
+          "cuBLASLt multiplies 8 bits where the summed axis is adjacent in a and b, and it, y's "
+          "adjacent axis and all other strides are multiples of 4");
+    return other;
+  }
+  for (const Stack* s : {&p.a, &p.b, &p.c, &p.d}) require_layout(*s);
+  const Product columns = has_columns(p.d) ? p : transposed(p);
+  if (!has_columns(columns.c)) decline(columns.c.tensor.text() + " does not lie as y does");
+  return columns;
+}
+
 }  // namespace
 
 Stack Stack::transposed() const {
@@ -210,22 +267,12 @@ Stack stack_of(const nvidia::Tensor& t) {
 }
 
 nvidia::Work work_of(const Product& product) {
-  Product p = product;
-  for (const Stack* s : {&p.a, &p.b, &p.c, &p.d}) require_layout(*s);
-  if (!has_columns(p.d))
-    p = {p.b.transposed(),
-         p.a.transposed(),
-         p.c.transposed(),
-         p.d.transposed(),
-         p.alpha,
-         p.beta,
-         p.kind};
-  if (!has_columns(p.c)) decline(p.c.tensor.text() + " does not lie as y does");
+  const Product p = in_columns(product);
   const Walk walk = walk_of(p);
   if (walk.inner > std::numeric_limits<std::int32_t>::max())
     decline("there are 2^31 batches or more");
   const auto call = std::make_shared<Call>(p, walk);
-  const auto element = static_cast<std::uint32_t>(size_of(p.d.tensor.dtype));
+  const auto element = static_cast<std::uint32_t>(size_of(p.d.tensor.dtype));  // 4 of 8 bits
   // Where the tensors will lie is not known yet: an algorithm that takes any address exists too.
   const std::size_t bytes =
       call->choose(kMostWorkspace, {element, element, element, element}).workspace_bytes;

@@ -19,10 +19,11 @@ struct Stack {
 
   Stack transposed() const;
 };
-/// Of a tensor of rank 2 or 4.
+/// Of a tensor of rank 2 to 4.
 Stack stack_of(const nvidia::Tensor& t);
 
 /// d = alpha a b + beta c for each batch of d. c has d's extents; where beta is 0 it is not read.
+/// Of 8 bits a and b are i8, d is i32, and the factors are 1 and 0.
 struct Product {
   Stack a, b, c, d;
   double alpha = 1;

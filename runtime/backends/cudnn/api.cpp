@@ -42,6 +42,8 @@ Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
       c.activate, c.activation_gradient, c.create_operation, c.destroy_operation, c.set_operation,
       c.operate, c.create_reduction, c.destroy_reduction, c.set_reduction, c.reduction_workspace,
       c.reduce);
+  get(from, c.create_backend, c.destroy_backend, c.finalize, c.set_attribute, c.get_attribute,
+      c.execute);
 }
 
 Cudnn& Cudnn::library() {

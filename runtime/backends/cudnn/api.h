@@ -24,6 +24,7 @@ struct ActivationDesc;
 struct OpTensorDesc;
 struct ReduceDesc;
 struct LrnDesc;
+struct BackendDesc;
 
 /// A call whose status is checked: throws LibraryError unless it is 0, with the name.
 template <typename... Arguments>
@@ -148,6 +149,15 @@ struct Calls {
   Function<Handle*, ReduceDesc*, Out, std::size_t, Out, std::size_t, In, TensorDesc*, In, In,
            TensorDesc*, Out>
       reduce{"cudnnReduceTensor"};
+
+  // The graph API: attributes pass with their type, a count, and the address of the first.
+  Function<int, BackendDesc**> create_backend{"cudnnBackendCreateDescriptor"};
+  Function<BackendDesc*> destroy_backend{"cudnnBackendDestroyDescriptor"};
+  Function<BackendDesc*> finalize{"cudnnBackendFinalize"};
+  Function<BackendDesc*, int, int, std::int64_t, In> set_attribute{"cudnnBackendSetAttribute"};
+  Function<BackendDesc*, int, int, std::int64_t, std::int64_t*, Out> get_attribute{
+      "cudnnBackendGetAttribute"};
+  Function<Handle*, BackendDesc*, BackendDesc*> execute{"cudnnBackendExecute"};
 };
 
 /// The library, and handles. A handle is one call's at a time, as NVIDIA demands of threads: there
@@ -158,7 +168,8 @@ class Cudnn {
   static Cudnn& library();
 
   const Calls& calls() const { return calls_; }
-  /// Has the default stream; comes back where the last copy ends. Throws LibraryError; the context is current.
+  /// Has the default stream; comes back where the last copy ends. Throws LibraryError; the context
+  /// is current.
   std::shared_ptr<Handle> take();
   /// Throws LibraryError unless the status is 0; `call`: whose it is.
   void check(int status, const char* call) const;

@@ -19,8 +19,6 @@ constexpr std::array kDataGradients = {kDataGradient};
 constexpr std::array kFilterGradients = {kFilterGradient};
 /// Each algorithm is offered with several kinds of math.
 constexpr int kMostResults = 32;
-/// An algorithm that wants more workspace is not taken; the implicit GEMM wants none.
-constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
 
 struct Window {
   std::size_t axes = 0;

@@ -34,6 +34,12 @@ Tensor channels_last(const Tensor& t) {
 
 }  // namespace
 
+double epsilon_of(const Reader& call) {
+  const double eps = call.real("eps", 1e-5);
+  if (!(eps >= 0)) decline("eps is below 0");
+  return eps;
+}
+
 int type_of(DType dtype) {
   return dtype == DType::f32   ? kFloat
          : dtype == DType::f64 ? kDouble

@@ -18,6 +18,12 @@ using nvidia::Reader;
 using nvidia::Tensor;
 using nvidia::Work;
 
+/// An algorithm or engine that wants more workspace is not taken.
+constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
+
+/// The parameter eps of a norm; cuDNN wants 0 or more.
+double epsilon_of(const Reader& call);
+
 int type_of(DType dtype);       ///< CUDNN_DATA_…
 int compute_type(DType dtype);  ///< in which sums are kept: doubles for doubles, else floats
 /// The factors 1 and 0, as cuDNN wants them for tensors of that dtype.

@@ -12,13 +12,6 @@ Tensor vector_of(const Tensor& t, const Tensor& x) {
   return along_channels(t, 4);
 }
 
-/// CUDNN_BN_MIN_EPSILON is 0.
-double epsilon_of(const Reader& call) {
-  const double eps = call.real("eps", 1e-5);
-  if (!(eps >= 0)) decline("eps is below 0");
-  return eps;
-}
-
 }  // namespace
 
 Work softmax(const Reader& call) {

@@ -19,6 +19,12 @@ Work batch_norm(const Reader& call);
 Work batch_norm_training(const Reader& call);  ///< without running statistics
 Work lrn(const Reader& call);
 
+Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics, rms_norm
+Work instance_norm(const Reader& call);
+Work group_norm(const Reader& call);
+
+Work attention(const Reader& call);  ///< of 16 bits
+
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
 Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad
 Work operation(const Reader& call);            ///< add, sub, mul, min, max

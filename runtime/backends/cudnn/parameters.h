@@ -31,6 +31,9 @@ constexpr auto kAveragePool3d = with(kMaxPool3d, "count_include_pad");
 constexpr std::array<const char*, 4> kLrn = {"size", "alpha", "beta", "bias"};
 constexpr std::array<const char*, 1> kEluAlpha = {"alpha"};
 constexpr std::array<const char*, 1> kEpsilon = {"eps"};
+constexpr auto kGroups = with(kEpsilon, "groups");
+constexpr std::array<const char*, 5> kAttention = {"scale", "causal", "anchor", "window0",
+                                                   "window1"};
 constexpr std::array<const char*, 2> kTraining = {"eps", "momentum"};
 
 }  // namespace mote::cudnn

@@ -32,14 +32,17 @@ constexpr std::array kFunctions = {
     mote_accuracy{"log", 3 + kCorrectlyRounded, 0, kLogNear1},
     mote_accuracy{"expm1", kExpUlps, kExpArgument, kExpUlps * 0x1p-23}, accuracy("tanh", 2),
     accuracy("pow", 4)};
+constexpr std::array kRoot = {accuracy("sqrt", 2)};
 constexpr std::array kFunctionsF64 = {accuracy("exp", 1), accuracy("log", 1), accuracy("expm1", 1),
                                       accuracy("tanh", 1), accuracy("pow", 2)};
 
 /// The contracts of the kernels of one kind. cuDNN's manual does not say whether a convolution
 /// multiplies the zeros in its pads, and so whether an infinite weight makes a NaN of one:
-/// `windowed` promises nothing where an operand is not finite.
+/// `windowed` promises nothing where an operand is not finite. Nor does it say how a norm finds the
+/// variance: `one_pass` is the formula that loses more digits. For the root cuDNN may take CUDA's
+/// rsqrt, which the guide gives 2 ulp.
 struct Contracts {
-  mote_contract direct, windowed, over_x, function, function_over_x;
+  mote_contract direct, windowed, over_x, function, function_over_x, norm, one_pass;
 };
 constexpr Contracts contracts(Kind kind) {
   const std::span<const mote_accuracy> functions =
@@ -51,6 +54,8 @@ constexpr Contracts contracts(Kind kind) {
       .function = nvidia::contract({.kind = kind, .functions = functions}),
       .function_over_x =
           nvidia::contract({.kind = kind, .functions = functions, .in_place = kOverX}),
+      .norm = nvidia::contract({.kind = kind, .functions = kRoot}),
+      .one_pass = nvidia::contract({.kind = kind, .functions = kRoot, .form = "one_pass"}),
   };
 }
 constexpr Contracts kF32 = contracts(Kind::f32);
@@ -114,6 +119,24 @@ constexpr std::array<Op, 7> wide_only(const Contracts& by) {
           Op{"tanh.grad", activation_gradient, &by.direct}};
 }
 
+/// Norms that the graph API has for f32 and 16 bits.
+constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
+  return {Op{"layer_norm", row_norm, &by.one_pass, kEpsilon},
+          Op{"layer_norm_with_statistics", row_norm, &by.one_pass, kEpsilon},
+          Op{"rms_norm", row_norm, &by.norm, kEpsilon},
+          Op{"instance_norm", instance_norm, &by.one_pass, kEpsilon},
+          Op{"group_norm", group_norm, &by.one_pass, kGroups}};
+}
+
+/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
+/// keys of a query, for which cuDNN documents no result.
+constexpr mote_contract attention_contract(Kind kind, int bits) {
+  return nvidia::contract(
+      {.kind = kind, .functions = kFunctions, .ignores_nan = true, .multiply_rounding = bits});
+}
+constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
+constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);
+
 template <std::size_t... Counts>
 constexpr auto joined(const std::array<Op, Counts>&... parts) {
   std::array<Op, (Counts + ...)> all{};
@@ -125,13 +148,18 @@ constexpr auto joined(const std::array<Op, Counts>&... parts) {
   return all;
 }
 
-constexpr auto kF32Ops = joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32));
+constexpr auto kF32Ops =
+    joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32), graph_norms(kF32));
 constexpr auto kF64Ops = joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64));
-constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow));
+constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));
+constexpr std::array kF16Ops = {Op{"attention", attention, &kF16Attention, kAttention}};
+constexpr std::array kBf16Ops = {Op{"attention", attention, &kBf16Attention, kAttention}};
 constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32));
 constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};
+constexpr Table kF16Table = {"cudnn", Kind::f16, kF16Ops};
+constexpr Table kBf16Table = {"cudnn", Kind::bf16, kBf16Ops};
 constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 
 }  // namespace
@@ -140,7 +168,8 @@ constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cudnn;
   static const mote::nvidia::Backends backends(
-      "cudnn", mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable>(), "cudnn_tf32",
-      mote::nvidia::kernels_of<kTf32Table>());
+      "cudnn",
+      mote::nvidia::kernels_of<kF32Table, kF64Table, kNarrowTable, kF16Table, kBf16Table>(),
+      "cudnn_tf32", mote::nvidia::kernels_of<kTf32Table>());
   return backends.offer(*plugin);
 }

@@ -80,15 +80,17 @@ struct Promise {
   std::span<const mote_accuracy> functions = {};
   std::span<const mote_op_pair> in_place = {};
   bool ignores_nan = false;
+  const char* form = "direct";
+  int multiply_rounding = 0;  ///< significant bits; 0: those of the kind
 };
 constexpr mote_contract contract(const Promise& p) {
   constexpr int kTf32Bits = 11;
   return {.size = sizeof(mote_contract),
-          .accumulator = p.kind == Kind::narrow ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
-          .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : 0,
+          .accumulator = is_narrow(p.kind) ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
+          .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : p.multiply_rounding,
           .flushes_denormals = 1,
           .deterministic = 1,
-          .form = "direct",
+          .form = p.form,
           .function_count = static_cast<std::int32_t>(p.functions.size()),
           .in_place_count = static_cast<std::int32_t>(p.in_place.size()),
           .functions = p.functions.data(),

@@ -14,6 +14,9 @@ namespace {
 
 bool is_of_kind(DType dtype, Kind kind) {
   if (kind == Kind::f64) return dtype == DType::f64;
+  if (kind == Kind::i8) return dtype == DType::i8;
+  if (kind == Kind::f16) return dtype == DType::f16;
+  if (kind == Kind::bf16) return dtype == DType::bf16;
   if (kind == Kind::narrow) return dtype == DType::f16 || dtype == DType::bf16;
   return dtype == DType::f32;
 }
@@ -52,22 +55,33 @@ Reader::Reader(const mote_call& call, Kind kind) : call_(call), kind_(kind) {
     if (t.tensor != nullptr && !dtype_) dtype_ = from_dlpack(t.tensor->dtype);
 }
 
-Tensor Reader::input(int k, const char* name, int rank) const {
+Tensor Reader::input(int k, const char* name, int rank, std::optional<DType> fixed) const {
   if (k >= call_.input_count) reject(fmt::format("{} is missing", name));
   backend::Operand operand;
   require(backend::read_input(call_, k, name, 0, rank, operand, backend::Memory::any));
-  return tensor(std::move(operand), rank, static_cast<std::size_t>(k));
+  return tensor(std::move(operand), rank, static_cast<std::size_t>(k), fixed);
 }
 
-Tensor Reader::output(int k, const char* name, int rank) const {
+Tensor Reader::output(int k, const char* name, int rank, std::optional<DType> fixed) const {
   if (k >= call_.output_count) reject(fmt::format("{} is missing", name));
   backend::Operand operand;
   require(backend::read_output(call_, k, name, 0, rank, operand, backend::Memory::any));
   return tensor(std::move(operand), rank,
-                static_cast<std::size_t>(call_.input_count) + static_cast<std::size_t>(k));
+                static_cast<std::size_t>(call_.input_count) + static_cast<std::size_t>(k), fixed);
 }
 
-Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot) const {
+void Reader::require_dtype(const Tensor& t, std::optional<DType> fixed) const {
+  if (fixed) {
+    if (t.dtype != *fixed) reject(fmt::format("{}: expected {}", t.text(), mote::name(*fixed)));
+    return;
+  }
+  if (dtype_ && t.dtype != *dtype_)
+    reject(fmt::format("{}: element types differ, the first is {}", t.text(), mote::name(*dtype_)));
+  if (!is_of_kind(t.dtype, kind_)) decline(t.text() + ": this kernel is one of other dtypes");
+}
+
+Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot,
+                      std::optional<DType> fixed) const {
   Tensor t{.name = std::move(operand.name),
            .dtype = operand.dtype,
            .dims = std::move(operand.shape),
@@ -76,9 +90,7 @@ Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot) cons
   const auto missing = static_cast<std::size_t>(rank) - t.rank();
   t.dims.insert(t.dims.begin(), missing, 1);
   t.strides.insert(t.strides.begin(), missing, 1);
-  if (dtype_ && t.dtype != *dtype_)
-    reject(fmt::format("{}: element types differ, the first is {}", t.text(), mote::name(*dtype_)));
-  if (!is_of_kind(t.dtype, kind_)) decline(t.text() + ": this kernel is one of other dtypes");
+  require_dtype(t, fixed);
   for (std::size_t k = 0; k < t.rank(); ++k) {
     if (t.dims[k] == 0) decline(t.text() + " is empty");
     if (t.dims[k] > std::numeric_limits<int>::max())

@@ -19,7 +19,11 @@ struct Declined {
 void require(const backend::Check& check);   ///< throws the refusal, if there is one
 
 /// Kernels with one contract, by dtype and by what becomes of f32 before it is multiplied.
-enum class Kind : std::uint8_t { f32, f64, narrow, tf32 };
+enum class Kind : std::uint8_t { f32, f64, narrow, f16, bf16, tf32, i8 };
+/// Of 16 bits, summed in f32.
+constexpr bool is_narrow(Kind kind) {
+  return kind == Kind::narrow || kind == Kind::f16 || kind == Kind::bf16;
+}
 
 /// A tensor of the call. Extents are positive, strides of axes longer than 1 too.
 struct Tensor {
@@ -42,9 +46,9 @@ class Reader {
   Reader(const mote_call& call, Kind kind);
 
   /// Of exactly that rank: axes of extent 1 are put in front of what has fewer. All tensors of a
-  /// call have one dtype, which is the kind's.
-  Tensor input(int k, const char* name, int rank) const;
-  Tensor output(int k, const char* name, int rank) const;
+  /// call have one dtype, which is the kind's, but for those of which `fixed` says another.
+  Tensor input(int k, const char* name, int rank, std::optional<DType> fixed = {}) const;
+  Tensor output(int k, const char* name, int rank, std::optional<DType> fixed = {}) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
   bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
   /// Rejects what is below the minimum.
@@ -55,7 +59,9 @@ class Reader {
   Kind kind() const { return kind_; }
 
  private:
-  Tensor tensor(backend::Operand operand, int rank, std::size_t slot) const;
+  Tensor tensor(backend::Operand operand, int rank, std::size_t slot,
+                std::optional<DType> fixed) const;
+  void require_dtype(const Tensor& t, std::optional<DType> fixed) const;
   const mote_call& call_;
   Kind kind_;
   std::optional<DType> dtype_;  ///< of the first tensor

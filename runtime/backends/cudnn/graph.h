@@ -1,0 +1,96 @@
+// A graph of operations for cuDNN's graph API, and what runs it: an engine that cuDNN's heuristic
+// offers and whose notes the contract allows, compiled to a plan.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "describe.h"
+#include "descriptor.h"
+
+namespace mote::cudnn {
+
+/// Where a graph shall run. A device that is described alone can be asked for engines, without a
+/// GPU.
+struct Target {
+  Handle* handle = nullptr;
+  std::optional<Descriptor> device = {};
+};
+
+/// The graph is built from the first operation to the last; what computes it stays valid when the
+/// Graph is gone.
+class Graph {
+ public:
+  using Dims = std::vector<std::int64_t>;
+  /// A tensor of the graph.
+  struct Node {
+    Descriptor desc;
+    Dims dims;
+    std::int64_t id;
+  };
+
+  /// A tensor of the call, at an address that 16 divides.
+  Node tensor(const Tensor& t);
+  /// A result that the next operations read, and nothing else.
+  Node between(const Dims& dims, int type = kFloat);
+  /// A result that is stored in the workspace since cuDNN wants it stored; floats.
+  Node stored(const Dims& dims);
+  /// One float, with as many axes of extent 1.
+  Node number(double value, std::size_t rank);
+
+  struct Norm {
+    int mode = kLayerNorm;
+    Node x, y;
+    std::optional<Node> scale = {}, bias = {};
+    std::optional<std::pair<Node, Node>> statistics = {};  ///< mean and 1 / deviation are stored
+    double epsilon = 0;
+  };
+  void norm(const Norm& n);
+  /// c = a b, of matrices in the last two axes.
+  void matmul(const Node& a, const Node& b, const Node& c);
+  /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y's extent is 1.
+  void reduce(int by, const Node& x, const Node& y);
+  /// The element's index along an axis.
+  Node index_along(const Node& like, std::int64_t axis);
+  /// A function of one element, or of two: extents of 1 repeat.
+  void map_into(const Node& y, int function, const Node& x, const Node& b);
+  Node map(int function, const Node& x);
+  Node map(int function, const Node& x, const Node& b);
+  /// condition ? x : otherwise.
+  Node select(const Node& condition, const Node& x, const Node& otherwise);
+
+  /// Configurations of engines, the heuristic's best first, without those whose numerical notes
+  /// the kind's contract forbids: what is not deterministic, converts operands to fewer bits or
+  /// transforms them, and, but for 16 bits, tensor cores.
+  std::vector<Descriptor> configurations(const Target& target, Kind kind) const;
+  /// The first configuration that compiles and wants no more than 256 MiB of workspace. Plans are
+  /// kept, since some take a second to compile. Declines where there is none.
+  Step step(Handle* handle, Kind kind) const;
+
+ private:
+  Node made(const Tensor& t, int element, int flag);
+  /// `what`: all by which it differs from others of its kind.
+  Descriptor& operation(int kind, const std::vector<std::int64_t>& what);
+  void map_into(const Node& y, int function, const Node& x, const Node* b, const Node* condition);
+  Descriptor operation_graph(const Target& target) const;
+
+  std::vector<std::int64_t> ids_;
+  /// Of each id: the tensor's slot in the call, or where it is in the workspace, or its value.
+  struct Place {
+    enum class In : std::uint8_t { call, workspace, host } in = In::call;
+    std::size_t at = 0;
+    float value = 0;
+  };
+  std::vector<Place> places_;
+  std::int64_t next_id_ = 1;
+  std::size_t stored_bytes_ = 0;
+  std::vector<Descriptor> operations_;
+  std::list<Descriptor> parts_;  ///< what operations refer to
+  std::string text_;             ///< of tensors and operations: equal graphs have equal text
+};
+
+}  // namespace mote::cudnn

@@ -1,0 +1,25 @@
+// Norms by cuDNN's graph API, as graphs.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "graph.h"
+
+namespace mote::cudnn {
+
+/// y = (x - mean) / sqrt(variance + eps) * gamma + beta, or without the mean (kRmsNorm). x and y
+/// lie without gaps. kLayerNorm, kRmsNorm: over the rows of x[R,N,1,1], gamma and beta are
+/// [1,N,1,1], statistics [R,1,1,1]. kInstanceNorm: over s of x[N,C,S,1], gamma and beta are
+/// [1,C,1,1].
+struct NormCall {
+  int mode = kLayerNorm;
+  Tensor x, y;
+  std::optional<Tensor> gamma = {}, beta = {};
+  std::optional<std::pair<Tensor, Tensor>> statistics = {};  ///< mean, 1 / sqrt(variance + eps)
+  double eps = 0;
+};
+
+Graph graph_of(const NormCall& norm);
+
+}  // namespace mote::cudnn

@@ -1,0 +1,66 @@
+// The fake cuDNN's graph API: a descriptor is its attributes, copied as they are set.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "fake_cudnn.h"
+
+namespace fake::cudnn {
+
+struct BackendDesc {
+  struct Attribute {
+    int type = 0;
+    std::int64_t count = 0;
+    std::vector<char> bytes;
+  };
+  int kind = 0;
+  bool is_final = false;
+  std::map<int, Attribute> attributes;
+  std::map<int, std::vector<std::shared_ptr<const BackendDesc>>> links;
+
+  bool has(int name) const { return attributes.contains(name) || links.contains(name); }
+  /// The first value, or `otherwise` where there is none.
+  template <typename T>
+  T value(int name, T otherwise = {}) const {
+    const auto at = attributes.find(name);
+    if (at != attributes.end() && at->second.bytes.size() >= sizeof(T))
+      std::memcpy(&otherwise, at->second.bytes.data(), sizeof(T));
+    return otherwise;
+  }
+  template <typename T>
+  std::vector<T> values(int name) const {
+    const auto at = attributes.find(name);
+    if (at == attributes.end()) return {};
+    std::vector<T> all(at->second.bytes.size() / sizeof(T));
+    std::memcpy(all.data(), at->second.bytes.data(), all.size() * sizeof(T));
+    return all;
+  }
+  /// Null where there is none.
+  const BackendDesc* link(int name) const {
+    const auto at = links.find(name);
+    return at == links.end() ? nullptr : at->second.at(0).get();
+  }
+};
+
+/// A graph that the fake's engines do not compute, or that the manual forbids: a status of cuDNN.
+struct Unsupported : std::runtime_error {
+  explicit Unsupported(int status) : std::runtime_error("unsupported"), status(status) {}
+  int status;
+};
+
+/// Throws Unsupported where the manual forbids the operation.
+void check_operation(const BackendDesc& operation);
+/// Whether the fake's engines compute the operations together: one norm, or attention, whose
+/// softmax's sums are stored, and whose heads are of eights.
+bool is_known(const BackendDesc& graph);
+/// Whether some tensor of the graph has 16 bits.
+bool is_narrow(const BackendDesc& graph);
+/// Runs the graph's operations in order, with the data of tensors by their ids.
+void run_graph(const BackendDesc& graph, const std::map<std::int64_t, void*>& data);
+
+}  // namespace fake::cudnn

@@ -1,0 +1,152 @@
+// The backends over NVIDIA's libraries, loaded with the fakes of these, and two calls of them whose
+// results are known.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda/in_child.h"
+#include "mote/base/plugin.h"
+#include "support/call.h"
+
+namespace mote::test::vendor {
+
+/// The plug-ins, and the fake that they find; loaded once, and before any fork.
+class Libraries {
+ public:
+  static const Libraries& all() {
+    static const Libraries only;
+    return only;
+  }
+  void fail(int call, int status) const { fake<void(int, int)>("fake_cuda_fail")(call, status); }
+  int calls() const { return fake<int()>("fake_cuda_calls")(); }
+  int live() const { return fake<int()>("fake_cuda_live")(); }
+  template <typename F>
+  F* fake(const char* name) const {
+    return reinterpret_cast<F*>(dlsym(fake_, name));
+  }
+  const mote_backend& backend(const std::string& name) const {
+    for (const Plugin& p : plugins_)
+      for (const mote_backend* b : p.backends)
+        if (b->name == name) return *b;
+    throw std::runtime_error("no backend " + name);
+  }
+
+ private:
+  Libraries() {
+    for (const char* variable : {"MOTE_CUDA_DRIVER", "MOTE_CUBLAS", "MOTE_CUDNN"})
+      setenv(variable, MOTE_CUDA_FAKE, 1);
+    fake_ = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
+    for (const char* plugin : {MOTE_CUBLAS_PLUGIN, MOTE_CUDNN_PLUGIN})
+      plugins_.push_back(load_plugin(plugin));
+  }
+  void* fake_;
+  std::vector<Plugin> plugins_;
+};
+
+/// A process of its own with the libraries loaded.
+inline std::string in_child(const std::function<std::string()>& body) {
+  Libraries::all();
+  return test::in_child(body);
+}
+
+/// y = 2 a b + c, with a transposed and y with gaps.
+class Gemm {
+ public:
+  Gemm() : call_("gemm", {&a_, &b_, &c_}, {&y_}) {
+    a_.fill_integers(1);
+    b_.fill_integers(2);
+    c_.fill_integers(3);
+    call_.real("alpha", 2);
+  }
+  static constexpr const char* kBackend = "cublas";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t m = 0; m < 3; ++m)
+      for (std::int64_t n = 0; n < 5; ++n) {
+        double sum = c_.get({m, n});
+        for (std::int64_t k = 0; k < 7; ++k) sum += 2 * a_.get({m, k}) * b_.get({k, n});
+        if (y_.get({m, n}) != sum) return false;
+      }
+    return y_.changed_gaps(-1) == 0;
+  }
+
+ private:
+  test::Tensor a_{DType::f32, {3, 7}, {1, 4}};
+  test::Tensor b_{DType::f32, {7, 5}};
+  test::Tensor c_{DType::f32, {3, 5}};
+  test::Tensor y_{DType::f32, {3, 5}, {6, 1}, -1};
+  test::Call call_;
+};
+
+/// y = x * w + b, of images with gaps between them.
+class Convolution {
+ public:
+  Convolution() : call_("conv2d", {&x_, &w_, &b_}, {&y_}) {
+    x_.fill_integers(1);
+    w_.fill_integers(2);
+    b_.fill_integers(3);
+    call_.integer("groups", 2).integer("stride0", 2).integer("pads1", 1).integer("pads3", 1);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    bool right = true;
+    test::Tensor::for_each_index(y_.shape(), [&](const test::Shape& at) {
+      double sum = b_.get({at[1]});
+      test::Tensor::for_each_index({2, 3, 3}, [&](const test::Shape& tap) {
+        const std::int64_t column = at[3] + tap[2] - 1;
+        if (column >= 0 && column < 4)
+          sum += x_.get({at[0], at[1] / 2 * 2 + tap[0], 2 * at[2] + tap[1], column}) *
+                 w_.get({at[1], tap[0], tap[1], tap[2]});
+      });
+      right = right && y_.get(at) == sum;
+    });
+    return right && y_.changed_gaps(-1) == 0;
+  }
+
+ private:
+  test::Tensor x_{DType::f32, {2, 4, 5, 4}, {100, 20, 4, 1}};
+  test::Tensor w_{DType::f32, {4, 2, 3, 3}};
+  test::Tensor b_{DType::f32, {4}};
+  test::Tensor y_{DType::f32, {2, 4, 2, 4}, {40, 9, 4, 1}, -1};
+  test::Call call_;
+};
+
+/// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude: where eps is 0 y is
+/// gamma with x's signs.
+class RmsNorm {
+ public:
+  explicit RmsNorm(double eps = 0) : call_("rms_norm", {&x_, &gamma_}, {&y_}) {
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t n = 0; n < 8; ++n) x_.set({r, n}, (n % 3 == r ? -1.0 : 1.0) * (1 << r));
+    gamma_.fill_integers(1);
+    call_.real("eps", eps);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t r = 0; r < 3; ++r)
+      for (std::int64_t n = 0; n < 8; ++n)
+        if (y_.get({r, n}) != (n % 3 == r ? -1 : 1) * gamma_.get({n})) return false;
+    return true;
+  }
+
+ private:
+  test::Tensor x_{DType::f32, {3, 8}};
+  test::Tensor gamma_{DType::f32, {8}};
+  test::Tensor y_{DType::f32, {3, 8}};
+  test::Call call_;
+};
+
+template <typename Subject>
+const mote_kernel& kernel_of(Subject& subject) {
+  return *test::kernel_of(Libraries::all().backend(Subject::kBackend), subject.call().get().op);
+}
+
+}  // namespace mote::test::vendor
