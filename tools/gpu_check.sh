@@ -45,6 +45,7 @@ trap 'rm -rf "$work"' EXIT
 export MOTE_CACHE="${MOTE_CACHE:-$work/cache}"
 mkdir -p "$results"
 : > "$work/steps"
+budget=$total  # of a step: one that takes so long is cut short
 failed=0
 cut=0
 
@@ -176,6 +177,7 @@ step() {
   code=0
   timeout -k 5 "$limit" "$@" > "$results/$file" 2> "$results/$name.log" || code=$?
   took=$(($(date +%s) - start))
+  if [ $code -eq 0 ] && [ "$took" -ge "$budget" ]; then code=124; fi
   numbers=",\"exit\":$code,\"seconds\":$took"
   why="$took s"
   case $name in oracle_* | cases_*)
@@ -206,7 +208,8 @@ step() {
 }
 
 # check NAME SECONDS LIBRARY BACKEND COUNT [ARGUMENT...]: the oracle. The first call of a worker opens the GPU and
-# compiles, so that it may take longer than a call of the processor's kernels, and more memory.
+# compiles, so that it may take longer than a call of the processor's kernels, and more memory. It begins no case in the
+# last third, so that it ends by itself, and tells what it has.
 check() {
   name=$1
   limit=$2
@@ -214,9 +217,13 @@ check() {
   backend=$4
   count=$5
   shift 5
+  left=$(seconds_left)
+  if [ "$left" -lt "$limit" ]; then limit=$left; fi
+  budget=$((limit * 2 / 3))
   step "$name.json" "$limit" $loader "$build/bin/mote" check "$@" --plugin "$build/lib/mote/$library.so" \
-    --backend "$backend" --require "$backend" --count "$count" --seed 1 --workers "$(nproc)" --timeout 60s \
-    --subject-memory 8GiB --json
+    --backend "$backend" --require "$backend" --count "$count" --budget "${budget#-}s" --shrink 2s --seed 1 \
+    --workers "$(nproc)" --timeout 60s --subject-memory 8GiB --json
+  budget=$total
 }
 
 # vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
@@ -275,6 +282,12 @@ find_library nvrtc MOTE_NVRTC 'libnvrtc.so.13' 'libnvrtc.so.12'
 find_library cublas MOTE_CUBLAS 'libcublasLt.so.13' 'libcublasLt.so.12'
 find_library cudnn MOTE_CUDNN 'libcudnn.so.9'
 step doctor.txt 60 $loader "$build/bin/mote" doctor
+
+if [ "$(seconds_left)" -ge 10 ] && ! has gpu; then
+  say "gpu_check: nvidia-smi sees a GPU, mote does not: $results/doctor.txt"
+  write_summary failed
+  exit 1
+fi
 
 check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
 check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16

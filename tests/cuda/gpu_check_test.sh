@@ -47,9 +47,11 @@ grep -q '"vendor":"cublas"' "$folder/results/summary.json"
 grep -q 'oracle_cudnn: missing: cudnn is not installed' "$folder/results/summary.txt"
 grep -q 'a fake GPU' "$folder/results/summary.txt"
 
-# A context that is lost fails each step that needs it, and the rest is done.
+# A context that is lost fails each step that needs it, and the rest is done; a driver that does not start ends all.
+expect 1 env FAKE_CUDA_FAIL=9:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
+summary failed "doctor=passed;oracle_cuda_f32=failed;benchmark=failed;oracle_cuda=failed"
 expect 1 env FAKE_CUDA_FAIL=0:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
-summary failed "oracle_cuda_f32=failed;benchmark=failed"
+summary failed "doctor=passed"
 
 expect 2 env MOTE_GPU_CHECK_SECONDS=0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
 summary incomplete "doctor=not begun;oracle_cuda_f32=not begun;benchmark=not begun"
