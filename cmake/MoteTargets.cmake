@@ -41,7 +41,7 @@ if(MOTE_SANITIZE)
 endif()
 
 include(MoteKernels)
-include(MotePrecompile)
+include(MoteParseOnce)
 
 # What a run of the tool needs beside it, without any test: the plug-ins and the planted bugs.
 add_custom_target(mote_plugins)
@@ -58,7 +58,7 @@ function(mote_add_library name)
   if(arg_AT_BUILD_TIME)
     mote_build_fast(${name} library.h)
   else()
-    mote_precompile(${name} library.h)
+    mote_parse_once(${name} library.h)
   endif()
 endfunction()
 
@@ -70,7 +70,7 @@ function(mote_add_plugin name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} mote_options)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
   if("${arg_SOURCES}" MATCHES "\\.cpp")
-    mote_precompile(${name} library.h)
+    mote_parse_once(${name} library.h)
   endif()
   set(folder mote/plugins)
   if(arg_GROUP STREQUAL "mutants")
@@ -83,14 +83,14 @@ function(mote_add_plugin name)
 endfunction()
 
 # mote_build_fast(target header [option]): for targets that no kernel and no case waits for, such as the
-# command line: at -O1 or with the option given, and with mote_precompile().
+# command line: at -O1 or with the option given, and with mote_parse_once().
 function(mote_build_fast target header)
   set(option -O1)
   if(ARGC GREATER 2)
     set(option ${ARGV2})
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${option}>)
-  mote_precompile(${target} ${header} ${option})
+  mote_parse_once(${target} ${header} ${option})
 endfunction()
 
 # mote_add_test(name [COMPUTES] SOURCES... LINK deps...): one GoogleTest program, one ctest entry. At -O0:

@@ -57,6 +57,9 @@ Text float_binary(MapOp op, const Text& a, const Text& b);
 Text native_binary(MapOp op, const Text& a, const Text& b);
 Text as_float(const Text& t);     ///< a real or a number, converted to float
 std::string float_text(float v);  ///< shortest text that reads back as v
+/// function(a), function(a, b).
+std::string call(std::string_view function, const Text& a);
+std::string call(std::string_view function, const Text& a, const Text& b);
 inline bool is_real_type(CType t) { return t == CType::f32 || t == CType::f64; }
 std::string real_text(double v);           ///< shortest text that reads back as v
 std::string integer_text(std::int64_t v);  ///< INT64_C(…) where an int would not hold it

@@ -3,11 +3,11 @@
 // and not in use yet. Names are given in the order of the signature, then of the body.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "emit_c_internal.h"
 #include "leave_out.h"
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 
 namespace mote::emit {
@@ -119,8 +119,8 @@ bool is_reserved(std::string_view name) {
 std::string identifier(const std::string& hint) {
   std::string out = hint;
   for (char& c : out)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  const bool opens_badly = out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0;
+    if (!is_word(c)) c = '_';
+  const bool opens_badly = out.empty() || is_digit(out[0]);
   return opens_badly || has_reserved_prefix(out) ? "v" + out : out;
 }
 

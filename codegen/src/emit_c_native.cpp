@@ -12,10 +12,6 @@
 namespace mote::emit {
 namespace {
 
-std::string call(std::string_view function, const Text& a) {
-  return fmt::format("{}({})", function, a.text);
-}
-
 /// A real constant, as real_text() writes it.
 bool is_number(const std::string& text) {
   const bool opens = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));

@@ -9,7 +9,6 @@
 #include "mote/uops/compare.h"
 
 namespace mote::emit {
-namespace {
 
 std::string call(std::string_view function, const Text& a) {
   return fmt::format("{}({})", function, a.text);
@@ -17,6 +16,8 @@ std::string call(std::string_view function, const Text& a) {
 std::string call(std::string_view function, const Text& a, const Text& b) {
   return fmt::format("{}({}, {})", function, a.text, b.text);
 }
+
+namespace {
 
 struct Infix {
   const char* symbol;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emit_c_internal.h"
+#include "mote/base/characters.h"
 
 namespace mote::emit {
 namespace {
@@ -197,10 +198,6 @@ static inline void *mote_alloc(size_t element_size, int rank, const int64_t *ext
 }
 )"},
 });
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 bool calls(std::string_view text, std::string_view function) {
   if (function.starts_with("reduction("))

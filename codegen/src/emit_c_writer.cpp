@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "leave_out.h"
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 
 namespace mote::emit {
@@ -22,8 +22,6 @@ int writes(const Body& body, const std::string& tensor) {
   return static_cast<int>(std::ranges::count_if(
       accesses(body), [&](const Access& a) { return a.tensor == tensor && a.write; }));
 }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 int mentions(const std::string& text, const std::string& word) {
   int found = 0;

@@ -15,7 +15,7 @@ namespace mote {
 namespace machine {
 namespace {
 
-struct Accumulator {
+struct Folded {
   Number value;
   bool is_position = false;  ///< argmax, argmin: value is the one that won, if any was seen
   bool seen = false;
@@ -77,7 +77,7 @@ class Machine {
   Code code_;
   std::vector<Tensor> tensors_;
   std::vector<std::int64_t> variables_;
-  std::vector<Accumulator> accumulators_;
+  std::vector<Folded> accumulators_;
   std::vector<Number> lets_;
   /// Limits and conditions may divide by a size that is 0 where they enclose no element: that is 0
   /// then, as in the C.
@@ -208,7 +208,7 @@ const Number& Machine::read(int tensor, const std::vector<IndexCode>& code) {
 }
 
 Number Machine::accumulated(const ValueCode& code) const {
-  const Accumulator& a = accumulators_[static_cast<std::size_t>(code.slot)];
+  const Folded& a = accumulators_[static_cast<std::size_t>(code.slot)];
   if (!a.is_position) return a.value;
   if (!a.seen) fail("an argmax or argmin of nothing is read");
   return a.position;
@@ -265,7 +265,7 @@ void Machine::execute(const StmtCode& s) {
 
 void Machine::reset(const std::vector<AccumulatorCode>& accumulators) {
   for (const AccumulatorCode& a : accumulators) {
-    Accumulator& slot = accumulators_[static_cast<std::size_t>(a.slot)];
+    Folded& slot = accumulators_[static_cast<std::size_t>(a.slot)];
     slot = {};
     slot.is_position = a.op == ReduceOp::argmax || a.op == ReduceOp::argmin;
     if (!slot.is_position) slot.value = neutral(a.op, a.dtype);
@@ -297,7 +297,7 @@ void Machine::store(const StmtCode& s) {
 
 /// The first of the greatest (least) values wins, and the first NaN over everything.
 void Machine::fold(const StmtCode& s) {
-  Accumulator& a = accumulators_[static_cast<std::size_t>(s.slot)];
+  Folded& a = accumulators_[static_cast<std::size_t>(s.slot)];
   const Number next = value(s.value);
   if (!a.is_position) {
     a.value = combine(s.op, a.value, next, s.dtype);

@@ -110,6 +110,8 @@ Uop inside(const IndexText& index, const IndexText& extent, const Shape& shape) 
   return i >= 0 && i < iota(extent, shape);
 }
 
+Uop image(DType dtype) { return input("x", dtype, {"N", "C", "H", "W"}); }
+
 std::string spatial_letter(int axes, int axis) { return std::string(1, "DHW"[3 - axes + axis]); }
 
 std::string window_index(int axis, int window, int tap) {

@@ -96,6 +96,9 @@ ParamDecl value_param(std::string name, double default_value, std::string meanin
 /// True where 0 <= index < extent.
 Uop inside(const IndexText& index, const IndexText& extent, const Shape& shape);
 
+/// The input x[N, C, H, W].
+Uop image(DType dtype);
+
 /// Spatial axes are the last ones of D, H, W: `axes` of them, 1 to 3.
 std::string spatial_letter(int axes, int axis);
 /// Where tap `tap` of the window at `window` (loop variables) reads along that axis.

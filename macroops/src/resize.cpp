@@ -56,8 +56,6 @@ const Shape& resized() {
   return shape;
 }
 
-Uop image(DType dtype) { return input("x", dtype, {"N", "C", "H", "W"}); }
-
 /// (2*i + half_pixel)*H / (2*output0) is below H: it needs no end to be moved to.
 ProgramSpec resize_nearest2d(const Instance& instance) {
   const Uop x = image(instance.dtype);

@@ -147,8 +147,6 @@ ProgramSpec avg_pool(const Instance& instance, int axes) {
   return spec({x}, total / index_as(count, shape_of(total), instance.dtype), w.sizes);
 }
 
-Uop image(DType dtype) { return input("x", dtype, {"N", "C", "H", "W"}); }
-
 ProgramSpec global_avg_pool(const Instance& instance) {
   const Uop x = image(instance.dtype);
   return spec({x}, mean(x, {2, 3}));

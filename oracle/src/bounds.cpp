@@ -95,10 +95,6 @@ std::string text_of(const Contract& c) {
   return text;
 }
 
-double as_real(const Number& n) {
-  return n.is_real() ? n.real() : static_cast<double>(n.integer());
-}
-
 }  // namespace
 
 std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract* given) {
@@ -216,11 +212,11 @@ bool accepts(const Interval& x, std::int64_t at, const Dense& got) {
 }
 
 double error_share(const Interval& x, std::int64_t at, const Dense& got, const Dense& expected) {
-  const double r = as_real(expected.at(at)), error = as_real(got.at(at)) - r;
+  const double r = expected.at(at).as_real(), error = got.at(at).as_real() - r;
   if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
   // The ends as they are stored: what a kernel can give.
   const Number end = store_as(x.ends[error > 0 ? 1 : 0].at(at), got.dtype());
-  const double room = std::fabs(as_real(end) - r);
+  const double room = std::fabs(end.as_real() - r);
   return std::isfinite(room) && room > 0 ? std::fabs(error) / room : 0;
 }
 

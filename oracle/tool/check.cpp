@@ -32,7 +32,7 @@ constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
 constexpr std::uint64_t kMostFailures = 1'000'000;
 constexpr std::uint64_t kMostWorkers = 256;
 
-struct Options {
+struct CheckArguments {
   std::vector<std::string> ops;
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
@@ -68,7 +68,7 @@ std::string case_file(const std::string& group) {
                           fmt::join(groups_in(folder), ", ")));
 }
 
-std::vector<Case> all_cases(const Options& options, const Backends& backends) {
+std::vector<Case> all_cases(const CheckArguments& options, const Backends& backends) {
   const auto accept = [&](const Case& c) {
     if (!c.backend.empty()) require_backend_name(backends, c.backend);
   };
@@ -104,7 +104,7 @@ class Progress {
 };
 
 /// A journal's campaign goes on with its seed.
-std::uint64_t seed_of(const Options& options) {
+std::uint64_t seed_of(const CheckArguments& options) {
   if (options.seed.empty() && !options.journal.empty()) {
     for (const char* of_worker : {"", ".0"})
       if (const auto begun = journal_seed(options.journal + of_worker)) return *begun;
@@ -113,7 +113,7 @@ std::uint64_t seed_of(const Options& options) {
   return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
-CampaignOptions campaign_options(const Options& options, const Backends& backends,
+CampaignOptions campaign_options(const CheckArguments& options, const Backends& backends,
                                  const Selection& selection) {
   CampaignOptions campaign;
   campaign.ops = options.ops;
@@ -152,7 +152,7 @@ struct Plan {
   CampaignOptions campaign;
 };
 
-Plan plan_of(const Options& options) {
+Plan plan_of(const CheckArguments& options) {
   Plan plan;
   if (!options.in_process) plan.isolation = std::make_shared<Isolation>();
   plan.backends = find_backends(split_paths(options.plugins), plan.isolation.get());
@@ -164,7 +164,7 @@ Plan plan_of(const Options& options) {
   return plan;
 }
 
-int workers_of(const Options& options) {
+int workers_of(const CheckArguments& options) {
   if (options.workers.empty()) return 1;
   const std::uint64_t workers = parse_whole("workers", options.workers, 1, kMostWorkers);
   if (workers > 1 && options.in_process)
@@ -179,9 +179,9 @@ CampaignResult run_shown(const CampaignOptions& campaign, bool json) {
   return run_campaign(watched);
 }
 
-int check(const Options& given) {
+int check(const CheckArguments& given) {
   for (const std::string& op : given.ops) find_target(op);  // mistakes before anything is loaded
-  Options options = given;
+  CheckArguments options = given;
   options.seed = std::to_string(seed_of(given));  // that of every worker
   const int workers = workers_of(options);
   Plan plan = plan_of(options);
@@ -229,7 +229,7 @@ std::vector<std::string> groups_in(const std::string& folder) {
 }
 
 void add_check(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "prove backends against the generated reference");
   command->add_option("OP", options->ops,
                       "ops or .mote files; default: all that a backend has a kernel for");

@@ -18,7 +18,7 @@
 namespace mote::tool {
 namespace {
 
-struct Options {
+struct EmitArguments {
   std::string op;
   std::string language = "c";
   std::string dtype;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 /// DIR/NAME.c, or .cu, with DIR made where it is missing.
-std::filesystem::path write_file(const Options& options, const std::string& name,
+std::filesystem::path write_file(const EmitArguments& options, const std::string& name,
                                  const std::string& text) {
   const std::string& folder = options.folder;
   std::error_code failed;
@@ -49,7 +49,7 @@ std::filesystem::path write_file(const Options& options, const std::string& name
   return path;
 }
 
-std::string kernel_text(const Resolved& resolved, const Options& options) {
+std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
   EmitOptions how;
   if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
   how.standalone = options.standalone;
@@ -60,7 +60,7 @@ std::string kernel_text(const Resolved& resolved, const Options& options) {
                    options.standalone);
 }
 
-int emit(const Options& options) {
+int emit(const EmitArguments& options) {
   if (options.language != "c" && options.language != "cuda") {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
@@ -90,7 +90,7 @@ int emit(const Options& options) {
 }  // namespace
 
 void add_emit(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EmitArguments>();
   CLI::App* command = app.add_subcommand("emit", "print an op's reference kernel as source text");
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()

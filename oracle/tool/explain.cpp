@@ -18,7 +18,7 @@
 namespace mote::tool {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   std::string op;
   std::string dtype;
   std::string stage;
@@ -52,7 +52,7 @@ class Printer {
   bool first_ = true;
 };
 
-Resolved resolve(const Options& options) {
+Resolved resolve(const ExplainArguments& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
@@ -62,7 +62,7 @@ Resolved resolve(const Options& options) {
   return resolved;
 }
 
-int explain_passes(const Options& options) {
+int explain_passes(const ExplainArguments& options) {
   Printer show(true);
   compile(resolve(options).program, [&](const char* stage, const LoopProgram& p) {
     show(fmt::format("after {}", stage), to_string(p));
@@ -80,7 +80,7 @@ void explain_bound(const Resolved& resolved, const std::string& stage, Printer& 
   show(stage, stage == "bound-c" ? emit_c(fused, how) : to_string(fused));
 }
 
-int explain_stages(const Options& options) {
+int explain_stages(const ExplainArguments& options) {
   check_stage(options.stage);
   const Resolved resolved = resolve(options);
   const auto wanted = [&](std::string_view stage) {
@@ -110,7 +110,7 @@ int explain_stages(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainArguments>();
   CLI::App* command = app.add_subcommand("explain", "show an op at each stage of the compiler");
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()

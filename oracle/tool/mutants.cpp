@@ -18,9 +18,9 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::uint64_t kMostCases = 1'000'000'000;
+constexpr std::uint64_t kMostCasesEach = 1'000'000'000;
 
-struct Options {
+struct MutantsArguments {
   std::vector<std::string> names;
   std::string folder;
   std::string budget = "60s";
@@ -33,7 +33,7 @@ struct Options {
   bool json = false;
 };
 
-std::string folder_of(const Options& options) {
+std::string folder_of(const MutantsArguments& options) {
   if (!options.folder.empty()) return options.folder;
   return std::filesystem::path(executable_folder()) / ".." / "lib" / "mutants";
 }
@@ -56,11 +56,12 @@ std::vector<Mutant> wanted(const std::string& folder, const std::vector<std::str
   return mutants;
 }
 
-int mutants(const Options& options) {
+int mutants(const MutantsArguments& options) {
   MutantOptions measured;
   measured.folder = folder_of(options);
   measured.budget_s = parse_seconds(options.budget);
-  measured.count = static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCases));
+  measured.count =
+      static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCasesEach));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
   measured.run.guard_crashes = options.in_process;
   if (!options.in_process) {
@@ -86,7 +87,7 @@ int mutants(const Options& options) {
 }  // namespace
 
 void add_mutants(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MutantsArguments>();
   CLI::App* command =
       app.add_subcommand("mutants", "measure the oracle: planted bugs and their correct twins");
   command->add_option("NAME", options->names, "mutants or ops; default: all");

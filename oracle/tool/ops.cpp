@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct OpsArguments {
   std::string op;
   bool json = false;
   bool markdown = false;
@@ -193,7 +193,7 @@ void print_one(const Resolved& resolved) {
   if (record != nullptr) print_about(*record, program);
 }
 
-int ops(const Options& options) {
+int ops(const OpsArguments& options) {
   if (options.markdown) {
     print(ops_markdown());
     return 0;
@@ -220,7 +220,7 @@ int ops(const Options& options) {
 }  // namespace
 
 void add_ops(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OpsArguments>();
   CLI::App* command = app.add_subcommand("ops", "list the ops, or say everything about one");
   CLI::Option* op =
       command->add_option("OP", options->op, "an op, a .mote file, or -")->type_name("");

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kShown = 8;
 constexpr double kLinger = 0.2;  ///< seconds that a write that comes late is waited for
 
-struct Options {
+struct ReplayArguments {
   std::vector<std::string> words;
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
@@ -71,7 +71,7 @@ void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, bo
 }
 
 /// The names that the line gives, else those of the command line, else what there is.
-Selection backends_for(const Case& c, const Backends& backends, const Options& options) {
+Selection backends_for(const Case& c, const Backends& backends, const ReplayArguments& options) {
   if (!c.backend.empty()) return select_backends(backends, {c.backend});
   return select_backends(backends, options.backends);
 }
@@ -91,7 +91,7 @@ void write_standalone(const Case& c, const Selection& selection, const std::stri
   if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path));
 }
 
-CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> isolation) {
+CaseRunOptions run_options(const ReplayArguments& options, std::shared_ptr<Isolation> isolation) {
   CaseRunOptions run;
   run.isolation = std::move(isolation);
   run.linger_s = kLinger;
@@ -103,7 +103,7 @@ CaseRunOptions run_options(const Options& options, std::shared_ptr<Isolation> is
   return run;
 }
 
-int replay_case(const Case& c, const Options& options,
+int replay_case(const Case& c, const ReplayArguments& options,
                 const std::shared_ptr<Isolation>& isolation) {
   std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
@@ -135,7 +135,7 @@ std::vector<Case> cases_of(const std::string& text) {
   return {parse_case(text)};
 }
 
-int replay(const Options& options) {
+int replay(const ReplayArguments& options) {
   const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
   int code = 0;
   for (const Case& c : cases_of(fmt::format("{}", fmt::join(options.words, " ")))) {
@@ -147,7 +147,7 @@ int replay(const Options& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "run a case again and show what differs");
   command->add_option("CASE", options->words, "a case as `mote check` prints it, or a file of them")
       ->required();

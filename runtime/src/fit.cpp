@@ -13,27 +13,17 @@
 namespace mote {
 namespace {
 
-std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-[[noreturn]] void fail(const mote_op_definition& op, const std::string& what,
-                       mote_status status = MOTE_INVALID) {
-  throw StatusError(status, std::string(op.name) + ": " + what);
-}
-
-bool flag(std::uint32_t bits, int axis) { return (bits >> axis & 1U) != 0; }
-bool same_axis(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
-
 /// The axes of one size, over all operands that hold it.
-struct Group {
+struct AxisGroup {
   const char* size;
   JointAxes axes;
   bool batch = false;
 };
 
 /// The joint extents: those of the longest run, an output's before an input's.
-Group joint_extents(const char* size, std::span<const CallOperand> operands,
-                    std::span<const Runs> runs) {
-  Group group{.size = size, .axes = {}};
+AxisGroup joint_extents(const char* size, std::span<const CallOperand> operands,
+                        std::span<const Runs> runs) {
+  AxisGroup group{.size = size, .axes = {}};
   for (std::size_t n = operands.size(); n-- > 0;) {
     const int k = find_axis(*operands[n].meaning, size);
     if (k == kUnused || runs[n].count[at(k)] <= group.axes.rank) continue;
@@ -49,7 +39,7 @@ Group joint_extents(const char* size, std::span<const CallOperand> operands,
 /// The operand's strides along the group: aligned at its end; what is missing or 1 repeats, if the
 /// op says that it may.
 void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs, int k,
-           const Group& group, AxisStrides& strides) {
+           const AxisGroup& group, AxisStrides& strides) {
   const int run = runs.count[at(k)];
   const int missing = group.axes.rank - run;
   const int begin = begin_of(runs, k);
@@ -59,8 +49,9 @@ void align(const mote_op_definition& op, const CallOperand& o, const Runs& runs,
     const std::int64_t extent = a < missing ? 1 : o.tensor->extent(begin + a - missing);
     const bool equal = extent == wanted;
     if (!equal && !(repeats && extent == 1))
-      fail(op, "axes of " + text_of(o) + " do not fit: " + std::string(group.size) + " is " +
-                   to_string(AxisList(std::span(group.axes.extents.data(), at(group.axes.rank)))));
+      refuse(op,
+             "axes of " + text_of(o) + " do not fit: " + std::string(group.size) + " is " +
+                 to_string(AxisList(std::span(group.axes.extents.data(), at(group.axes.rank)))));
     strides[at(a)] = equal && a >= missing ? o.tensor->stride(begin + a - missing) : 0;
   }
 }
@@ -75,19 +66,19 @@ class Fitter {
   Batch batch;
 
   /// scratch holds the strides of those operands that hold the group, and 0 elsewhere.
-  void merge(Group& group) {
+  void merge(AxisGroup& group) {
     const int left = merge_axes(group.axes, scratch_, 0, group.axes.rank);
     for (int a = 0; a + 1 < left; ++a) {
       if (!group.batch)
-        fail(op_,
-             std::string("the axes of ") + group.size +
-                 " must be one, and their strides do not allow to merge them",
-             MOTE_UNSUPPORTED);
+        refuse(op_,
+               std::string("the axes of ") + group.size +
+                   " must be one, and their strides do not allow to merge them",
+               MOTE_UNSUPPORTED);
       move_to_batch(group.axes.extents[at(a)], a);
     }
     last_ = left - 1;
   }
-  std::int64_t extent(const Group& group) const {
+  std::int64_t extent(const AxisGroup& group) const {
     return last_ >= 0 ? group.axes.extents[at(last_)] : 1;
   }
   std::int64_t stride(std::size_t operand) const {
@@ -95,7 +86,8 @@ class Fitter {
   }
 
   void move_to_batch(std::int64_t extent, int axis) {
-    if (batch.rank == kMaxAxes) fail(op_, "more than 12 axes are left to batch", MOTE_UNSUPPORTED);
+    if (batch.rank == kMaxAxes)
+      refuse(op_, "more than 12 axes are left to batch", MOTE_UNSUPPORTED);
     batch.extents[at(batch.rank)] = extent;
     for (std::size_t n = 0; n < operands_.size(); ++n)
       views_[n].batch_strides[at(batch.rank)] = scratch_[n][at(axis)];
@@ -141,16 +133,16 @@ Batch fit_pointwise(const mote_op_definition& op, std::span<const CallOperand> o
                     std::span<KernelView> views, std::span<AxisStrides> scratch) {
   const int kernel_rank = op.outputs[0].rank;
   const Tensor& y = *operands.back().tensor;
-  Group group{.size = "the shape", .axes = {.rank = y.rank(), .extents = {}}, .batch = true};
+  AxisGroup group{.size = "the shape", .axes = {.rank = y.rank(), .extents = {}}, .batch = true};
   for (int a = 0; a < y.rank(); ++a) group.axes.extents[at(a)] = y.extent(a);
   for (std::size_t n = 0; n < operands.size(); ++n) {
     const CallOperand& o = operands[n];
     const bool repeats = o.meaning->broadcast != 0;
     const bool fits = o.tensor->rank() == y.rank() || (repeats && o.tensor->rank() < y.rank());
     if (!fits)
-      fail(op, text_of(o) + " has " + std::to_string(o.tensor->rank()) + " axes, expected " +
-                   (repeats ? "at most " : "") + std::to_string(y.rank()) + " (" +
-                   text_of(operands.back()) + ")");
+      refuse(op, text_of(o) + " has " + std::to_string(o.tensor->rank()) + " axes, expected " +
+                     (repeats ? "at most " : "") + std::to_string(y.rank()) + " (" +
+                     text_of(operands.back()) + ")");
     Runs runs{};
     runs.count[0] = o.tensor->rank();
     align(op, o, runs, 0, group, scratch[n]);
@@ -194,7 +186,7 @@ Batch fit(const mote_op_definition& op, bool pointwise, std::optional<int> axis,
   for (std::size_t n = 0; n < operands.size(); ++n) {
     for (int k = 0; k < views[n].rank; ++k) {
       if (runs[n].count[at(k)] <= 1 || flag(runs[n].done, k)) continue;
-      Group group = joint_extents(operands[n].meaning->axes[k], operands, runs);
+      AxisGroup group = joint_extents(operands[n].meaning->axes[k], operands, runs);
       for (std::size_t m = 0; m < operands.size(); ++m) {
         scratch[m] = {};
         const int own = find_axis(*operands[m].meaning, group.size);

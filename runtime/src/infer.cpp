@@ -16,12 +16,6 @@ namespace {
 
 using Shape = AxisList;
 
-std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-[[noreturn]] void fail(const mote_op_definition& op, const std::string& what) {
-  throw StatusError(MOTE_INVALID, std::string(op.name) + ": " + what);
-}
-
 /// All axes of the op's tensors, compiled.
 struct SizeRules {
   explicit SizeRules(const mote_op_definition& op) {
@@ -44,7 +38,7 @@ struct SizeRules {
 void join(Shape& joint, const Shape& shape, bool repeats, const mote_op_definition& op,
           const CallOperand& o, bool& joint_repeats) {
   const auto mismatch = [&] {
-    fail(op, "axes of " + text_of(o) + " do not fit " + to_string(joint));
+    refuse(op, "axes of " + text_of(o) + " do not fit " + to_string(joint));
   };
   if (joint.size() != shape.size() && !(repeats && joint_repeats)) {
     const bool shorter = shape.size() < joint.size();
@@ -69,12 +63,12 @@ std::int64_t product(const mote_op_definition& op, const Shape& shape) {
   std::int64_t result = 1;
   for (const std::int64_t extent : shape)
     if (__builtin_mul_overflow(result, extent, &result))
-      fail(op, "the axes " + to_string(shape) + " overflow");
+      refuse(op, "the axes " + to_string(shape) + " overflow");
   return result;
 }
 
 /// Those own axes of several that stand for one size.
-struct Group {
+struct SizeGroup {
   const char* size;
   Shape axes;
   bool repeats;
@@ -91,8 +85,8 @@ class Inference {
         sizes_(rules.names.sizes.size()) {
     for (const std::string& name : rules.names.params) params_.push_back(param(command, name));
     if (command.axis() && operands_.empty())
-      fail(op_, "it works along no axis that could be chosen, got axis " +
-                    std::to_string(*command.axis()));
+      refuse(op_, "it works along no axis that could be chosen, got axis " +
+                      std::to_string(*command.axis()));
     find_runs(op_, command.axis(), operands_, runs_);
     group();
     solve();
@@ -103,7 +97,7 @@ class Inference {
     const mote_op_tensor& m = op_.outputs[k];
     Shape shape;
     for (int axis = 0; axis < m.rank; ++axis) {
-      if (const Group* group = group_of(m.axes[axis])) {
+      if (const SizeGroup* group = group_of(m.axes[axis])) {
         for (const std::int64_t extent : group->axes) shape.push_back(extent);
         continue;
       }
@@ -111,9 +105,9 @@ class Inference {
       const std::optional<LinearForm> form = value(texts[at(axis)]);
       const std::string what = "axis " + std::to_string(axis) + " of " + m.name;
       if (!form || form->size >= 0)
-        fail(op_, what + " does not follow from the inputs: " + m.axes[axis]);
+        refuse(op_, what + " does not follow from the inputs: " + m.axes[axis]);
       if (form->offset < 0)
-        fail(op_, what + " would be " + std::to_string(form->offset) + " = " + m.axes[axis]);
+        refuse(op_, what + " would be " + std::to_string(form->offset) + " = " + m.axes[axis]);
       shape.push_back(form->offset);
     }
     return shape;
@@ -125,12 +119,12 @@ class Inference {
       if (name == p.name) return p.integer;
     for (std::int32_t k = 0; k < op_.param_count; ++k)
       if (name == op_.params[k].name) return static_cast<std::int64_t>(op_.params[k].default_value);
-    fail(op_, "an axis mentions $" + name + ", which is no parameter");
+    refuse(op_, "an axis mentions $" + name + ", which is no parameter");
   }
 
-  const Group* group_of(const char* size) const {
+  const SizeGroup* group_of(const char* size) const {
     const auto found = std::ranges::find_if(
-        groups_, [&](const Group& g) { return std::string_view(g.size) == size; });
+        groups_, [&](const SizeGroup& g) { return std::string_view(g.size) == size; });
     return found != groups_.end() ? &*found : nullptr;
   }
 
@@ -152,7 +146,7 @@ class Inference {
           join_all(operands_[n].meaning->axes[k]);
   }
   void join_all(const char* size) {
-    Group group = {.size = size, .axes = {}, .repeats = true};
+    SizeGroup group = {.size = size, .axes = {}, .repeats = true};
     bool first = true;
     for (std::size_t n = 0; n < operands_.size(); ++n) {
       const mote_op_tensor& m = *operands_[n].meaning;
@@ -170,7 +164,7 @@ class Inference {
   }
 
   std::int64_t extent(std::size_t n, int k) const {
-    if (const Group* group = group_of(operands_[n].meaning->axes[k]))
+    if (const SizeGroup* group = group_of(operands_[n].meaning->axes[k]))
       return product(op_, group->axes);
     return operands_[n].tensor->extent(begin_of(runs_[n], k));
   }
@@ -179,7 +173,7 @@ class Inference {
     try {
       return text.evaluate(sizes_, params_);
     } catch (const StatusError& e) {
-      fail(op_, e.what());
+      refuse(op_, e.what());
     }
   }
 
@@ -202,8 +196,8 @@ class Inference {
     std::int64_t rest = 0;
     if (__builtin_sub_overflow(got, form->offset, &rest) || rest % form->scale != 0 ||
         rest / form->scale < 0)
-      fail(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name + " must be " +
-                    text(n, k).text() + ", got " + std::to_string(got) + describe());
+      refuse(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name + " must be " +
+                      text(n, k).text() + ", got " + std::to_string(got) + describe());
     sizes_[at(form->size)] = rest / form->scale;
     return true;
   }
@@ -216,9 +210,9 @@ class Inference {
         const std::int64_t got = extent(n, k);
         if (!form || form->size >= 0 || form->offset == got) continue;
         if (got == 1 && repeats(*operands_[n].meaning, k)) continue;
-        fail(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name + " must be " +
-                      text(n, k).text() + " = " + std::to_string(form->offset) + ", got " +
-                      std::to_string(got) + describe());
+        refuse(op_, "axis " + std::to_string(k) + " of " + operands_[n].meaning->name +
+                        " must be " + text(n, k).text() + " = " + std::to_string(form->offset) +
+                        ", got " + std::to_string(got) + describe());
       }
   }
   std::string describe() const {
@@ -232,13 +226,13 @@ class Inference {
   std::span<const int> slots_;
   const SizeRules& rules_;
   std::vector<Runs> runs_;
-  std::vector<Group> groups_;
+  std::vector<SizeGroup> groups_;
   std::vector<std::optional<std::int64_t>> sizes_;
   std::vector<std::int64_t> params_;
 };
 
 Shape pointwise_shape(const mote_op_definition& op, std::span<const CallOperand> operands) {
-  if (operands.empty()) fail(op, "the shape does not follow from inputs, there are none");
+  if (operands.empty()) refuse(op, "the shape does not follow from inputs, there are none");
   Shape joint = operands.front().tensor->shape();
   bool repeats = operands.front().meaning->broadcast != 0;
   for (const CallOperand& o : operands.subspan(1))
@@ -253,7 +247,8 @@ DType dtype_of(const mote_op_definition& op, const mote_op_tensor& y, const Call
     return std::string_view(o.meaning->dtype) == "T";
   });
   if (follows) return inputs.instance;
-  if (!given) fail(op, std::string("the dtype of ") + y.name + " does not follow from the inputs");
+  if (!given)
+    refuse(op, std::string("the dtype of ") + y.name + " does not follow from the inputs");
   return *given;
 }
 
@@ -297,7 +292,7 @@ InferShapes infer_by_definition(const mote_op_definition& definition) {
       try {
         lazy->rules.emplace(*op);
       } catch (const StatusError& e) {
-        fail(*op, e.what());
+        refuse(*op, e.what());
       }
     });
     return by_rules(command, inputs, dtype, *lazy->rules);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "at.h"
+
 namespace mote {
 namespace {
-
-std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
 void swap_axes(JointAxes& axes, std::span<AxisStrides> views, int a, int b) {
   std::swap(axes.extents[at(a)], axes.extents[at(b)]);

@@ -37,7 +37,7 @@ void AnyColumn::store(OpId op, const void* value) noexcept {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void refuse_registration(const std::string& what) {
   throw StatusError(MOTE_INVALID, "registry: " + what);
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> keys(const Map& map) {
   return names;
 }
 
-/// So that `more` push_backs cannot fail.
+/// So that `more` push_backs cannot refuse_registration.
 template <typename T>
 void make_room(std::vector<T>& list, std::size_t more) {
   const std::size_t needed = list.size() + more;
@@ -91,10 +91,12 @@ struct Registry::State {
 
   void check(OpId op) const {
     if (op >= names.size())
-      fail("op id " + std::to_string(op) + ", there are " + std::to_string(names.size()) + " ops");
+      refuse_registration("op id " + std::to_string(op) + ", there are " +
+                          std::to_string(names.size()) + " ops");
   }
   Cells& cells(std::string_view attribute, std::type_index type);
-  // A change is checked and gets its room first, all of it; then nothing can fail any more.
+  // A change is checked and gets its room first, all of it; then nothing can refuse_registration
+  // any more.
   void prepare(OpId op, const Levelled& value, std::size_t values);
   void put(OpId op, const Levelled& value) noexcept;
 };
@@ -102,12 +104,12 @@ struct Registry::State {
 Registry::State::Cells& Registry::State::cells(std::string_view attribute, std::type_index type) {
   auto at = columns.find(attribute);
   if (at == columns.end()) {
-    if (attribute.empty()) fail("an attribute needs a name");
+    if (attribute.empty()) refuse_registration("an attribute needs a name");
     at = columns.try_emplace(std::string(attribute), std::string(attribute), type).first;
   }
   if (at->second.column.type() != type)
-    fail("attribute " + at->first + " is of type " + readable(at->second.column.type()) +
-         ", asked for as " + readable(type));
+    refuse_registration("attribute " + at->first + " is of type " +
+                        readable(at->second.column.type()) + ", asked for as " + readable(type));
   return at->second;
 }
 
@@ -116,8 +118,8 @@ void Registry::State::prepare(OpId op, const Levelled& value, std::size_t values
   Cells& column = cells(value.attribute, value.type);
   std::vector<int>& levels = column.levels[op];
   if (std::ranges::find(levels, value.level) != levels.end())
-    fail("attribute " + value.attribute + " of op " + names[op] + " is set twice at level " +
-         std::to_string(value.level));
+    refuse_registration("attribute " + value.attribute + " of op " + names[op] +
+                        " is set twice at level " + std::to_string(value.level));
   make_room(levels, values);
   make_room(column.kept, values);
   column.column.make_room(op);
@@ -147,15 +149,16 @@ Registry& Registry::global() {
 
 OpId Registry::add(std::string_view name) {
   const std::unique_lock lock(state_->mutex);
-  if (name.empty()) fail("an op needs a name");
+  if (name.empty()) refuse_registration("an op needs a name");
   const auto known = state_->ids.find(name);
   if (known != state_->ids.end()) {
     if (state_->names[known->second] != name)
-      fail("'" + std::string(name) + "' is an alias of op " + state_->names[known->second]);
+      refuse_registration("'" + std::string(name) + "' is an alias of op " +
+                          state_->names[known->second]);
     return known->second;
   }
   if (state_->names.size() == kMaxOps)
-    fail("there are " + std::to_string(kMaxOps) + " ops already");
+    refuse_registration("there are " + std::to_string(kMaxOps) + " ops already");
   const auto id = static_cast<OpId>(state_->names.size());
   const auto entry = state_->ids.emplace(name, id).first;
   try {
@@ -225,11 +228,11 @@ std::vector<OpId> Registry::members(std::string_view group) const {
 void Registry::alias(OpId op, std::string_view name) {
   const std::unique_lock lock(state_->mutex);
   state_->check(op);
-  if (name.empty()) fail("an alias of op " + state_->names[op] + " is empty");
+  if (name.empty()) refuse_registration("an alias of op " + state_->names[op] + " is empty");
   const auto [at, is_new] = state_->ids.try_emplace(std::string(name), op);
   if (!is_new && at->second != op)
-    fail("'" + std::string(name) + "' cannot be an alias of op " + state_->names[op] +
-         ": it names op " + state_->names[at->second]);
+    refuse_registration("'" + std::string(name) + "' cannot be an alias of op " +
+                        state_->names[op] + ": it names op " + state_->names[at->second]);
 }
 
 void Registry::include(OpId op, std::string_view group) {
@@ -276,8 +279,8 @@ void Registry::store_group(std::string_view group, std::string_view attribute, s
   (void)state_->cells(attribute, type);  // checks the type, if nobody is in the group yet
   for (const State::Levelled& other : g.attributes)
     if (other.attribute == attribute && other.level == level)
-      fail("attribute " + levelled.attribute + " of group " + std::string(group) +
-           " is set twice at level " + std::to_string(level));
+      refuse_registration("attribute " + levelled.attribute + " of group " + std::string(group) +
+                          " is set twice at level " + std::to_string(level));
   make_room(g.attributes, 1);
   for (const OpId op : g.members) state_->prepare(op, levelled, g.members.size());
   for (const OpId op : g.members) state_->put(op, levelled);

@@ -8,15 +8,6 @@
 namespace mote {
 namespace {
 
-std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-[[noreturn]] void fail(const mote_op_definition& op, const std::string& what) {
-  throw StatusError(MOTE_INVALID, std::string(op.name) + ": " + what);
-}
-
-bool flag(std::uint32_t bits, int axis) { return (bits >> axis & 1U) != 0; }
-bool same_axis(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
-
 /// Without an axis: too many go to the first canonical axis; too few leave the first ones without,
 /// if they are a batch or repeat.
 Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char* first_batch) {
@@ -24,12 +15,12 @@ Runs leading_runs(const mote_op_definition& op, const CallOperand& o, const char
   const int extra = o.tensor->rank() - m.rank;
   const bool takes = m.rank > 0 && first_batch != nullptr && same_axis(m.axes[0], first_batch);
   if (extra > 0 && !takes)
-    fail(op, std::string(m.name) + " must have at most " + std::to_string(m.rank) + " axes, got " +
-                 text_of(o));
+    refuse(op, std::string(m.name) + " must have at most " + std::to_string(m.rank) +
+                   " axes, got " + text_of(o));
   for (int k = 0; k < -extra; ++k)
     if (!flag(m.batch | m.broadcast, k))
-      fail(op, std::string(m.name) + " must have at least " + std::to_string(m.rank - k) +
-                   " axes, got " + text_of(o));
+      refuse(op, std::string(m.name) + " must have at least " + std::to_string(m.rank - k) +
+                     " axes, got " + text_of(o));
   Runs runs{};
   for (int k = 0; k < m.rank; ++k) runs.count[at(k)] = k + extra >= 0 ? 1 : 0;
   if (extra > 0) runs.count[0] += extra;
@@ -49,11 +40,11 @@ AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallO
   const mote_op_tensor& m = *operands.front().meaning;
   const bool ok = (m.rank == 3 && m.batch == 0b101U) || (m.rank == 2 && m.batch == 0b01U);
   if (!ok)
-    fail(op, "it works along no axis that could be chosen, got axis " + std::to_string(axis));
+    refuse(op, "it works along no axis that could be chosen, got axis " + std::to_string(axis));
   const int rank = operands.front().tensor->rank();
   if (axis < -rank || axis >= rank)
-    fail(op, "axis must be in " + std::to_string(-rank) + ".." + std::to_string(rank - 1) +
-                 ", got " + std::to_string(axis) + " (" + text_of(operands.front()) + ")");
+    refuse(op, "axis must be in " + std::to_string(-rank) + ".." + std::to_string(rank - 1) +
+                   ", got " + std::to_string(axis) + " (" + text_of(operands.front()) + ")");
   return {.before = m.axes[0],
           .along = m.axes[1],
           .behind = m.rank == 3 ? m.axes[2] : nullptr,
@@ -74,13 +65,17 @@ Runs axis_runs(const mote_op_definition& op, const CallOperand& o, const AxisFor
     const int wanted = last ? left : before ? form.axis : 1;
     runs.count[at(k)] = std::min(wanted, left);
     if (last && single && wanted != 1)
-      fail(op, "the rank of " + text_of(o) + " does not fit axis " + std::to_string(form.axis));
+      refuse(op, "the rank of " + text_of(o) + " does not fit axis " + std::to_string(form.axis));
     left -= runs.count[at(k)];
   }
   return runs;
 }
 
 }  // namespace
+
+void refuse(const mote_op_definition& op, const std::string& what, mote_status status) {
+  throw StatusError(status, std::string(op.name) + ": " + what);
+}
 
 void find_runs(const mote_op_definition& op, std::optional<int> axis,
                std::span<const CallOperand> operands, std::span<Runs> runs) {

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "at.h"
 #include "fit.h"
 
 namespace mote {
@@ -29,6 +31,13 @@ int begin_of(const Runs& runs, int k);
 inline constexpr int kUnused = -1;
 /// The canonical axis of that size; kUnused where there is none.
 int find_axis(const mote_op_tensor& m, const char* size);
+
+inline bool flag(std::uint32_t bits, int axis) { return (bits >> axis & 1U) != 0; }
+inline bool same_axis(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
+
+/// Throws StatusError "op: what".
+[[noreturn]] void refuse(const mote_op_definition& op, const std::string& what,
+                         mote_status status = MOTE_INVALID);
 
 std::string text_of(const CallOperand& o);  ///< "x f32[2,3]"
 

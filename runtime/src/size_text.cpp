@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
+#include "mote/base/characters.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -19,8 +19,6 @@ int place_of(std::vector<std::string>& names, std::string_view name) {
   if (at == names.end()) names.emplace_back(name);
   return place;
 }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -98,7 +96,7 @@ class SizeTextParser {
   }
   void primary(int depth) {
     const std::string_view name = word();
-    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+    if (is_digit(name.front())) {
       std::int64_t value = 0;
       const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), value);
       if (failed != std::errc() || end != name.data() + name.size()) fail();

@@ -26,15 +26,11 @@ bool is_open(const Number& lo, const Number& hi, DType dtype) {
          hi.integer() == range.greatest;
 }
 
-double as_real(const Number& n) {
-  return n.is_real() ? n.real() : static_cast<double>(n.integer());
-}
-
 /// The error as a share of the way from the reference to the bound's end.
 double share(const Number& lo, const Number& hi, const Number& y, const Number& r) {
-  const double error = as_real(y) - as_real(r);
+  const double error = y.as_real() - r.as_real();
   if (!(std::fabs(error) > 0) || std::isinf(error)) return 0;
-  const double room = error > 0 ? as_real(hi) - as_real(r) : as_real(r) - as_real(lo);
+  const double room = error > 0 ? hi.as_real() - r.as_real() : r.as_real() - lo.as_real();
   return std::isfinite(room) && room > 0 ? std::fabs(error) / room : 0;
 }
 
@@ -60,8 +56,8 @@ Verdicts judge(const Bounds& bounds, const std::vector<Array>& results,
       }
       if (v.refused++ == 0)
         v.first = fmt::format("output {} [{}]: {} is not in [{}, {}], the reference is {}", k, at,
-                              as_real(y.values[at]), as_real(l), as_real(h),
-                              as_real(reference[k].values[at]));
+                              y.values[at].as_real(), l.as_real(), h.as_real(),
+                              reference[k].values[at].as_real());
     }
   }
   return v;

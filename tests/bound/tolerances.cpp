@@ -6,13 +6,9 @@
 namespace mote::test {
 namespace {
 
-double as_real(const Number& n) {
-  return n.is_real() ? n.real() : static_cast<double>(n.integer());
-}
-
 bool close(const Array& y, const Array& r, double relative, double absolute) {
   for (std::size_t k = 0; k < y.values.size(); ++k) {
-    const double a = as_real(y.values[k]), b = as_real(r.values[k]);
+    const double a = y.values[k].as_real(), b = r.values[k].as_real();
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     if (!(std::fabs(a - b) <= absolute + relative * std::fabs(b))) return false;
   }
@@ -22,7 +18,7 @@ bool close(const Array& y, const Array& r, double relative, double absolute) {
 bool close_in_square(const Array& y, const Array& r) {
   double error = 0, size = 0;
   for (std::size_t k = 0; k < y.values.size(); ++k) {
-    const double a = as_real(y.values[k]), b = as_real(r.values[k]);
+    const double a = y.values[k].as_real(), b = r.values[k].as_real();
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     error += (a - b) * (a - b);
     size += b * b;

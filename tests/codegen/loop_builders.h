@@ -90,7 +90,7 @@ inline LoopProgram softmax_rows() {
 inline LoopProgram matmul_loops() {
   const Uop a = input("a", DType::f32, {"M", "K"});
   const Uop b = input("b", DType::f32, {"K", "N"});
-  const Shape cube = {"M", "N", "K"};
+  const mote::Shape cube = {"M", "N", "K"};
   const Uop c = sum_over(broadcast(a, cube, {0, 2}) * broadcast(b, cube, {2, 1}), {2});
   const Expr m = var("m");
   const Expr n = var("n");

@@ -9,6 +9,7 @@
 
 #include "blocks/evaluate.h"
 #include "blocks/trees.h"
+#include "filled_array.h"
 #include "mote/generated/level.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
@@ -20,6 +21,8 @@
 
 namespace mote {
 namespace {
+
+using test::filled_array;
 
 /// A case without a target: what an evaluator needs.
 Case case_of(std::shared_ptr<const Program> program, const std::vector<Array>& inputs,
@@ -172,19 +175,6 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
-Array filled_array(const Case& c, std::size_t input) {
-  const CaseTensor& t = c.inputs[input];
-  const Filler filler(c.fill,
-                      {t.name, t.dtype, static_cast<int>(input), static_cast<int>(c.inputs.size()),
-                       volume(t.shape)},
-                      4);
-  Array a{t.dtype, t.shape, {}};
-  for (std::int64_t k = 0; k < volume(t.shape); ++k)
-    a.values.push_back(
-        store_as(is_real(t.dtype) ? Number(filler.real(k)) : Number(filler.integer(k)), t.dtype));
-  return a;
-}
-
 /// The op's case with the program's bound, whose parameters have their defaults.
 Case bound_case(const Case& c) {
   Case b = c;
@@ -208,7 +198,7 @@ TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
       if (multiply_adds(*c.program, c.binding) > 300) continue;
       c.fill.kind = position % 2 == 0 ? FillKind::uniform : FillKind::integer;
       std::vector<Array> inputs;
-      for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k));
+      for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k, 4));
       for (const Case& of : {c, bound_case(c)}) {
         const std::vector<Array> expected = evaluate(*of.program, inputs, of.params);
         for (const blocks::Thinning thinning : kThinnings) {
@@ -229,7 +219,7 @@ TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
     Case c = generate(find_target(record->name), record->dtypes.front(), 79, 3);
     c.fill.kind = FillKind::uniform;
     std::vector<Array> arrays;
-    for (std::size_t k = 0; k < c.inputs.size(); ++k) arrays.push_back(filled_array(c, k));
+    for (std::size_t k = 0; k < c.inputs.size(); ++k) arrays.push_back(filled_array(c, k, 4));
     std::vector<Dense> inputs = dense(arrays);
     std::vector<Dense> expected = empty_outputs(c);
     std::vector<Dense> outputs = empty_outputs(c);

@@ -11,14 +11,13 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/report.h"
+#include "mutant.h"
 #include "temporary_folder.h"
 
 namespace mote {
 namespace {
 
-std::string mutant(const std::string& name) {
-  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
-}
+using test::mutant;
 
 struct Checked {
   Backends backends;

@@ -9,14 +9,13 @@
 
 #include "mote/oracle/backends.h"
 #include "mote/oracle/standalone.h"
+#include "mutant.h"
 #include "temporary_folder.h"
 
 namespace mote {
 namespace {
 
-std::string mutant(const std::string& name) {
-  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
-}
+using test::mutant;
 
 Diagnosis diagnosed(const std::string& name, const std::string& text) {
   const Backends backends = find_backends({mutant(name)});

@@ -13,15 +13,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "temporary_folder.h"
+
 namespace mote {
 namespace {
 
-namespace fs = std::filesystem;
+using test::read;
 
-std::string read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+namespace fs = std::filesystem;
 
 class Doctor : public testing::Test {
  protected:

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "call_frame.h"
+#include "filled_array.h"
 #include "mote/base/error.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/generate.h"
@@ -16,6 +17,8 @@
 
 namespace mote {
 namespace {
+
+using test::filled_array;
 
 /// The generated kernels as a backend like any other.
 const mote_backend& generated_backend() {
@@ -56,24 +59,11 @@ TEST(EveryOp, GeneratedKernelsAreRightUnderAnyLayout) {
   }
 }
 
-Array filled_array(const Case& c, std::size_t k) {
-  const CaseTensor& t = c.inputs[k];
-  const std::int64_t count = volume(t.shape);
-  const Filler filler(
-      c.fill, {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), count}, 3);
-  Array a{t.dtype, t.shape, {}};
-  for (std::int64_t at = 0; at < count; ++at) {
-    a.values.push_back(is_real(t.dtype) ? store_as(filler.real(at), t.dtype)
-                                        : Number(filler.integer(at)));
-  }
-  return a;
-}
-
 void expect_equal_to_evaluate(const Case& c) {
   std::vector<Array> arrays;
   std::vector<Dense> inputs;
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
-    arrays.push_back(filled_array(c, k));
+    arrays.push_back(filled_array(c, k, 3));
     inputs.emplace_back(c.inputs[k].dtype, volume(c.inputs[k].shape));
     for (std::int64_t at = 0; at < inputs.back().count(); ++at) {
       inputs.back().set(at, arrays.back().values[std::size_t(at)]);
@@ -149,7 +139,7 @@ void run_for(const Case& c, const mote_kernel& kernel, std::uint64_t mask,
 void expect_subsets(const Case& c, const mote_kernel& kernel) {
   std::vector<Dense> inputs;
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
-    const Array a = filled_array(c, k);
+    const Array a = filled_array(c, k, 3);
     inputs.emplace_back(c.inputs[k].dtype, volume(c.inputs[k].shape));
     for (std::int64_t at = 0; at < inputs.back().count(); ++at)
       inputs.back().set(at, a.values[std::size_t(at)]);

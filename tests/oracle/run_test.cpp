@@ -11,12 +11,14 @@
 #include "fake_backend.h"
 #include "mote/base/error.h"
 #include "mote/oracle/backends.h"
+#include "mutant.h"
 
 namespace mote {
 namespace {
 
 using test::FakeBackend;
 using test::floats;
+using test::mutant;
 
 Outcome run(const std::string& text, const FakeBackend::Run& kernel, bool deterministic = true) {
   const FakeBackend fake("neg", kernel, deterministic);
@@ -33,14 +35,10 @@ mote_status negate(const mote_call* call) {
   return MOTE_OK;
 }
 
-std::string mutant(const std::string& name) {
-  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
-}
-
-constexpr const char* kCase = "neg x=f32[1,1,1,5] fill=integer:1";
+constexpr const char* kNegation = "neg x=f32[1,1,1,5] fill=integer:1";
 
 TEST(Run, ARightKernelPasses) {
-  EXPECT_EQ(run(kCase, negate).verdict, Verdict::passed);
+  EXPECT_EQ(run(kNegation, negate).verdict, Verdict::passed);
   EXPECT_EQ(run("neg x=f32[1,1,1,5]:pad3:off2 y=f32[1,1,1,5]:pad1:off1", negate).verdict,
             Verdict::passed);
   // One element five times: its negative everywhere would pass too.
@@ -48,7 +46,7 @@ TEST(Run, ARightKernelPasses) {
 }
 
 TEST(Run, AWrongValueFailsAndSaysWhere) {
-  const Outcome o = run(kCase, [](const mote_call* call) {
+  const Outcome o = run(kNegation, [](const mote_call* call) {
     negate(call);
     floats(call->outputs[0])[3] += 1;
     return MOTE_OK;
@@ -63,7 +61,7 @@ TEST(Run, AWrongValueFailsAndSaysWhere) {
 }
 
 TEST(Run, AnElementNeverWrittenIsProven) {
-  const Outcome o = run(kCase, [](const mote_call* call) {
+  const Outcome o = run(kNegation, [](const mote_call* call) {
     const float keep = floats(call->outputs[0])[2];
     negate(call);
     floats(call->outputs[0])[2] = keep;
@@ -100,7 +98,7 @@ TEST(Run, WritesIntoAGapAreSeen) {
 }
 
 TEST(Run, WritesToAnInputAreSeen) {
-  const Outcome o = run(kCase, [](const mote_call* call) {
+  const Outcome o = run(kNegation, [](const mote_call* call) {
     negate(call);
     floats(call->inputs[0])[1] = 77;
     return MOTE_OK;
@@ -110,7 +108,7 @@ TEST(Run, WritesToAnInputAreSeen) {
 }
 
 TEST(Run, WritesBesideTheWorkspaceAreSeen) {
-  const Outcome o = run(kCase, [](const mote_call* call) {
+  const Outcome o = run(kNegation, [](const mote_call* call) {
     static_cast<char*>(call->workspace)[call->workspace_bytes] = 1;
     return negate(call);
   });
@@ -125,20 +123,20 @@ TEST(Run, ReadingWhatWasNeverWrittenIsNondeterministic) {
     floats(call->outputs[0])[0] += 0 * old;
     return MOTE_OK;
   };
-  EXPECT_EQ(run(kCase, accumulates).verdict, Verdict::nondeterministic);
-  EXPECT_EQ(run(kCase, accumulates, false).verdict, Verdict::failed);
+  EXPECT_EQ(run(kNegation, accumulates).verdict, Verdict::nondeterministic);
+  EXPECT_EQ(run(kNegation, accumulates, false).verdict, Verdict::failed);
   const auto reads_workspace = [](const mote_call* call) {
     negate(call);
     floats(call->outputs[0])[0] += static_cast<const unsigned char*>(call->workspace)[3];
     return MOTE_OK;
   };
-  EXPECT_EQ(run(kCase, reads_workspace).verdict, Verdict::nondeterministic);
+  EXPECT_EQ(run(kNegation, reads_workspace).verdict, Verdict::nondeterministic);
   const auto reads_a_gap = [](const mote_call* call) {
     negate(call);
     floats(call->outputs[0])[0] = floats(call->inputs[0])[5];
     return MOTE_OK;
   };
-  EXPECT_EQ(run(kCase, reads_a_gap).verdict, Verdict::nondeterministic);
+  EXPECT_EQ(run(kNegation, reads_a_gap).verdict, Verdict::nondeterministic);
 }
 
 TEST(Run, FunctionsAreJudgedByTheBound) {
@@ -273,7 +271,7 @@ TEST(Run, WhatAConstantOrACopyWouldPassTooIsVacuous) {
 TEST(Run, MemoryOfAWorkspaceIsCounted) {
   FakeBackend fake("neg", negate);
   fake.kernel().workspace_bytes = [](const mote_call*) { return std::size_t{5000}; };
-  const Case c = parse_case(kCase);
+  const Case c = parse_case(kNegation);
   const std::int64_t needed = bytes_needed(c);
   EXPECT_EQ(Prepared(c, {.memory_limit = needed + 5000}).run(fake.get()).verdict, Verdict::passed);
   const Outcome o = Prepared(c, {.memory_limit = needed + 4999}).run(fake.get());
@@ -286,25 +284,25 @@ TEST(Run, MemoryOfAWorkspaceIsCounted) {
 }
 
 TEST(Run, AnExceptionThroughTheCallIsAFailure) {
-  const Outcome o = run(kCase, [](const mote_call*) -> mote_status { throw 3; });
+  const Outcome o = run(kNegation, [](const mote_call*) -> mote_status { throw 3; });
   EXPECT_EQ(o.verdict, Verdict::failed);
   EXPECT_NE(o.reason.find("threw an exception"), std::string::npos) << o.reason;
 }
 
 TEST(Run, OutOfMemoryIsTheVerdictOfOneCase) {
-  const Outcome o = run(kCase, [](const mote_call*) -> mote_status { throw std::bad_alloc(); });
+  const Outcome o = run(kNegation, [](const mote_call*) -> mote_status { throw std::bad_alloc(); });
   EXPECT_EQ(o.verdict, Verdict::skipped);
   EXPECT_EQ(o.reason, "out of memory");
 }
 
 TEST(Run, ABackendMayDecline) {
   FakeBackend fake("neg", [](const mote_call*) { return MOTE_UNSUPPORTED; });
-  EXPECT_EQ(Prepared(parse_case(kCase)).run(fake.get()).verdict, Verdict::unsupported);
+  EXPECT_EQ(Prepared(parse_case(kNegation)).run(fake.get()).verdict, Verdict::unsupported);
   fake.kernel().can_run = [](const mote_call* call) {
     std::strncpy(call->message, "not today", call->message_bytes);
     return MOTE_UNSUPPORTED;
   };
-  const Outcome o = Prepared(parse_case(kCase)).run(fake.get());
+  const Outcome o = Prepared(parse_case(kNegation)).run(fake.get());
   EXPECT_EQ(o.verdict, Verdict::unsupported);
   EXPECT_NE(o.reason.find("not today"), std::string::npos) << o.reason;
   const Outcome other = Prepared(parse_case("abs x=f32[1,1,1,5]")).run(fake.get());
@@ -312,7 +310,7 @@ TEST(Run, ABackendMayDecline) {
 }
 
 TEST(Run, AnErrorOfTheKernelIsAFailure) {
-  EXPECT_EQ(run(kCase, [](const mote_call*) { return MOTE_FAILED; }).verdict, Verdict::failed);
+  EXPECT_EQ(run(kNegation, [](const mote_call*) { return MOTE_FAILED; }).verdict, Verdict::failed);
 }
 
 TEST(Run, CasesBeyondTheMemoryAreRefused) {

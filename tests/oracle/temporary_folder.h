@@ -8,6 +8,11 @@
 
 namespace mote::test {
 
+inline std::string read(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 class TemporaryFolder : public mote::TemporaryFolder {
  public:
   /// The path of a new file that holds that text.

@@ -19,6 +19,8 @@
 namespace mote {
 namespace {
 
+using test::read;
+
 namespace fs = std::filesystem;
 
 struct Result {
@@ -26,11 +28,6 @@ struct Result {
   std::string out;
   std::string err;
 };
-
-std::string read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 using Folder = test::TemporaryFolder;
 

@@ -10,8 +10,6 @@
 namespace mote::test {
 namespace {
 
-constexpr double kUntouched = -77;
-
 struct Case {
   std::int64_t n, c, h, w, co, kh, kw;
   std::int64_t stride[2] = {1, 1};

@@ -10,7 +10,6 @@ namespace mote::test {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kUntouched = -77;
 enum class Layout { row, column, padded_row, padded_column };
 constexpr Layout kLayouts[] = {Layout::row, Layout::column, Layout::padded_row,
                                Layout::padded_column};

@@ -6,8 +6,6 @@
 namespace mote::test {
 namespace {
 
-constexpr double kUntouched = -77;
-
 /// The index into an operand whose missing axes count as 1 and whose axes of extent 1 repeat.
 Shape broadcast(const Tensor& t, std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t c) {
   const Shape full = {p, q, r, c};

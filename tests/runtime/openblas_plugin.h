@@ -6,6 +6,9 @@
 
 namespace mote::test {
 
+/// What memory holds that no kernel is to write.
+inline constexpr double kUntouched = -77;
+
 inline const mote_kernel& openblas_kernel(const char* op) {
   static const Plugin plugin = load_plugin(MOTE_OPENBLAS_PLUGIN);
   return *kernel_of(*plugin.backends.at(0), op);

@@ -13,6 +13,7 @@
 namespace mote::test {
 
 using Quad = __float128;
+inline Quad absolute(Quad x) { return x < 0 ? -x : x; }
 
 struct Dual {
   Quad value = 0;

@@ -31,7 +31,6 @@ __float128 powq(__float128, __float128);
 namespace mote::test {
 namespace {
 
-Quad absolute(Quad x) { return x < 0 ? -x : x; }
 Quad sign_of(Quad x) { return x > 0 ? Quad(1) : x < 0 ? Quad(-1) : x; }
 
 struct Slope {

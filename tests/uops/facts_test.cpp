@@ -17,8 +17,8 @@ namespace {
 using test::Choices;
 using test::RawIndex;
 
-Expr parse(std::string_view text) { return parse_expr(text).expr; }
-Symbol symbol(std::string_view text) { return parse(text).as_symbol().value(); }
+Expr expr_of(std::string_view text) { return parse_expr(text).expr; }
+Symbol symbol(std::string_view text) { return expr_of(text).as_symbol().value(); }
 
 struct FactsText {
   Facts facts;
@@ -27,19 +27,19 @@ struct FactsText {
     return *this;
   }
   FactsText& range(std::string_view v, std::string_view begin, std::string_view end) {
-    facts.set_range(symbol(v), parse(begin), parse(end));
+    facts.set_range(symbol(v), expr_of(begin), expr_of(end));
     return *this;
   }
   FactsText& nonneg(std::string_view e) {
-    facts.assume_nonneg(parse(e));
+    facts.assume_nonneg(expr_of(e));
     return *this;
   }
   FactsText& zero(std::string_view e) {
-    facts.assume_zero(parse(e));
+    facts.assume_zero(expr_of(e));
     return *this;
   }
-  bool proves(std::string_view e) const { return facts.prove_nonneg(parse(e)); }
-  std::string simplify(std::string_view e) const { return facts.simplify(parse(e)).to_string(); }
+  bool proves(std::string_view e) const { return facts.prove_nonneg(expr_of(e)); }
+  std::string simplify(std::string_view e) const { return facts.simplify(expr_of(e)).to_string(); }
 };
 
 TEST(Prove, ShiftsSymbolsByTheirLowerBounds) {
@@ -135,10 +135,10 @@ TEST(Prove, HoldsTheWindowOfAConvolutionInside) {
 TEST(Prove, FindsZeros) {
   FactsText f;
   f.zero("i0 % $s").range("i1", "0", "KH");
-  EXPECT_TRUE(f.facts.prove_zero(parse("$s*(i0/$s) - i0")));
-  EXPECT_TRUE(f.facts.prove_zero(parse("i1/KH")));
-  EXPECT_TRUE(f.facts.prove_zero(parse("min(i1, KH) - i1")));
-  EXPECT_FALSE(f.facts.prove_zero(parse("i1%2")));
+  EXPECT_TRUE(f.facts.prove_zero(expr_of("$s*(i0/$s) - i0")));
+  EXPECT_TRUE(f.facts.prove_zero(expr_of("i1/KH")));
+  EXPECT_TRUE(f.facts.prove_zero(expr_of("min(i1, KH) - i1")));
+  EXPECT_FALSE(f.facts.prove_zero(expr_of("i1%2")));
 }
 
 TEST(Prove, ForgetsWhatFactsThatChangedHadShown) {
@@ -149,10 +149,10 @@ TEST(Prove, ForgetsWhatFactsThatChangedHadShown) {
   EXPECT_FALSE(f.proves("KH - 3"));
   f.range("i0", "0", "KH");
   Facts copy = f.facts;
-  EXPECT_TRUE(copy.prove_nonneg(parse("KH - 1 - i0")));
+  EXPECT_TRUE(copy.prove_nonneg(expr_of("KH - 1 - i0")));
   f.range("i0", "0", "KH + 1");
   EXPECT_FALSE(f.proves("KH - 1 - i0"));
-  EXPECT_TRUE(copy.prove_nonneg(parse("KH - 1 - i0")));
+  EXPECT_TRUE(copy.prove_nonneg(expr_of("KH - 1 - i0")));
   f.facts = copy;
   EXPECT_TRUE(f.proves("KH - 1 - i0"));
 }
@@ -161,7 +161,7 @@ TEST(Prove, TakesOverflowForNotProved) {
   FactsText f;
   const Expr huge = std::int64_t{1} << 62;
   f.facts.set_lower(symbol("KH"), std::int64_t{1} << 62);
-  EXPECT_FALSE(f.facts.prove_nonneg(huge * parse("KH*KW - $p")));
+  EXPECT_FALSE(f.facts.prove_nonneg(huge * expr_of("KH*KW - $p")));
   f.facts.set_range(symbol("i0"), INT64_MIN, INT64_MAX);
   EXPECT_FALSE(f.proves("i0 + 5"));
   EXPECT_EQ(f.simplify("(i0 + 5)/7"), "(i0 + 5)/7");

@@ -18,7 +18,6 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31U);
 }
 
-Quad absolute(Quad x) { return x < 0 ? -x : x; }
 bool finite(Quad x) { return x - x == 0; }
 
 /// A sum of products, and that of their magnitudes.

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "caught.h"
-#include "gradient_programs.h"
 #include "golden.h"
 #include "gradient_check.h"
+#include "gradient_programs.h"
 
 namespace mote {
 namespace {
@@ -23,7 +23,7 @@ int scatters(const Program& p) {
   return count;
 }
 
-Array whole(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
+Array whole_eighths(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
   Array a = random_array(DType::f64, shape, seed);
   for (Number& n : a.values) n = Number(std::floor(n.real() * 8));
   return a;
@@ -36,7 +36,7 @@ struct Case {
 };
 
 void expect_same(const Program& p, const Program& q, const Case& c) {
-  const std::vector<Array> in = {whole(c.b, 1), whole(c.x, 2)};
+  const std::vector<Array> in = {whole_eighths(c.b, 1), whole_eighths(c.x, 2)};
   EXPECT_EQ(evaluate(q, in, c.params), evaluate(p, in, c.params)) << c.body << "\n" << to_string(q);
 }
 
@@ -118,7 +118,8 @@ TEST(Invert, SolvesWhatNetworksWriteTo) {
     if (z == std::string::npos) {
       expect_same(p, q, full);
     } else {
-      const std::vector<Array> in = {whole(c.b, 1), whole(c.x, 2), whole({2, 3}, 3)};
+      const std::vector<Array> in = {whole_eighths(c.b, 1), whole_eighths(c.x, 2),
+                                     whole_eighths({2, 3}, 3)};
       EXPECT_EQ(evaluate(q, in, {}), evaluate(p, in, {})) << to_string(q);
     }
   }
@@ -151,7 +152,7 @@ TEST(Invert, OneWriteAlongTheAxisIsAComparison) {
       "output y = select_scatter[0, add](b, x, n)");
   const Program q = invert(p);
   EXPECT_EQ(scatters(q), 0);
-  const std::vector<Array> in = {whole({3, 4}, 1), whole({1, 4}, 2),
+  const std::vector<Array> in = {whole_eighths({3, 4}, 1), whole_eighths({1, 4}, 2),
                                  array(DType::i32, {1, 4}, {0, 2, -1, 3})};
   EXPECT_EQ(evaluate(q, in, {}), evaluate(p, in, {}));
 }
@@ -185,7 +186,7 @@ v1 = where(iota((i0 + $p - i1)%$s over H, K) == 0, v, 0)[i0*$s + i1 - $p, i1 ove
 output y = b + sum[1](v1)
 )");
   for (const std::int64_t s : {1, 2, 3}) {
-    const std::vector<Array> in = {whole({4}, 1), whole({7, 3}, 2)};
+    const std::vector<Array> in = {whole_eighths({4}, 1), whole_eighths({7, 3}, 2)};
     const std::map<std::string, Number> params = {{"s", s}, {"p", 1}};
     EXPECT_EQ(evaluate(q, in, params), evaluate(p, in, params));
   }
@@ -198,10 +199,12 @@ Program gradient_of(const Program& p, const std::string& wrt) {
 }
 
 TEST(Invert, Conv2dGradientOfX) {
-  expect_golden(to_string(invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"))));
+  expect_golden(to_string(
+      invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"))));
 }
 TEST(Invert, Conv2dGradientOfW) {
-  expect_golden(to_string(invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "w"))));
+  expect_golden(to_string(
+      invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "w"))));
 }
 
 TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
@@ -213,7 +216,7 @@ TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
                          Sizes{1, 3, 2, 2, 1, 2, 0, 6, 5}, Sizes{3, 2, 3, 2, 3, 3, 3, 4, 7}}) {
     const GradientCase conv{
         p,
-        {whole({2, c.groups * 2, c.H, c.W}, 1), whole({c.groups * 3, 2, 3, 2}, 2)},
+        {whole_eighths({2, c.groups * 2, c.H, c.W}, 1), whole_eighths({c.groups * 3, 2, 3, 2}, 2)},
         {{"groups", c.groups},
          {"sh", c.sh},
          {"sw", c.sw},
@@ -235,7 +238,8 @@ TEST(Invert, Conv2dGradientsAreEqualOnExactData) {
 }
 
 TEST(Invert, TwiceIsOnce) {
-  const Program q = invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"));
+  const Program q =
+      invert(gradient_of(parse_program(std::string("op conv2d\n") + test::kConvBody), "x"));
   EXPECT_TRUE(equal(invert(q), q));
 }
 

@@ -1,15 +1,12 @@
 // Axes of shapes: their text ("ci: $groups*CG", "1|P", "dA1[=dB0]") and default names.
 #include <fmt/format.h>
 
-#include <cctype>
-
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 #include "node.h"
 
 namespace mote {
 namespace {
-
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 // A view of text that remembers where it stands.
 struct Cursor {
@@ -35,8 +32,7 @@ struct Cursor {
 
 std::size_t word_length(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && (std::isalnum(static_cast<unsigned char>(text[n])) || text[n] == '_'))
-    ++n;
+  while (n < text.size() && is_word(text[n])) ++n;
   return n;
 }
 

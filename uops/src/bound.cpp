@@ -30,9 +30,9 @@ int significant_bits(double v) {
 
 std::vector<IndexText> texts(const std::vector<Expr>& from) { return {from.begin(), from.end()}; }
 
-class Walk {
+class IntervalWalk {
  public:
-  Walk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
+  IntervalWalk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
 
   Interval of(const Uop& output) {
     if (context_.contract.multiply_bits > 0) mark_products(output);
@@ -250,7 +250,7 @@ Program bound(const Program& program, const Contract& contract) {
   spec.sizes = program.sizes;
   spec.constraints = program.constraints;
   spec.params = with_accuracies(program, contract);
-  Walk rigid(contract, true), perturbed(contract, false);
+  IntervalWalk rigid(contract, true), perturbed(contract, false);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const Output& o = program.outputs[k];
     const Interval x = (is_rigid(program, k) ? rigid : perturbed).of(o.value);

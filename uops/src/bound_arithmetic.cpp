@@ -1,17 +1,11 @@
 // Rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <cmath>
-#include <limits>
 
 #include "bound_value.h"
 
 namespace mote::bounds {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Uop isnan(const Uop& x) { return map(MapOp::isnan, std::vector<Uop>{x}); }
-Uop isinf(const Uop& x) { return map(MapOp::isinf, std::vector<Uop>{x}); }
-Uop negation(const Uop& x) { return map(MapOp::logical_not, std::vector<Uop>{x}); }
 Uop either(const Uop& a, const Uop& b) { return a || b; }
 
 /// Both ends times 1 -+ k, outward. Zeros and infinities stay.

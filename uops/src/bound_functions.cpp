@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "bound_value.h"
@@ -11,13 +10,8 @@
 namespace mote::bounds {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 /// libm's own error in double, in both directions.
 constexpr double kLibm = 0x1p-51;
-
-Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
-Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 
 Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
 
@@ -81,8 +75,8 @@ Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const
   y.hi = hi + (abs(hi) * s.factor + s.added);
   if (lo.id() == hi.id() || !std::isfinite(shape.greatest)) {
     // inf - inf: an infinite end stays.
-    y.lo = where(apply1(MapOp::isinf, lo), lo, y.lo);
-    y.hi = where(apply1(MapOp::isinf, hi), hi, y.hi);
+    y.lo = where(isinf(lo), lo, y.lo);
+    y.hi = where(isinf(hi), hi, y.hi);
   }
   const double beyond = f.unit * 2;
   if (std::isfinite(shape.least)) {
@@ -224,10 +218,8 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
     y.hi = max(max(p, q), max(r, t));
   }
   const Interval exact = y;
-  y.lo = where(apply1(MapOp::isinf, exact.lo), exact.lo,
-               exact.lo - (abs(exact.lo) * s.factor + s.added));
-  y.hi = where(apply1(MapOp::isinf, exact.hi), exact.hi,
-               exact.hi + (abs(exact.hi) * s.factor + s.added));
+  y.lo = where(isinf(exact.lo), exact.lo, exact.lo - (abs(exact.lo) * s.factor + s.added));
+  y.hi = where(isinf(exact.hi), exact.hi, exact.hi + (abs(exact.hi) * s.factor + s.added));
   y.lo = where(y.lo < -f.greatest, -kInf, where(y.lo > f.greatest, f.greatest, y.lo));
   y.hi = where(y.hi > f.greatest, kInf, where(y.hi < -f.greatest, -f.greatest, y.hi));
   y.nonnegative = a.nonnegative;

@@ -13,10 +13,6 @@
 namespace mote::bounds {
 namespace {
 
-Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
-Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
-
 bool all_certain(const std::vector<Interval>& args) {
   return std::ranges::all_of(args, [](const Interval& a) { return a.certain(); });
 }

@@ -10,13 +10,6 @@
 namespace mote::bounds {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
-Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
-Uop isinf(const Uop& x) { return apply1(MapOp::isinf, x); }
-Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
-
 Interval both(const Interval& x, const auto& f) {
   Interval y;
   y.lo = f(x.lo);
@@ -56,14 +49,14 @@ Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, c
   Uop factor = count * (f.unit + 0x1p-51);
   Uop lost = count * (c.contract.flushes_denormals ? f.normal : f.least) * largest;
   // Products of the factors' odd parts, all in the format: nothing rounds, unless it underflows.
-  const Uop point = eq(x.lo, x.hi) && apply1(MapOp::logical_not, isinf(x.lo));
+  const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
   const Uop odd = where(eq(x.lo, 0), 1, a / lowest_bit(x.lo));
   const Uop digits = prod_over(where(point, odd, kInf), axes);
   const Uop tiniest = prod_over(min(where(eq(most, 0), 1, most), 1), axes);
   const Uop exact = digits <= std::ldexp(1.0, f.precision) && tiniest >= f.normal;
   // A factor that is 0; a product that is 0 in double may only have underflowed there.
-  const Uop zero = reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) &&
-                   apply1(MapOp::logical_not, isnan(greatest));
+  const Uop zero =
+      reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) && negation(isnan(greatest));
   factor = where(exact || count <= 1, 0, factor);
   lost = where(exact || zero || count <= 1, 0, lost);
   const Uop hi = greatest * (1 + factor) + lost, lo = max(smallest * (1 - factor) - lost, 0);

@@ -6,6 +6,7 @@
 // NaN alone. Ends of reals are f64, of integers and booleans the node's own dtype.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -49,7 +50,13 @@ struct Context {
   std::unordered_set<const UopNode*> products = {};  ///< multiplications that feed a sum
 };
 
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
 Uop number(double v);
+inline Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
+inline Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
+inline Uop isinf(const Uop& x) { return apply1(MapOp::isinf, x); }
+inline Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
 Interval exactly(const Uop& u);
 /// [-inf, inf] where `unknown` holds.
 Interval unless(const Uop& unknown, Interval x);

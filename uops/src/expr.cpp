@@ -10,12 +10,11 @@
 #include <unordered_map>
 
 #include "expr_node.h"
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 
 namespace mote {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct SymbolEntry {
   SymbolKind kind{};

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "expr_node.h"
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 #include "mote/uops/expr.h"
 
@@ -22,18 +23,14 @@ namespace {
 constexpr std::size_t kMaxText = std::size_t{1} << 26U;
 constexpr int kMaxTextNesting = 3 * (static_cast<int>(kMaxNesting) + 1);
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 struct Position {
   int line;
   int column;
 };
 
-class Parser {
+class ExprParser {
  public:
-  Parser(std::string_view text, Position start) : text_(text), here_(start) {}
+  ExprParser(std::string_view text, Position start) : text_(text), here_(start) {}
 
   ParsedExpr parse() {
     if (text_.size() > kMaxText) {
@@ -58,7 +55,6 @@ class Parser {
     if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte {:#04x}", byte);
     return fmt::format("'{}'", rest.substr(0, size));
   }
-  static bool is_word(char c) { return is_letter(c) || is_digit(c); }
   [[noreturn]] void fail_expected(std::string_view what) const {
     fail(here_, fmt::format("expected {}, got {}", what, seen()));
   }
@@ -222,7 +218,7 @@ class Parser {
 }  // namespace
 
 ParsedExpr parse_expr(std::string_view text, int line, int column) {
-  return Parser(text, {line, column}).parse();
+  return ExprParser(text, {line, column}).parse();
 }
 
 }  // namespace mote

@@ -16,9 +16,9 @@
 namespace mote {
 namespace {
 
-class Parser {
+class ProgramParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit ProgramParser(std::string_view text) : text_(text) {}
 
   Program run() {
     text_.next_statement();
@@ -204,6 +204,6 @@ class Parser {
 
 }  // namespace
 
-Program parse_program(std::string_view text) { return Parser(text).run(); }
+Program parse_program(std::string_view text) { return ProgramParser(text).run(); }
 
 }  // namespace mote

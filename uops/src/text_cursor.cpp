@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 
+#include "mote/base/characters.h"
 #include "mote/base/error.h"
 #include "node.h"
 
@@ -15,10 +15,6 @@ namespace mote {
 namespace {
 
 constexpr std::size_t kMaxText = 1 << 20;
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
 }  // namespace
 
@@ -66,7 +62,7 @@ void TextCursor::expected(std::string_view what) {
   if (at_ < text_.size()) {
     const std::string_view word = peek_word();
     const char c = text_[at_];
-    const bool printable = std::isprint(static_cast<unsigned char>(c)) != 0;
+    const bool printable = c >= ' ' && c <= '~';
     if (!word.empty())
       got = fmt::format("'{}'", word.substr(0, 32));
     else if (c == '\n')
@@ -259,7 +255,7 @@ std::string_view TextCursor::slice(std::string_view stops) {
     ++at_;
   }
   std::size_t end = at_;
-  while (end > start && std::isspace(static_cast<unsigned char>(text_[end - 1]))) --end;
+  while (end > start && is_space(text_[end - 1])) --end;
   return std::string_view(text_).substr(start, end - start);
 }
 

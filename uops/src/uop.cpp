@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <memory>
 #include <unordered_set>
 
+#include "mote/base/characters.h"
 #include "node.h"
 
 namespace mote {
@@ -232,10 +232,7 @@ std::vector<Uop> topological(std::span<const Uop> roots,
 }
 
 bool is_identifier(std::string_view text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
-  for (const char c : text)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
-  return true;
+  return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, is_word);
 }
 
 std::string shape_text(std::span<const Expr> shape) {

@@ -12,11 +12,6 @@
 namespace mote::blocks {
 namespace {
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
 /// A node that is the same value stands for it.
 Uop plain(const Uop& u) {
   Uop v = u;

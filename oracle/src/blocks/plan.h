@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "as.h"
 #include "fused.h"
 #include "mote/uops/program.h"
 

@@ -9,11 +9,6 @@
 namespace mote::blocks {
 namespace {
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
 /// Sums of reals that may be taken together, by their axes.
 const std::vector<int>* summed_axes(const Step& step) {
   const auto* r = as<uop::Reduce>(step.node);

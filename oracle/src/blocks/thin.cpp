@@ -12,11 +12,6 @@
 namespace mote::blocks {
 namespace {
 
-template <typename T>
-const T* as(const Uop& u) {
-  return std::get_if<T>(&u.node().kind);
-}
-
 bool is_position(const Uop& u) {
   return is_integer(u.dtype()) && (as<uop::Iota>(u) || as<uop::Scalar>(u));
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "as.h"
 #include "index.h"
 #include "mote/uops/uop.h"
 

@@ -3,17 +3,10 @@
 
 #include <algorithm>
 
+#include "add_once.h"
 #include "mote/oracle/campaign.h"
 
 namespace mote {
-namespace {
-
-void add_once(std::vector<std::string>& all, const std::string& one) {
-  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
-}
-
-}  // namespace
-
 void count_cells(CellCounts& cells, const CaseFeatures& features, bool judged, bool declined) {
   for (const std::string& layout : features.layouts) {
     for (const std::string& value : features.values) {

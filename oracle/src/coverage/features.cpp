@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "add_once.h"
 #include "mote/base/error.h"
 #include "mote/oracle/coverage.h"
 #include "mote/oracle/generate.h"
@@ -75,10 +76,6 @@ bool is_legal(Draft draft) {
     }
   }
   return false;
-}
-
-void add_once(std::vector<std::string>& all, const std::string& one) {
-  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
 }
 
 void add_params(std::vector<std::string>& values, const std::shared_ptr<const Target>& target,

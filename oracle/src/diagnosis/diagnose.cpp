@@ -210,7 +210,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     d.random_runs += s.drawn ? 1 : 0;
     d.random_failed += s.drawn && s.failed() ? 1 : 0;
   }
-  const Condition condition = mine(smallest, all);
+  const MinedCondition condition = mine(smallest, all);
   d.condition = condition.text;
   d.condition_is_exact = condition.exact;
   d.held = condition.held;

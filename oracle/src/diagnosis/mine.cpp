@@ -142,7 +142,7 @@ std::vector<Sample> samples(const Case& smallest,
   return std::move(sampler.all);
 }
 
-Condition mine(const Case& smallest, const std::vector<Sample>& all) {
+MinedCondition mine(const Case& smallest, const std::vector<Sample>& all) {
   std::vector<const Sample*> failing, passing;
   for (const Sample& s : all) (s.failed() ? failing : passing).push_back(&s);
   if (passing.empty()) return {"", true, std::ssize(all)};

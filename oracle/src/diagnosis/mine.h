@@ -31,11 +31,11 @@ struct Predicate {
 /// Those that hold for the case, the simpler first.
 std::vector<Predicate> predicates(const Case& smallest);
 
-struct Condition {
+struct MinedCondition {
   std::string text;       ///< predicates joined by "and"; empty: none tells them apart
   bool exact = false;     ///< it holds in the samples that fail and in no other
   std::int64_t held = 0;  ///< samples in which it holds
 };
-Condition mine(const Case& smallest, const std::vector<Sample>& all);
+MinedCondition mine(const Case& smallest, const std::vector<Sample>& all);
 
 }  // namespace mote::diagnosis

@@ -44,10 +44,6 @@ std::optional<std::vector<Dense>> demoted(const Observed& of, const Rounding& ro
   return recompute(of.of, std::move(inputs));
 }
 
-double as_real(const Number& n) {
-  return n.is_real() ? n.real() : static_cast<double>(n.integer());
-}
-
 /// The sum along an input's axis, its terms told apart by inputs that are 0 elsewhere, and joined
 /// again by an accumulator that `round`s. Meaningful where the op is a sum of such terms.
 std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t input,
@@ -66,7 +62,8 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
     if (!outputs) return std::nullopt;
     for (std::size_t k = 0; k < sums.size(); ++k)
       for (std::size_t at = 0; at < sums[k].size(); ++at)
-        sums[k][at] = round(sums[k][at] + as_real((*outputs)[k].at(static_cast<std::int64_t>(at))));
+        sums[k][at] =
+            round(sums[k][at] + (*outputs)[k].at(static_cast<std::int64_t>(at)).as_real());
   }
   std::vector<Dense> outputs = copies_of(of.expected);
   for (std::size_t k = 0; k < sums.size(); ++k)

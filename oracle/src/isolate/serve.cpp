@@ -55,9 +55,9 @@ void set_message(Reply& reply, const std::string& text) {
   reply.message[bytes] = '\0';
 }
 
-class Worker {
+class ServedLibrary {
  public:
-  Worker(std::string path, const Arena& arena) : path_(std::move(path)), arena_(arena) {
+  ServedLibrary(std::string path, const Arena& arena) : path_(std::move(path)), arena_(arena) {
     std::fegetenv(&environment_);
   }
 
@@ -166,7 +166,7 @@ void serve(int socket, const std::string& library, const Arena& arena) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // what a subject prints is no result
   const std::span<char> room = arena.room();
   mprotect(room.data(), room.size(), PROT_NONE);
-  Worker worker(library, arena);
+  ServedLibrary worker(library, arena);
   for (Question q; recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q};) {
     set_phase(Phase::asked);
     report_faults(socket);

@@ -17,7 +17,6 @@ namespace mote::cuda {
 namespace {
 
 struct NvrtcProgram;  // opaque
-using Program = NvrtcProgram*;
 
 /// The number before the text.
 int number_before(const std::string& line, const std::string& text) {
@@ -36,14 +35,14 @@ int number_before(const std::string& line, const std::string& text) {
 struct Nvrtc::Functions {
   std::shared_ptr<void> library;
   int (*version)(int*, int*) = nullptr;
-  int (*create)(Program*, const char*, const char*, int, const char* const*,
+  int (*create)(NvrtcProgram**, const char*, const char*, int, const char* const*,
                 const char* const*) = nullptr;
-  int (*destroy)(Program*) = nullptr;
-  int (*compile)(Program, int, const char* const*) = nullptr;
-  int (*log_size)(Program, std::size_t*) = nullptr;
-  int (*log)(Program, char*) = nullptr;
-  int (*cubin_size)(Program, std::size_t*) = nullptr;
-  int (*cubin)(Program, char*) = nullptr;
+  int (*destroy)(NvrtcProgram**) = nullptr;
+  int (*compile)(NvrtcProgram*, int, const char* const*) = nullptr;
+  int (*log_size)(NvrtcProgram*, std::size_t*) = nullptr;
+  int (*log)(NvrtcProgram*, char*) = nullptr;
+  int (*cubin_size)(NvrtcProgram*, std::size_t*) = nullptr;
+  int (*cubin)(NvrtcProgram*, char*) = nullptr;
   int (*architecture_count)(int*) = nullptr;
   int (*architectures)(int*) = nullptr;
   const char* (*error)(int) = nullptr;
@@ -116,10 +115,10 @@ Compiled Nvrtc::compile(const std::string& source, int architecture) const {
   const std::string header = cuda_header();
   const char* const header_text = header.c_str();
   const char* const header_name = "mote_cuda.h";
-  Program made = nullptr;
+  NvrtcProgram* made = nullptr;
   f.check(f.create(&made, source.c_str(), "mote.cu", 1, &header_text, &header_name),
           "nvrtcCreateProgram");
-  const std::shared_ptr<NvrtcProgram> program(made, [&f](Program p) { f.destroy(&p); });
+  const std::shared_ptr<NvrtcProgram> program(made, [&f](NvrtcProgram* p) { f.destroy(&p); });
   const std::vector<std::string> options = options_for(architecture);
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());

@@ -11,7 +11,7 @@
 namespace mote::cudnn {
 namespace {
 
-struct Window {
+struct PoolWindow {
   int mode = kMax;
   std::vector<int> taps, stride, pads;
   std::vector<int> behind;  ///< pads there
@@ -22,7 +22,7 @@ std::size_t axes_of(const Reader& call) {
   return call.op().find("3d") == std::string::npos ? 2 : 3;
 }
 
-void add_axis(const Reader& call, std::size_t axis, Window& w) {
+void add_axis(const Reader& call, std::size_t axis, PoolWindow& w) {
   const auto integer = [&](const char* name, std::size_t k, std::int64_t least) {
     return static_cast<int>(call.integer(fmt::format("{}{}", name, k), least, least));
   };
@@ -37,8 +37,8 @@ void add_axis(const Reader& call, std::size_t axis, Window& w) {
   if (w.pads.back() >= w.taps.back()) decline("a window lies in the pads");
 }
 
-Window window_of(const Reader& call) {
-  Window w;
+PoolWindow pool_window_of(const Reader& call) {
+  PoolWindow w;
   if (call.op().starts_with("avg"))
     w.mode = call.integer("count_include_pad", 0) != 0 ? kAverageWithPads : kAverage;
   w.rounds_up = call.integer("ceil_mode", 0) != 0;
@@ -46,7 +46,7 @@ Window window_of(const Reader& call) {
   return w;
 }
 
-std::shared_ptr<PoolingDesc> describe_window(const Window& w) {
+std::shared_ptr<PoolingDesc> describe_window(const PoolWindow& w) {
   auto desc = made(calls().create_pooling, calls().destroy_pooling);
   calls().set_pooling(desc.get(), w.mode, kPropagateNan, static_cast<int>(w.taps.size()),
                       w.taps.data(), w.pads.data(), w.stride.data());
@@ -55,7 +55,7 @@ std::shared_ptr<PoolingDesc> describe_window(const Window& w) {
 
 /// The count of windows along an axis of x: rounded down, or with ceil_mode up, where no window may
 /// begin behind x.
-std::int64_t windows_of(const Window& w, std::size_t axis, std::int64_t extent) {
+std::int64_t windows_of(const PoolWindow& w, std::size_t axis, std::int64_t extent) {
   const std::int64_t taps = w.taps[axis], stride = w.stride[axis], behind = w.behind[axis];
   const std::int64_t room =
       extent + w.pads[axis] - 1 +
@@ -64,7 +64,7 @@ std::int64_t windows_of(const Window& w, std::size_t axis, std::int64_t extent) 
 }
 
 /// Rejects other extents of y than the op's, and declines other windows than cuDNN would make of x.
-void require_windows(const Window& w, PoolingDesc* pooling, const Tensor& x, TensorDesc* of_x,
+void require_windows(const PoolWindow& w, PoolingDesc* pooling, const Tensor& x, TensorDesc* of_x,
                      const Tensor& y) {
   std::vector<std::int64_t> expected = {x.dims[0], x.dims[1]};
   for (std::size_t k = 0; k < w.taps.size(); ++k)
@@ -82,7 +82,7 @@ int rank_of(const Reader& call) { return static_cast<int>(axes_of(call)) + 2; }
 
 Work pooling(const Reader& call) {
   const Tensor x = call.input(0, "x", rank_of(call)), y = call.output(0, "y", rank_of(call));
-  const Window window = window_of(call);
+  const PoolWindow window = pool_window_of(call);
   const auto desc = describe_window(window);
   const auto from = describe(x), to = describe(y);
   require_windows(window, desc.get(), x, from.get(), y);
@@ -98,7 +98,7 @@ Work pooling_gradient(const Reader& call) {
   const Tensor gy = call.input(0, "gy", rank_of(call)), x = call.input(1, "x", rank_of(call)),
                gx = call.output(0, "gx", rank_of(call));
   nvidia::require_dims(gx, x.dims);
-  const Window window = window_of(call);
+  const PoolWindow window = pool_window_of(call);
   const auto desc = describe_window(window);
   const auto from = describe(gy), to = describe(gx);
   require_windows(window, desc.get(), gx, to.get(), gy);

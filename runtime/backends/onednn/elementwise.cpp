@@ -7,7 +7,6 @@ namespace mote::onednn {
 namespace {
 
 using dnnl::algorithm;
-constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
 constexpr std::initializer_list<Layouts> kDense = {Layouts::dense};
 
 struct Function {

@@ -7,7 +7,6 @@ namespace mote::onednn {
 namespace {
 
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
-constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
 
 }  // namespace
 

@@ -6,6 +6,9 @@
 
 namespace mote::onednn {
 
+/// What a job is tried with where its primitive takes any strides.
+inline constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
+
 Jobs matmul(const Reader& call);
 Jobs gemm(const Reader& call);  ///< without c
 

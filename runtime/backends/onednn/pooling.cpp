@@ -57,13 +57,14 @@ Window window_of(const Reader& call, const View& x, const View& y) {
   return w;
 }
 
-using Forward = dnnl::pooling_v2_forward;
-using Backward = dnnl::pooling_v2_backward;
+using PoolForward = dnnl::pooling_v2_forward;
+using PoolBackward = dnnl::pooling_v2_backward;
 
-Forward::primitive_desc forward_desc(const Window& w, dnnl::prop_kind kind, const memory::desc& x,
-                                     const memory::desc& y) {
-  return {Forward::desc(kind, w.algorithm, x, y, w.stride, w.kernel, w.dilation, w.before, w.after),
-          attributes(), engine()};
+PoolForward::primitive_desc forward_desc(const Window& w, dnnl::prop_kind kind,
+                                         const memory::desc& x, const memory::desc& y) {
+  return {
+      PoolForward::desc(kind, w.algorithm, x, y, w.stride, w.kernel, w.dilation, w.before, w.after),
+      attributes(), engine()};
 }
 
 }  // namespace
@@ -74,11 +75,11 @@ Jobs pooling(const Reader& call) {
   const View y = call.output(0, rank, /*any_type=*/true);
   if (x.type != y.type) decline("dtypes differ");
   const Window w = window_of(call, x, y);
-  return {make_job<Forward>({x.as(DNNL_ARG_SRC), y.as(DNNL_ARG_DST)},
-                            {Layouts::as_they_lie, Layouts::dense}, [&](const auto& d) {
-                              return forward_desc(w, dnnl::prop_kind::forward_inference, d[0],
-                                                  d[1]);
-                            })};
+  return {make_job<PoolForward>({x.as(DNNL_ARG_SRC), y.as(DNNL_ARG_DST)},
+                                {Layouts::as_they_lie, Layouts::dense}, [&](const auto& d) {
+                                  return forward_desc(w, dnnl::prop_kind::forward_inference, d[0],
+                                                      d[1]);
+                                })};
 }
 
 Jobs pooling_gradient(const Reader& call) {
@@ -92,12 +93,13 @@ Jobs pooling_gradient(const Reader& call) {
                         v.dims.size() == 4 ? memory::format_tag::nchw : memory::format_tag::ncdhw);
   };
   const auto forward = forward_desc(w, dnnl::prop_kind::forward_training, dense(x), dense(gy));
-  return {make_job<Backward>(
-      {gx.as(DNNL_ARG_DIFF_SRC), gy.as(DNNL_ARG_DIFF_DST)}, {Layouts::dense}, [&](const auto& d) {
-        return Backward::primitive_desc(Backward::desc(w.algorithm, d[0], d[1], w.stride, w.kernel,
-                                                       w.dilation, w.before, w.after),
-                                        attributes(), engine(), forward);
-      })};
+  return {make_job<PoolBackward>({gx.as(DNNL_ARG_DIFF_SRC), gy.as(DNNL_ARG_DIFF_DST)},
+                                 {Layouts::dense}, [&](const auto& d) {
+                                   return PoolBackward::primitive_desc(
+                                       PoolBackward::desc(w.algorithm, d[0], d[1], w.stride,
+                                                          w.kernel, w.dilation, w.before, w.after),
+                                       attributes(), engine(), forward);
+                                 })};
 }
 
 }  // namespace mote::onednn

@@ -10,7 +10,7 @@
 namespace mote::openblas {
 namespace {
 
-struct Plan {
+struct GemmPlan {
   Operand a, b, c, y;
   bool reads_c = false;
   double alpha = 1;
@@ -31,7 +31,7 @@ Check check_layout(const Operand& operand) {
 
 /// In place is legal only where both lie alike: otherwise y would overwrite what is still to be
 /// read of c.
-Check check_in_place(const Plan& plan) {
+Check check_in_place(const GemmPlan& plan) {
   if (plan.y.data == nullptr || plan.c.data != plan.y.data) return {};
   for (std::size_t axis = 0; axis < 2; ++axis)
     if (plan.y.shape[axis] > 1 && plan.c.strides[axis] != plan.y.strides[axis])
@@ -40,7 +40,7 @@ Check check_in_place(const Plan& plan) {
   return {};
 }
 
-Check read_operands(const mote_call& call, Plan& plan) {
+Check read_operands(const mote_call& call, GemmPlan& plan) {
   if (auto no = check_counts(call, 2, 3, 1)) return no;
   if (auto no = check_param_names(call, {"alpha", "beta"})) return no;
   if (auto no = read_real(call, "alpha", plan.alpha)) return no;
@@ -54,7 +54,7 @@ Check read_operands(const mote_call& call, Plan& plan) {
   return check_shape(plan.y, {plan.a.shape[0], plan.b.shape[1]});
 }
 
-Check make_plan(const mote_call& call, Plan& plan) {
+Check make_plan(const mote_call& call, GemmPlan& plan) {
   if (auto no = read_operands(call, plan)) return no;
   if (has_input(call, 2)) {
     if (auto no = read_input(call, 2, "c", 2, 2, plan.c)) return no;
@@ -71,7 +71,7 @@ Check make_plan(const mote_call& call, Plan& plan) {
 }
 
 template <typename T>
-void execute(const Plan& plan) {
+void execute(const GemmPlan& plan) {
   const auto a = matrix_of<const T>(plan.a);
   const auto b = matrix_of<const T>(plan.b);
   const auto y = matrix_of<T>(plan.y);
@@ -98,14 +98,14 @@ void execute(const Plan& plan) {
 
 mote_status can_run_gemm(const mote_call* call) {
   return guarded(*call, [&]() -> Check {
-    Plan plan;
+    GemmPlan plan;
     return make_plan(*call, plan);
   });
 }
 
 mote_status run_gemm(const mote_call* call, void*) {
   return guarded(*call, [&]() -> Check {
-    Plan plan;
+    GemmPlan plan;
     if (auto no = make_plan(*call, plan)) return no;
     plan.y.dtype == DType::f32 ? execute<float>(plan) : execute<double>(plan);
     return {};

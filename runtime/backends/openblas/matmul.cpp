@@ -25,7 +25,7 @@ struct Stack {
   }
 };
 
-struct Plan {
+struct MatmulPlan {
   Stack a, b, y;
 };
 
@@ -46,7 +46,7 @@ Check check_layout(const Stack& stack) {
                   stack.operand.text()));
 }
 
-Check check_batch(const Plan& plan) {
+Check check_batch(const MatmulPlan& plan) {
   for (std::size_t slot = 0; slot < 2; ++slot) {
     const std::int64_t a = plan.a.extent[slot];
     const std::int64_t b = plan.b.extent[slot];
@@ -60,7 +60,7 @@ Check check_batch(const Plan& plan) {
   return {};
 }
 
-Check make_plan(const mote_call& call, Plan& plan) {
+Check make_plan(const mote_call& call, MatmulPlan& plan) {
   if (auto no = check_counts(call, 2, 2, 1)) return no;
   if (auto no = check_param_names(call, {})) return no;
   if (auto no = read_input(call, 0, "a", 2, 4, plan.a.operand)) return no;
@@ -87,7 +87,7 @@ Check make_plan(const mote_call& call, Plan& plan) {
 }
 
 template <typename T>
-void execute(const Plan& plan) {
+void execute(const MatmulPlan& plan) {
   for (std::int64_t p = 0; p < plan.y.extent[0]; ++p)
     for (std::int64_t q = 0; q < plan.y.extent[1]; ++q)
       multiply(T{1}, plan.a.matrix<const T>(p, q), plan.b.matrix<const T>(p, q), false,
@@ -98,14 +98,14 @@ void execute(const Plan& plan) {
 
 mote_status can_run_matmul(const mote_call* call) {
   return guarded(*call, [&]() -> Check {
-    Plan plan;
+    MatmulPlan plan;
     return make_plan(*call, plan);
   });
 }
 
 mote_status run_matmul(const mote_call* call, void*) {
   return guarded(*call, [&]() -> Check {
-    Plan plan;
+    MatmulPlan plan;
     if (auto no = make_plan(*call, plan)) return no;
     plan.y.operand.dtype == DType::f32 ? execute<float>(plan) : execute<double>(plan);
     return {};

@@ -14,7 +14,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value f64_at(const std::string& tensor, std::vector<Expr> index) {
   return at(tensor, std::move(index), DType::f64);
 }
-Value sum_of(const std::string& name) { return accumulated_value(name, DType::f64); }
 Value guarded_zero(Conditions conditions, Value v) {
   return guard_value(std::move(conditions), std::move(v), 0.0);
 }

@@ -23,7 +23,7 @@ Compiled compiled(std::shared_ptr<const Program> p) {
   return {nests, std::move(final)};
 }
 
-std::shared_ptr<const Program> op(const std::string& name) {
+std::shared_ptr<const Program> full_instance(const std::string& name) {
   const OpRecord& record = find_op(name);
   return instantiate(record, {DType::f32, full_mask(record)});
 }
@@ -43,12 +43,12 @@ void expect_form(std::shared_ptr<const Program> p, int least_lowered, int most_l
                 emit_c(c.program, {.function = "", .standalone = true}));
 }
 
-TEST(Forms, Matmul) { expect_form(op("matmul"), 1, 1); }
-TEST(Forms, Conv2d) { expect_form(op("conv2d"), 1, 1); }
+TEST(Forms, Matmul) { expect_form(full_instance("matmul"), 1, 1); }
+TEST(Forms, Conv2d) { expect_form(full_instance("conv2d"), 1, 1); }
 
 /// The dilation is a parameter, so which taps hit is a condition of each spatial axis.
 TEST(Forms, ConvTranspose2d) {
-  const Compiled c = compiled(op("conv_transpose2d"));
+  const Compiled c = compiled(full_instance("conv_transpose2d"));
   const LoopCount n = count(c.program);
   EXPECT_EQ(n.nests, 1);
   EXPECT_EQ(n.temporaries, 0);
@@ -74,8 +74,8 @@ output y = sum[3, 4](where(hits, xs * w[i3, i1, i4 over N, CO, O, CI, K], 0))
               1, 1);
 }
 
-TEST(Forms, Softmax) { expect_form(op("softmax"), 3, 4); }
-TEST(Forms, LayerNorm) { expect_form(op("layer_norm"), 3, 4); }
+TEST(Forms, Softmax) { expect_form(full_instance("softmax"), 3, 4); }
+TEST(Forms, LayerNorm) { expect_form(full_instance("layer_norm"), 3, 4); }
 
 TEST(Forms, ElementwiseChainOfEight) {
   expect_form(program(R"(

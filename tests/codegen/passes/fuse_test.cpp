@@ -35,8 +35,6 @@ Value x_at(const std::string& i, const std::string& j, const std::string& k) {
   return at("x", {var(i), var(j), var(k)}, DType::f64);
 }
 
-Value sum_of(const std::string& name) { return accumulated_value(name, DType::f64); }
-
 TEST(Fuse, SeedPairThatMatchesOneToOneStaysApart) {
   // for i { for j { a = 0; for k a += x; y[i, j] = a } } and for i { for k { b over j; z[i, k] = b
   // } }: the three limits of each match one to one, but j and k stand on different sides of a

@@ -129,4 +129,11 @@ void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p) {
   EXPECT_EQ(to_string(run_checked(pass, p)), to_string(p));
 }
 
+Schedule scheduled(const LoopProgram& p) {
+  Schedule s = schedule(p);
+  verify(s);
+  for (const Version& v : s.versions) expect_same_meaning(p, v.program);
+  return s;
+}
+
 }  // namespace mote::test

@@ -10,10 +10,13 @@
 #include "../loop_builders.h"
 #include "golden.h"
 #include "mote/codegen/passes.h"
+#include "mote/codegen/schedule.h"
 
 namespace mote::test {
 
 std::shared_ptr<const Program> program(const std::string& text);
+/// The accumulator of that name, read in double.
+inline Value sum_of(const std::string& name) { return accumulated_value(name, DType::f64); }
 
 /// Both run alike on random inputs for every choice of sizes out of {0, 1, 2, 3, 5} that is tried.
 void expect_same_meaning(const LoopProgram& a, const LoopProgram& b);
@@ -26,5 +29,8 @@ LoopProgram run_checked(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
 LoopProgram expect_golden_pass(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
 /// run_checked, and the pass changes nothing.
 void expect_unchanged(LoopProgram (*pass)(LoopProgram), const LoopProgram& p);
+
+/// Scheduled and verified; every version means the same as the program.
+Schedule scheduled(const LoopProgram& p);
 
 }  // namespace mote::test

@@ -9,16 +9,16 @@ namespace {
 
 using namespace test;
 
-LoopProgram compiled(const std::string& text) {
+LoopProgram compiled_text(const std::string& text) {
   const LoopProgram p =
       compile(program(text), [](const char*, const LoopProgram& stage) { verify(stage); });
   expect_right(p);
   return p;
 }
 
-/// The loops as lowered, as compiled, and the C.
+/// The loops as lowered, as compiled_text, and the C.
 void expect_forms(const std::string& text) {
-  const LoopProgram p = compiled(text);
+  const LoopProgram p = compiled_text(text);
   expect_golden("lowered\n" + to_string(lower(program(text))) + "\ncompiled\n" + to_string(p) +
                 "\n" + emit_c(p, {}));
 }
@@ -46,7 +46,7 @@ output y = scatter[add](base, x to i0*$stride + i1 - $pad)
 }
 
 TEST(Scatter, ADoubleOutputHoldsTheSums) {
-  const LoopProgram p = compiled(R"(
+  const LoopProgram p = compiled_text(R"(
 op histogram
 input x i64[N]
 input bins f64[B]
@@ -58,7 +58,7 @@ output z = bins
 }
 
 TEST(Scatter, ANarrowOutputIsRoundedOnce) {
-  const LoopProgram p = compiled(R"(
+  const LoopProgram p = compiled_text(R"(
 op narrow
 input x f32[N]
 input at i64[N]
@@ -70,21 +70,21 @@ output y = select_scatter[0, add](f32(0)[over 3], x, at)
 TEST(Scatter, EveryOpWithDuplicatesAndOutOfRange) {
   for (const char* op : {"add", "mul", "max", "min", "set"}) {
     SCOPED_TRACE(op);
-    compiled(std::string(R"(
+    compiled_text(std::string(R"(
 op joined
 input base f64[V]
 input x f64[N, M]
 input at i64[N, M]
 output y = select_scatter[0, )") +
-             op + "](base[i0 over V, M], x, at)\noutput z = scatter[" + op +
-             "](base, x to i0 + i1 - 1)\n");
-    compiled(std::string("op whole\ninput base i32[V]\ninput x i32[N]\noutput y = scatter[") + op +
-             "](base, x to i0/2)\n");
+                  op + "](base[i0 over V, M], x, at)\noutput z = scatter[" + op +
+                  "](base, x to i0 + i1 - 1)\n");
+    compiled_text(std::string("op whole\ninput base i32[V]\ninput x i32[N]\noutput y = scatter[") +
+                  op + "](base, x to i0/2)\n");
   }
 }
 
 TEST(Scatter, OfASum) {
-  const LoopProgram p = compiled(R"(
+  const LoopProgram p = compiled_text(R"(
 op rows
 input base f64[V]
 input x f64[N, D]
@@ -97,7 +97,7 @@ output y = select_scatter[0, add](base, sum[1](x * x), at)
 
 /// What is scattered twice has a name, within the range too.
 TEST(Scatter, SharedValuesAreBound) {
-  const LoopProgram p = compiled(R"(
+  const LoopProgram p = compiled_text(R"(
 op shared
 input base f64[V]
 input x f64[N]
@@ -183,7 +183,7 @@ TEST(Scatter, KeepsLoopsWhoseRoundsMeetInOrder) {
 }
 
 TEST(Scatter, AnIndexOfOneByteNeedsNoLowerCheck) {
-  const LoopProgram p = compiled(R"(
+  const LoopProgram p = compiled_text(R"(
 op bytes
 input at u8[N]
 output y = select_scatter[0, add](f64(0)[over 300], f64(1)[over N], at)

@@ -20,13 +20,6 @@ LoopProgram compiled(const std::string& op, DType dtype = DType::f32) {
   return compile(instantiate(record, {dtype, full_mask(record)}));
 }
 
-Schedule scheduled(const LoopProgram& p) {
-  Schedule s = schedule(p);
-  verify(s);
-  for (const Version& v : s.versions) expect_same_meaning(p, v.program);
-  return s;
-}
-
 void expect_golden_schedule(const LoopProgram& p) {
   const Schedule s = scheduled(p);
   expect_golden(to_string(s) + "\n" + emit_c(s, {.function = "", .standalone = true}));

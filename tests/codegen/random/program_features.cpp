@@ -3,14 +3,10 @@
 
 #include <map>
 
+#include "edit_program.h"
+
 namespace mote::test {
 namespace {
-
-std::vector<Uop> nodes_of(const Program& p) {
-  std::vector<Uop> roots;
-  for (const Output& o : p.outputs) roots.push_back(o.value);
-  return topological(roots);
-}
 
 bool has_atom(const Expr& e, Atom::Kind kind) {
   bool found = false;

@@ -12,15 +12,15 @@
 
 namespace {
 
-const DLDataType kF32 = {kDLFloat, 32, 1};
+const DLDataType kFloat = {kDLFloat, 32, 1};
 const DLDataType kNone = {kDLFloat, 7, 1};
 
 class CApi : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::int64_t shape[] = {2, 3};
-    ASSERT_EQ(mote_tensor_create(kF32, 2, shape, &x), MOTE_OK);
-    ASSERT_EQ(mote_tensor_create(kF32, 2, shape, &y), MOTE_OK);
+    ASSERT_EQ(mote_tensor_create(kFloat, 2, shape, &x), MOTE_OK);
+    ASSERT_EQ(mote_tensor_create(kFloat, 2, shape, &y), MOTE_OK);
     ASSERT_EQ(mote_command_create("relu", nullptr, 0, nullptr, &relu), MOTE_OK);
     ASSERT_EQ(mote_context_create(nullptr, &context), MOTE_OK);
     ASSERT_EQ(mote_stream_create(context, &stream), MOTE_OK);
@@ -82,7 +82,7 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   mote_tensor* integers = nullptr;
   mote_tensor* nowhere = nullptr;
   ASSERT_EQ(mote_tensor_create({kDLInt, 32, 1}, 2, shape, &integers), MOTE_OK);
-  ASSERT_EQ(mote_tensor_over(nullptr, kF32, 2, shape, nullptr, &nowhere), MOTE_OK);
+  ASSERT_EQ(mote_tensor_over(nullptr, kFloat, 2, shape, nullptr, &nowhere), MOTE_OK);
   mote_tensor* const to_integers[] = {integers};
   mote_tensor* const to_nowhere[] = {nowhere};
   const mote_tensor* const from_nowhere[] = {nowhere};
@@ -104,7 +104,7 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
       {"a rank beyond all", [&] { return mote_tensor_select(&many_axes, 0, 0, &out); }},
       {"over: dtype", [&] { return mote_tensor_over(&real, kNone, 0, nullptr, nullptr, &out); }},
       {"over: far strides",
-       [&] { return mote_tensor_over(&real, kF32, 2, shape, far_index, &out); }},
+       [&] { return mote_tensor_over(&real, kFloat, 2, shape, far_index, &out); }},
       {"slice: axis", [&] { return mote_tensor_slice(x, INT32_MIN, 0, 1, 1, &out); }},
       {"slice: overflow",
        [&] { return mote_tensor_slice(x, 0, INT64_MAX, INT64_MAX, INT64_MAX, &out); }},
@@ -166,15 +166,15 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
       {"dtype name", [&] { return mote_dtype(nullptr, &dtype); }},
       {"unknown dtype", [&] { return mote_dtype("f7", &dtype); }},
       {"dtype result", [&] { return mote_dtype("f32", nullptr); }},
-      {"shape", [&] { return mote_tensor_create(kF32, 2, nullptr, &out); }},
-      {"result", [&] { return mote_tensor_create(kF32, 2, shape, nullptr); }},
-      {"rank", [&] { return mote_tensor_create(kF32, -1, shape, &out); }},
-      {"much rank", [&] { return mote_tensor_create(kF32, 13, shape, &out); }},
+      {"shape", [&] { return mote_tensor_create(kFloat, 2, nullptr, &out); }},
+      {"result", [&] { return mote_tensor_create(kFloat, 2, shape, nullptr); }},
+      {"rank", [&] { return mote_tensor_create(kFloat, -1, shape, &out); }},
+      {"much rank", [&] { return mote_tensor_create(kFloat, 13, shape, &out); }},
       {"DLDataType", [&] { return mote_tensor_create(kNone, 2, shape, &out); }},
-      {"negative", [&] { return mote_tensor_create(kF32, 2, negative, &out); }},
-      {"overflow", [&] { return mote_tensor_create(kF32, 2, huge, &out); }},
-      {"over: overflow", [&] { return mote_tensor_over(&real, kF32, 2, huge, nullptr, &out); }},
-      {"over: shape", [&] { return mote_tensor_over(&real, kF32, 2, nullptr, nullptr, &out); }},
+      {"negative", [&] { return mote_tensor_create(kFloat, 2, negative, &out); }},
+      {"overflow", [&] { return mote_tensor_create(kFloat, 2, huge, &out); }},
+      {"over: overflow", [&] { return mote_tensor_over(&real, kFloat, 2, huge, nullptr, &out); }},
+      {"over: shape", [&] { return mote_tensor_over(&real, kFloat, 2, nullptr, nullptr, &out); }},
       {"slice", [&] { return mote_tensor_slice(nullptr, 0, 0, 1, 1, &out); }},
       {"slice: count", [&] { return mote_tensor_slice(x, 0, 0, 5, 1, &out); }},
       {"slice: step", [&] { return mote_tensor_slice(x, 0, 0, 1, 0, &out); }},

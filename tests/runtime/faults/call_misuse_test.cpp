@@ -24,9 +24,9 @@ namespace mote {
 namespace {
 
 using test::expect_refused;
+using test::kMost;
 using test::Misuse;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr int kFar = std::numeric_limits<int>::max();
 
 TEST(Misuse, Commands) {

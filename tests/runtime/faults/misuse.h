@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "mote/runtime/status.h"
 
 namespace mote::test {
+
+inline constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 struct Misuse {
   const char* what;

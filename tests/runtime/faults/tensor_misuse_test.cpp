@@ -20,8 +20,8 @@ namespace mote {
 namespace {
 
 using test::expect_refused;
+using test::kMost;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 const auto kNoDType = static_cast<DType>(99);
 

@@ -44,6 +44,8 @@ struct Number {
   bool is_real() const { return value.index() == 0; }
   double real() const { return std::get<double>(value); }
   std::int64_t integer() const { return std::get<std::int64_t>(value); }
+  /// An integer is converted.
+  double as_real() const { return is_real() ? real() : static_cast<double>(integer()); }
 };
 /// Same value: all NaNs alike, -0 equal to +0.
 bool same(const Number& a, const Number& b);

@@ -1,11 +1,23 @@
-# mote_precompile(target header [option]): the outside headers that most files include, parsed once for
-# all targets that are compiled with the same option (-O1, say) and the same position independence. With
-# ccache, which seldom finds an object again that was made with a precompiled header, every file is
-# compiled by itself; so a missing include shows there.
-function(mote_precompile target header)
-  if(MOTE_CCACHE)
+# mote_parse_once(target header [option]): the outside headers that most files include, parsed once for
+# all targets that are compiled with the same option (-O1, say) and the same position independence, and
+# our own once for eight files of the target, which are compiled as one: half of the time to build. With
+# ccache, which seldom finds such an object again, every file is compiled by itself; so a missing include
+# shows there. clang-tidy takes eight files as one too, in a quarter of the time.
+function(mote_parse_once target header)
+  if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
   endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  set_source_files_properties(${sources} PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT CMAKE_CXX_CLANG_TIDY)  # clang reads no headers that gcc has precompiled
+    mote_precompile(${target} ${header} ${ARGN})
+  endif()
+endfunction()
+
+function(mote_precompile target header)
   get_target_property(type ${target} TYPE)
   set(position -fPIC)
   if(type STREQUAL "EXECUTABLE")
@@ -17,9 +29,6 @@ function(mote_precompile target header)
     mote_precompiled(${owner} ${header} ${position} ${ARGN})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.c$")
-  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   mote_precompile_options(${target})
 endfunction()
 

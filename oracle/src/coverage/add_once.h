@@ -1,0 +1,14 @@
+// A list in which nothing stands twice.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace mote {
+
+inline void add_once(std::vector<std::string>& all, const std::string& one) {
+  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+}
+
+}  // namespace mote

@@ -1,0 +1,13 @@
+// The planted bugs of tests/mutants.
+#pragma once
+
+#include <string>
+
+namespace mote::test {
+
+/// The path of a mutant's plug-in.
+inline std::string mutant(const std::string& name) {
+  return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
+}
+
+}  // namespace mote::test
