@@ -277,6 +277,9 @@ version=$(text "$work/version")
 printf '%s\n%s\n%s, libraries: %s\n' "$date" "$device" "$version" "$libraries" > "$results/summary.txt"
 cat "$results/summary.txt"
 
+# NVRTC opens a library of its own by name, which only this finds where the toolkit's folder is not the loader's.
+toolkit=${CUDA_HOME:-/usr/local/cuda}/lib64
+if [ -d "$toolkit" ]; then add_libraries "$toolkit"; fi
 find_library gpu MOTE_CUDA_DRIVER 'libcuda.so.1'
 find_library nvrtc MOTE_NVRTC 'libnvrtc.so.13' 'libnvrtc.so.12'
 find_library cublas MOTE_CUBLAS 'libcublasLt.so.13' 'libcublasLt.so.12'
