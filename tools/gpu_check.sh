@@ -1,91 +1,354 @@
 #!/bin/sh
-# gpu_check.sh [BUILD [RESULTS [OP...]]]: what can be shown on a machine with an NVIDIA GPU. Exits 77, and
-# says so, where there is none; 1 where anything fails. Into the folder RESULTS (default gpu_results):
+# gpu_check.sh [FROM [RESULTS [OP...]]]: what can be shown on a machine with an NVIDIA GPU, in at most
+# $MOTE_GPU_CHECK_SECONDS (default 540). FROM: a build folder, or an archive of tools/gpu_bundle.sh; by default the
+# archive mote_gpu.tar.gz beside this script, or else build/release. With OPs: the oracle and the benchmark on these
+# ops alone. Nothing is written but the folder RESULTS (default gpu_results) and a temporary one.
 #
-#   device.csv               the GPU, its driver, its architecture, the date
-#   oracle_cuda.json, oracle_cuda_oracle.json
-#                            the oracle's lines on both backends, 2 cases of each op and dtype
-#   oracle_cublas.json, oracle_cublas_tf32.json, oracle_cudnn.json, oracle_cudnn_tf32.json
-#                            the same on the backends over NVIDIA's libraries, 20 cases of each of their ops
-#                            and dtypes; where a library is missing, the summary says so instead
-#   memcheck.txt, racecheck.txt
-#                            compute-sanitizer on some ops, where it is installed
-#   nvrtc.txt                registers and spills of every kernel, for sm_80 and sm_90
-#   summary.txt              a line for each of these
+# Exit code: 0; 1 where a step failed; 2 where none did, but some were cut short or not begun, for lack of time; 77
+# where there is no GPU.
 #
-# A step that takes more than $MOTE_GPU_CHECK_SECONDS (default 150) is ended and has failed. With OPs: the
-# oracle on these ops alone.
+# RESULTS/summary.json says how each step ended and holds the benchmark's lines; it is whole after each step.
+# summary.txt is the same to be read. Each step has a file of its own, the most telling steps come first:
+#
+#   doctor.txt                 what of CUDA mote finds
+#   oracle_cuda_DTYPE.json     the oracle on generated kernels: all ops of that dtype; with OPs, after f32 and
+#                              bf16, oracle_cuda.json has the others
+#   cases_*.json               the same on sizes that reach kernels of tiles, and beyond one grid
+#   benchmark.json             generated kernels beside copies, cuBLAS and cuDNN (mote_gpu_bench)
+#   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, where these are installed
+#   memcheck.txt, …            compute-sanitizer on some ops, where it is installed
+#   oracle_cuda_oracle.json    the oracle on generated kernels in their plain variant
+#
+# What a step says on standard error is in STEP.log. $MOTE_GPU_BENCH: more arguments of mote_gpu_bench.
+# $MOTE_GPU_LIBRARIES: own, compiler or system, whichever of the libraries below are to be taken.
+# shellcheck disable=SC2086  # lists of words: ops, the loader with its arguments
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# Where containers have what the driver brings.
+driver=/usr/local/nvidia
+if [ -d $driver/bin ]; then PATH=$PATH:$driver/bin; fi
 if ! command -v nvidia-smi > /dev/null 2>&1 || ! nvidia-smi -L > /dev/null 2>&1; then
   echo "gpu_check: no NVIDIA GPU on this machine" >&2
   exit 77
 fi
-build=${1:-build/release}
+from=${1:-}
+if [ -z "$from" ]; then
+  from=build/release
+  if [ -f "$here/mote_gpu.tar.gz" ]; then from=$here/mote_gpu.tar.gz; fi
+fi
 results=${2:-gpu_results}
 if [ $# -gt 2 ]; then shift 2; else set --; fi
-seconds=${MOTE_GPU_CHECK_SECONDS:-150}
+total=${MOTE_GPU_CHECK_SECONDS:-540}
+began=$(date +%s)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export MOTE_CACHE="${MOTE_CACHE:-$work/cache}"
 mkdir -p "$results"
-: > "$results/summary.txt"
+: > "$work/steps"
+budget=$total  # of a step: one that takes so long is cut short
 failed=0
+cut=0
 
-# step FILE COMMAND...: its output into the file, how it ended into the summary.
-step() {
-  file=$results/$1
-  shift
-  began=$(date +%s)
-  code=0
-  timeout "$seconds" "$@" > "$file" 2>&1 || code=$?
-  test $code -eq 0 || failed=1
-  echo "$(basename "$file"): exit $code after $(($(date +%s) - began)) s" | tee -a "$results/summary.txt"
+say() { echo "$@" | tee -a "$results/summary.txt"; }
+seconds_left() { echo $((total - $(date +%s) + began)); }
+
+# ---- libraries ----
+
+# Whether the programs start, and load the plug-ins.
+starts() {
+  $loader "$build/bin/mote" --version > /dev/null 2> "$work/why" &&
+    $loader "$build/bin/mote_gpu_bench" --list --plugin "$build/lib/mote/cuda.so" \
+      --plugin "$build/lib/mote/cublas.so" --plugin "$build/lib/mote/cudnn.so" > /dev/null 2> "$work/why"
 }
 
-{
-  date -u +%Y-%m-%dT%H:%M:%SZ
-  nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv
-} > "$results/device.csv"
-cat "$results/device.csv"
+# This machine's own libraries are taken where the programs start with them, since NVIDIA's may ask for those;
+# else the bundle's of the C++ compiler; else its C library too, by the loader that belongs to it.
+unpack() {
+  tar -xzf "$1" -C "$work"
+  build=$work/mote_gpu
+  cases=$build/share
+  given=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  for libraries in ${MOTE_GPU_LIBRARIES:-own compiler system}; do
+    path=$build/lib/needed
+    if [ $libraries != own ]; then path=$path:$build/lib/compiler; fi
+    if [ $libraries = system ]; then
+      path=$path:$build/lib/system
+      if [ -n "$given" ]; then export LD_LIBRARY_PATH="${given#:}"; else unset LD_LIBRARY_PATH; fi
+      loader="$build/bin/loader --library-path $path$given"
+    else
+      export LD_LIBRARY_PATH="$path$given"
+    fi
+    if starts; then return 0; fi
+  done
+  echo "gpu_check: the programs of $1 do not start here:" >&2
+  cat "$work/why" >&2
+  exit 1
+}
 
-for backend in cuda cuda_oracle; do
-  step "oracle_$backend.json" "$build/bin/mote" check "$@" --plugin "$build/lib/mote/cuda.so" \
-    --backend "$backend" --count 2 --seed 1 --workers "$(nproc)" --json
-done
-# vendor LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
-vendor() {
-  library=$1
-  backend=$2
-  ops=$3
-  shift 3
-  if [ $# -gt 0 ]; then
-    has=" $ops "
-    ops=
-    for op in "$@"; do
-      case $has in *" $op "*) ops="$ops $op" ;; esac
-    done
+# add_libraries FOLDER: NVIDIA's libraries are found there too, and find each other.
+add_libraries() {
+  if [ "$libraries" = system ]; then
+    loader="$loader:$1"
+  else
+    export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1"
   fi
-  test -n "$ops" || return 0
-  if ! "$build/bin/mote" doctor | grep -q "^ok  *$library "; then
-    echo "$backend: $library is not installed" | tee -a "$results/summary.txt"
+}
+
+# Where toolkits lie, and Python packages that hold parts of one.
+nvidia_folders() {
+  printf '%s\n' "${CUDA_HOME:-/usr/local/cuda}"/lib64 /usr/local/cuda*/lib64 /usr/local/cuda*/lib \
+    /usr/local/cuda*/targets/*/lib /usr/lib/*-linux-gnu /usr/lib64 $driver/lib64 $driver/lib
+  for python in python3 /opt/*/.venv/bin/python3 /opt/*/bin/python3; do
+    "$python" -c 'import site; print("\n".join(site.getsitepackages()))' 2> /dev/null || true
+  done | sort -u | while read -r packages; do printf '%s\n' "$packages"/nvidia/*/lib; done
+}
+
+# has NAME: whether mote finds it. find_library NAME VARIABLE PATTERN...: where it does not and the variable is not
+# set, it is looked for in those folders.
+has() { $loader "$build/bin/mote" doctor 2> /dev/null | grep -q "^ok  *$1 "; }
+find_library() {
+  name=$1
+  variable=$2
+  shift 2
+  eval "given=\${$variable:-}"
+  # shellcheck disable=SC2154  # eval sets it
+  if [ -n "$given" ] || has "$name"; then return 0; fi
+  nvidia_folders > "$work/folders"
+  while read -r folder; do
+    for pattern in "$@"; do
+      # shellcheck disable=SC2231  # a pattern
+      for file in "$folder"/$pattern; do
+        if [ ! -f "$file" ]; then continue; fi
+        add_libraries "$folder"
+        export "$variable=$file"
+        return 0
+      done
+    done
+  done < "$work/folders"
+}
+
+# ---- steps ----
+
+text() { head -n 1 "$1" | tr -d '"\\\n'; }  # within quotes
+
+# The whole summary as it is now; its argument: "running", or how everything ended.
+write_summary() {
+  {
+    printf '{"format":1,"date":"%s","state":"%s","seconds":%d,' "$date" "$1" "$(($(date +%s) - began))"
+    printf '"device":"%s","mote":"%s","libraries":"%s",\n"steps":[\n' "$device" "$version" "$libraries"
+    sed '$!s/$/,/' "$work/steps"
+    printf '],\n"benchmark":[\n'
+    if [ -f "$results/benchmark.json" ]; then
+      grep '^{"type":"case".*}$' "$results/benchmark.json" | sed '$!s/$/,/' || true
+    fi
+    printf ']}\n'
+  } > "$work/summary.json"
+  cp "$work/summary.json" "$results/summary.json"
+}
+
+# ended NAME STATE FILE [NUMBERS [WHY]]
+ended() {
+  printf '{"name":"%s","state":"%s","file":"%s"%s}\n' "$1" "$2" "$3" "${4:-}" >> "$work/steps"
+  say "$1: $2${5:+: $5}"
+  write_summary running
+}
+
+# Cases that the oracle judged, from its lines.
+judged() {
+  awk '/^{"type":"row"/ && match($0, /"judged":[0-9]+/) { n += substr($0, RSTART + 9, RLENGTH - 9) }
+    /^{"type":"outcome"/ && /"verdict":"passed"/ { n++ } END { print n + 0 }' "$1"
+}
+
+# step NAME.EXTENSION SECONDS COMMAND...: at most that long, and as is left.
+step() {
+  file=$1
+  name=${file%.*}
+  limit=$2
+  shift 2
+  rm -f "$results/$file" "$results/$name.log"  # of an earlier run
+  left=$(seconds_left)
+  if [ "$left" -lt 10 ]; then
+    cut=1
+    ended "$name" "not begun" ""
     return 0
   fi
-  # shellcheck disable=SC2086  # a word for each op
-  step "oracle_$backend.json" "$build/bin/mote" check $ops --plugin "$build/lib/mote/$library.so" \
-    --backend "$backend" --count 80 --seed 1 --workers "$(nproc)" --json
+  if [ "$left" -lt "$limit" ]; then limit=$left; fi
+  start=$(date +%s)
+  code=0
+  timeout -k 5 "$limit" "$@" > "$results/$file" 2> "$results/$name.log" || code=$?
+  took=$(($(date +%s) - start))
+  if [ $code -eq 0 ] && [ "$took" -ge "$budget" ]; then code=124; fi
+  numbers=",\"exit\":$code,\"seconds\":$took"
+  why="$took s"
+  case $name in oracle_* | cases_*)
+    numbers="$numbers,\"judged\":$(judged "$results/$file")"
+    why="$why, $(judged "$results/$file") cases judged"
+    ;;
+  esac
+  case $code in
+    0) state=passed ;;
+    124 | 137)
+      state="cut short"
+      cut=1
+      ;;
+    4)
+      # The oracle's, for a backend that judged no case. Few OPs that are asked for need not have one that can be judged.
+      state=failed
+      if [ "$asked" -gt 0 ] && ! grep -q '"unsupported":[1-9]' "$results/$file"; then state="nothing to judge"; fi
+      if [ "$state" = failed ]; then failed=1; fi
+      ;;
+    *)
+      state=failed
+      failed=1
+      why="$why, exit code $code"
+      ;;
+  esac
+  if [ ! -s "$results/$name.log" ]; then rm "$results/$name.log"; fi
+  ended "$name" "$state" "$file" "$numbers" "$why"
 }
-convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
-vendor cublas cublas "gemm matmul" "$@"
-vendor cublas cublas_tf32 "gemm matmul" "$@"
-vendor cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
-vendor cudnn cudnn_tf32 "$convolutions" "$@"
-if [ $# -eq 0 ]; then
-  if command -v compute-sanitizer > /dev/null 2>&1; then
-    for tool in memcheck racecheck; do
-      step $tool.txt compute-sanitizer --tool $tool --error-exitcode 1 "$build/bin/mote" check \
-        neg sum softmax layer_norm gemm embedding.grad --in-process --dtype f32 \
-        --plugin "$build/lib/mote/cuda.so" --backend cuda --count 2 --seed 1
+
+# check NAME SECONDS LIBRARY BACKEND COUNT [ARGUMENT...]: the oracle. The first call of a worker opens the GPU and
+# compiles, so that it may take longer than a call of the processor's kernels, and more memory. It begins no case in the
+# last third, so that it ends by itself, and tells what it has; nor is time spent on making failures smaller.
+check() {
+  name=$1
+  limit=$2
+  library=$3
+  backend=$4
+  count=$5
+  shift 5
+  left=$(seconds_left)
+  if [ "$left" -lt "$limit" ]; then limit=$left; fi
+  budget=$((limit * 2 / 3))
+  step "$name.json" "$limit" $loader "$build/bin/mote" check "$@" --plugin "$build/lib/mote/$library.so" \
+    --backend "$backend" --require "$backend" --count "$count" --budget "${budget#-}s" --shrink 0s --seed 1 \
+    --workers "$(nproc)" --timeout 60s --subject-memory 8GiB --json
+  budget=$total
+}
+
+# vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
+vendor() {
+  limit=$1
+  count=$2
+  library=$3
+  backend=$4
+  ops=$5
+  shift 5
+  if [ $# -gt 0 ]; then
+    known=" $ops "
+    ops=
+    for op in "$@"; do
+      case $known in *" $op "*) ops="$ops $op" ;; esac
     done
-  else
-    echo "compute-sanitizer: not installed" | tee -a "$results/summary.txt"
   fi
-  step nvrtc.txt env MOTE_EXHAUSTIVE=1 "$build/bin/cuda_nvrtc_test"
+  if [ -z "$ops" ]; then return 0; fi
+  if ! has "$library"; then
+    ended "oracle_$backend" missing "" "" "$library is not installed"
+    return 0
+  fi
+  check "oracle_$backend" "$limit" "$library" "$backend" "$count" $ops
+}
+
+# sanitize TOOL SECONDS COMMAND...
+sanitize() {
+  tool=$1
+  limit=$2
+  shift 2
+  step "$tool.txt" "$limit" "$sanitizer" --tool "${tool%%_*}" --error-exitcode 1 $loader "$build/bin/mote" "$@" \
+    --in-process --plugin "$build/lib/mote/cuda.so" --backend cuda --timeout 120s
+}
+
+# ---- what is done ----
+
+asked=$#
+loader=
+libraries="the build's"
+if [ -d "$from" ]; then
+  build=$from
+  cases=$here/../tests/cuda
+else
+  unpack "$from"
 fi
-exit $failed
+date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv,noheader > "$work/device"
+device=$(text "$work/device")
+$loader "$build/bin/mote" --version > "$work/version"
+version=$(text "$work/version")
+printf '%s\n%s\n%s, libraries: %s\n' "$date" "$device" "$version" "$libraries" > "$results/summary.txt"
+cat "$results/summary.txt"
+
+# NVRTC opens a library of its own by name, which only this finds where the toolkit's folder is not the loader's.
+toolkit=${CUDA_HOME:-/usr/local/cuda}/lib64
+if [ -d "$toolkit" ]; then add_libraries "$toolkit"; fi
+find_library gpu MOTE_CUDA_DRIVER 'libcuda.so.1'
+find_library nvrtc MOTE_NVRTC 'libnvrtc.so.13' 'libnvrtc.so.12'
+find_library cublas MOTE_CUBLAS 'libcublasLt.so.13' 'libcublasLt.so.12'
+find_library cudnn MOTE_CUDNN 'libcudnn.so.9'
+step doctor.txt 60 $loader "$build/bin/mote" doctor
+
+if [ "$(seconds_left)" -ge 10 ] && ! has gpu; then
+  say "gpu_check: nvidia-smi sees a GPU, mote does not: $results/doctor.txt"
+  write_summary failed
+  exit 1
+fi
+
+check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
+check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16
+if [ $asked -eq 0 ]; then
+  for sizes in tiles large; do
+      step cases_$sizes.json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
+      --plugin "$build/lib/mote/cuda.so" --backend cuda --timeout 60s --subject-memory 8GiB --json
+  done
+fi
+
+step benchmark.json 120 $loader "$build/bin/mote_gpu_bench" ${MOTE_GPU_BENCH:-} --budget 90 \
+  --plugin "$build/lib/mote/cuda.so" --plugin "$build/lib/mote/cublas.so" --plugin "$build/lib/mote/cudnn.so" "$@"
+if [ -f "$results/benchmark.log" ]; then
+  sed 's/^/  /' "$results/benchmark.log" | tee -a "$results/summary.txt"
+fi
+if grep -q '^{"type":"cut"' "$results/benchmark.json" 2> /dev/null; then
+  cut=1
+  say "  and $(grep -c '^{"type":"cut"' "$results/benchmark.json") cases not begun"
+fi
+
+convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
+vendor 60 80 cublas cublas "gemm matmul matmul_integer" "$@"
+vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm attention lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+
+if [ $asked -eq 0 ]; then
+  sanitizer=$(command -v compute-sanitizer || true)
+  for place in "${CUDA_HOME:-/usr/local/cuda}"/bin /usr/local/cuda*/bin /usr/local/cuda*/compute-sanitizer; do
+    if [ -z "$sanitizer" ] && [ -x "$place/compute-sanitizer" ]; then sanitizer=$place/compute-sanitizer; fi
+  done
+  if [ -n "$sanitizer" ]; then
+    some="neg sum softmax layer_norm gemm conv2d embedding.grad"
+      sanitize memcheck 60 check $some --dtype f32 --count 2 --seed 1
+    sanitize racecheck 60 check $some --dtype f32 --count 2 --seed 1
+    sanitize racecheck_tiles 60 replay "$cases/tiles.cases"
+  else
+    ended compute-sanitizer missing "" "" "compute-sanitizer is not installed"
+  fi
+fi
+
+if [ $asked -eq 0 ]; then
+  for dtype in f16 f64 i32 i64 u8 i8 bool; do check "oracle_cuda_$dtype" 60 cuda cuda 2 --dtype $dtype; done
+else
+  check oracle_cuda 60 cuda cuda 18 "$@"
+fi
+vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
+vendor 60 40 cudnn cudnn_tf32 "$convolutions" "$@"
+check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"
+
+state=passed
+code=0
+if [ $cut -eq 1 ]; then
+  state=incomplete
+  code=2
+fi
+if [ $failed -eq 1 ]; then
+  state=failed
+  code=1
+fi
+write_summary $state
+say "gpu_check: $state after $(($(date +%s) - began)) s"
+exit $code

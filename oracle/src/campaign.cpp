@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -140,20 +141,27 @@ class Campaign {
         stream.seconds = stream.done.seconds;
       }
     }
+    const double until =
+        seconds_since(start_) + options_.budget_s.value_or(std::numeric_limits<double>::infinity());
     if (options_.count) {
-      for (std::vector<Stream>& streams : ops) run_count(streams, *options_.count);
+      for (std::vector<Stream>& streams : ops) run_count(streams, *options_.count, until);
     } else {
-      run_budget(ops, seconds_since(start_) + *options_.budget_s);
+      run_budget(ops, until);
     }
   }
 
-  /// Dtype by dtype, so that the same cases run whatever the time.
-  void run_count(std::vector<Stream>& streams, std::int64_t count) {
-    for (std::int64_t k = 0; k < count && !stopped(); ++k) {
+  /// Dtype by dtype, so that the same cases run whatever the time. Each op begins with another
+  /// shard, so that few cases of many ops keep all shards busy; a few that follow each other are
+  /// one shard's, since a backend may compile something for them.
+  void run_count(std::vector<Stream>& streams, std::int64_t count, double until) {
+    constexpr std::uint64_t kTogether = 4;
+    if (streams.empty()) return;
+    const std::uint64_t begin = hash_of(streams.front().target->text());
+    for (std::int64_t k = 0; k < count && !stopped() && seconds_since(start_) < until; ++k) {
       const std::vector<Stream*> live = live_streams(streams);
       if (live.empty()) return;
       Stream& next = **std::ranges::min_element(live, {}, &Stream::position);
-      if (is_ours(static_cast<std::uint64_t>(k))) {
+      if (is_ours(begin % options_.shard.count + static_cast<std::uint64_t>(k) / kTogether)) {
         advance(next);
       } else {
         ++next.position;
@@ -249,7 +257,7 @@ class Campaign {
   void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
-    Failure failure = shrink_failure(c, e, outcome.verdict, options_.run);
+    Failure failure = shrink_failure(c, e, outcome.verdict, options_.run, options_.shrink_s);
     failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
     shrinking_s_ += seconds_since(start_) - found;

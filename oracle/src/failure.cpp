@@ -19,8 +19,9 @@ constexpr double kLimitOfHangs = 1;
 /// So long a write that comes late is waited for while its case becomes smaller.
 constexpr double kLingerForLate = 0.2;
 
-ShrinkLimits limits_for(Verdict verdict) {
+ShrinkLimits limits_for(Verdict verdict, std::optional<double> most_s) {
   ShrinkLimits limits;
+  limits.seconds = most_s.value_or(limits.seconds);
   if (is_slow(verdict)) limits.tries = kTriesOfSlow;
   return limits;
 }
@@ -50,7 +51,7 @@ double Row::error() const {
 }
 
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
-                       const CaseRunOptions& options) {
+                       const CaseRunOptions& options, std::optional<double> most_s) {
   const auto outcome_of = [&](const Case& candidate, const CaseRunOptions& with) {
     return Prepared(candidate, with).run(*backend.backend, backend.plugin);
   };
@@ -66,7 +67,8 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   failure.first = c;
   failure.first.backend = backend.name();
   failure.first.plugin = backend.plugin;
-  const Shrunk shrunk = shrink(failure.first, fails, limits_for(verdict));
+  const ShrinkLimits limits = limits_for(verdict, most_s);
+  const Shrunk shrunk = shrink(failure.first, fails, limits);
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
   failure.not_smaller = shrunk.reason;
@@ -74,13 +76,13 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
     failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (!is_slow(verdict)) {
+  } else if (!is_slow(verdict) && limits.seconds > 0) {
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
       return outcome_of(candidate, trying);
     });
   }
-  if (verdict == Verdict::failed) {
-    const auto sparse = clear_elements(failure.smallest, fails, limits_for(verdict));
+  if (verdict == Verdict::failed && limits.seconds > 0) {
+    const auto sparse = clear_elements(failure.smallest, fails, limits);
     if (sparse) {
       failure.sparsest = to_string(*sparse);
       failure.sparsest_text = differences_text(outcome_of(*sparse, trying), 1);

@@ -43,6 +43,7 @@ struct CheckArguments {
   std::string count;
   std::string seed;
   std::string max_failures;
+  std::string shrink;
   std::string limit;
   std::string subject_memory;
   std::string shard;
@@ -133,6 +134,7 @@ CampaignOptions campaign_options(const CheckArguments& options, const Backends& 
     campaign.max_failures =
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
   }
+  if (!options.shrink.empty()) campaign.shrink_s = parse_seconds(options.shrink);
   campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
   if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
@@ -238,12 +240,14 @@ void add_check(CLI::App& app, Action& action) {
            "load a library's backends too; kernels of a CUDA file run on the CPU");
   add_list(*command, "--cases", options->cases, "GROUP|FILE",
            "run a group of cases, or a file of them");
-  CLI::Option* budget = command->add_option(
-      "--budget", options->budget, "random cases for that long; default 20s without --cases");
-  budget->type_name("TIME");
-  command->add_option("--count", options->count, "that many random cases of each op")
-      ->type_name("N")
-      ->excludes(budget);
+  command
+      ->add_option("--budget", options->budget,
+                   "random cases for that long; default 20s without --cases or --count")
+      ->type_name("TIME");
+  command
+      ->add_option("--count", options->count,
+                   "that many random cases of each op, as far as a budget lasts")
+      ->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default: another each time")
       ->type_name("S");
   command->add_option("--dtype", options->dtype, "only this element type")->type_name("DTYPE");
@@ -253,6 +257,10 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--max-failures", options->max_failures,
                    "stop after that many different failures")
       ->type_name("N");
+  command
+      ->add_option("--shrink", options->shrink,
+                   "most time to make a failure smaller; default: 20s; 0s: it stays as it is")
+      ->type_name("TIME");
   command
       ->add_option("--shard", options->shard,
                    "the part I, from 0, of N parts of the cases; default: $GTEST_SHARD_INDEX of "

@@ -32,9 +32,15 @@ TEST(CudaDriver, IsDeclaredAsInTheToolkitsHeader) {
   EXPECT_LIKE(free, cuMemFree);
   EXPECT_LIKE(copy_in, cuMemcpyHtoDAsync);
   EXPECT_LIKE(copy_out, cuMemcpyDtoHAsync);
+  EXPECT_LIKE(copy, cuMemcpyDtoDAsync);
   EXPECT_LIKE(create_stream, cuStreamCreate);
   EXPECT_LIKE(destroy_stream, cuStreamDestroy);
   EXPECT_LIKE(synchronize, cuStreamSynchronize);
+  EXPECT_LIKE(create_event, cuEventCreate);
+  EXPECT_LIKE(destroy_event, cuEventDestroy);
+  EXPECT_LIKE(record, cuEventRecord);
+  EXPECT_LIKE(await, cuEventSynchronize);
+  EXPECT_LIKE(elapsed, cuEventElapsedTime);
   EXPECT_LIKE(load, cuModuleLoadData);
   EXPECT_LIKE(function, cuModuleGetFunction);
   EXPECT_LIKE(launch, cuLaunchKernel);

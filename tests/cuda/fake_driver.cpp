@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,9 @@ constexpr int kLaunchFailed = 719;
 struct Module {
   mote::cuda_host::HostLibrary library;
 };
+struct Event {
+  std::chrono::steady_clock::time_point at;
+};
 struct Function {
   const Module* module;
   void (*call)(void**);
@@ -62,7 +66,7 @@ struct State {
   std::set<const void*> streams;
   std::vector<std::unique_ptr<char>> all_streams;  ///< so that no address is given twice
   int pushed = 0;
-  int descriptors = 0;  ///< of the libraries
+  int descriptors = 0;  ///< of the libraries, and events
   std::vector<std::unique_ptr<Module>> modules;
   std::vector<std::unique_ptr<Function>> functions;
 };
@@ -223,6 +227,14 @@ FAKE_EXPORT int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t b
   return 0;
 }
 
+FAKE_EXPORT int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes,
+                                     void*) {
+  if (const int status = counted_in_context()) return status;
+  if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
 FAKE_EXPORT int cuStreamCreate(void** stream, unsigned) {
   if (const int status = counted_in_context()) return status;
   const std::lock_guard lock(state().mutex);
@@ -240,6 +252,27 @@ FAKE_EXPORT int cuStreamDestroy_v2(void* stream) {
 /// Undefined for a stream that is gone.
 FAKE_EXPORT int cuStreamSynchronize(void* stream) {
   if (!fake::is_stream(stream)) std::abort();
+  return counted_in_context();
+}
+
+/// Work is complete when its call returns: an event is the time at which it was recorded.
+FAKE_EXPORT int cuEventCreate(Event** event, unsigned) {
+  if (const int status = counted_in_context()) return status;
+  fake::make(event);
+  return 0;
+}
+FAKE_EXPORT int cuEventDestroy_v2(Event* event) {
+  fake::unmake(event);
+  return counted_in_context();
+}
+FAKE_EXPORT int cuEventRecord(Event* event, void* stream) {
+  if (!fake::is_stream(stream)) std::abort();
+  event->at = std::chrono::steady_clock::now();
+  return counted_in_context();
+}
+FAKE_EXPORT int cuEventSynchronize(Event*) { return counted_in_context(); }
+FAKE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Event* from, Event* to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return counted_in_context();
 }
 

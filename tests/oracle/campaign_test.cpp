@@ -279,6 +279,44 @@ TEST(Campaign, ShardsAreTheWholeInParts) {
   EXPECT_EQ(parts, whole);
 }
 
+/// Two cases of each op would else be those of the first two shards alone.
+TEST(Campaign, FewCasesOfManyOpsKeepEveryShardBusy) {
+  const Backends backends = find_backends({});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {"gen"}).chosen;
+  options.ops = {"abs", "add", "exp", "mul", "neg", "relu", "sub", "tanh", "where", "sigmoid"};
+  options.dtype = DType::f32;
+  options.count = 2;
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    options.shard = {k, 4};
+    EXPECT_GT(all_cases(run_campaign(options)), 0) << k;
+  }
+}
+
+TEST(Campaign, CountsAsFarAsTheBudgetLasts) {
+  const Backends backends = find_backends({mutant("gemm_correct")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.count = 1'000'000;
+  options.budget_s = 0.2;
+  const std::int64_t judged = all_cases(run_campaign(options));
+  EXPECT_GT(judged, 0);
+  EXPECT_LT(judged, *options.count);
+}
+
+TEST(Campaign, LeavesAFailureAsItIsWhereThatIsAskedFor) {
+  const Backends backends = find_backends({mutant("gemm_k_tail_late")});
+  CampaignOptions options;
+  options.backends = select_backends(backends, {}).chosen;
+  options.count = 60;
+  options.seed = 4;
+  options.shrink_s = 0;
+  const CampaignResult result = run_campaign(options);
+  ASSERT_FALSE(result.failures.empty());
+  EXPECT_EQ(result.failures[0].tries, 0);
+  EXPECT_EQ(to_string(result.failures[0].smallest), to_string(result.failures[0].first));
+}
+
 TEST(Campaign, ShardsAreWrittenFromZero) {
   EXPECT_EQ(parse_shard("2/5").index, 2U);
   EXPECT_EQ(parse_shard("2/5").count, 5U);

@@ -37,11 +37,19 @@ bool Driver::get_all() {
          get(from, c.allocate, "cuMemAlloc_v2") && get(from, c.free, "cuMemFree_v2") &&
          get(from, c.copy_in, "cuMemcpyHtoDAsync_v2") &&
          get(from, c.copy_out, "cuMemcpyDtoHAsync_v2") &&
+         get(from, c.copy, "cuMemcpyDtoDAsync_v2") &&
          get(from, c.create_stream, "cuStreamCreate") &&
          get(from, c.destroy_stream, "cuStreamDestroy_v2") &&
-         get(from, c.synchronize, "cuStreamSynchronize") && get(from, c.load, "cuModuleLoadData") &&
-         get(from, c.function, "cuModuleGetFunction") && get(from, c.launch, "cuLaunchKernel") &&
-         get(from, c.error_name, "cuGetErrorName") && get(from, c.error_text, "cuGetErrorString");
+         get(from, c.synchronize, "cuStreamSynchronize") &&
+         get(from, c.create_event, "cuEventCreate") &&
+         get(from, c.destroy_event, "cuEventDestroy_v2") && get(from, c.record, "cuEventRecord") &&
+         get(from, c.await, "cuEventSynchronize") &&
+         // Drivers before 12.8 have the first name alone; both do the same.
+         (get(from, c.elapsed, "cuEventElapsedTime_v2") ||
+          get(from, c.elapsed, "cuEventElapsedTime")) &&
+         get(from, c.load, "cuModuleLoadData") && get(from, c.function, "cuModuleGetFunction") &&
+         get(from, c.launch, "cuLaunchKernel") && get(from, c.error_name, "cuGetErrorName") &&
+         get(from, c.error_text, "cuGetErrorString");
 }
 
 std::shared_ptr<const Driver> Driver::find(std::string& why) {

@@ -17,6 +17,7 @@ struct DriverContext;
 struct DriverStream;
 struct DriverModule;
 struct DriverFunction;
+struct DriverEvent;
 using DevicePointer = std::uint64_t;
 
 /// A call of the driver that failed: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY, out of memory".
@@ -45,9 +46,15 @@ struct DriverCalls {
   int (*free)(DevicePointer) = nullptr;
   int (*copy_in)(DevicePointer, const void*, std::size_t, DriverStream*) = nullptr;
   int (*copy_out)(void*, DevicePointer, std::size_t, DriverStream*) = nullptr;
+  int (*copy)(DevicePointer, DevicePointer, std::size_t, DriverStream*) = nullptr;  ///< to, from
   int (*create_stream)(DriverStream**, unsigned) = nullptr;
   int (*destroy_stream)(DriverStream*) = nullptr;
   int (*synchronize)(DriverStream*) = nullptr;
+  int (*create_event)(DriverEvent**, unsigned) = nullptr;
+  int (*destroy_event)(DriverEvent*) = nullptr;
+  int (*record)(DriverEvent*, DriverStream*) = nullptr;
+  int (*await)(DriverEvent*) = nullptr;
+  int (*elapsed)(float*, DriverEvent*, DriverEvent*) = nullptr;  ///< milliseconds between two
   int (*load)(DriverModule**, const void*) = nullptr;
   int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;
   int (*launch)(DriverFunction*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -35,7 +35,7 @@ struct CampaignOptions {
   std::optional<DType> dtype;         ///< only this one
   std::vector<Case> cases;            ///< run first; each leaves its mark in the table
   std::optional<double> budget_s;     ///< random cases until then
-  std::optional<std::int64_t> count;  ///< random cases of each op
+  std::optional<std::int64_t> count;  ///< random cases of each op; with a budget, at most
   std::uint64_t seed = 0;
   Shard shard;
   /// A file to which each case is written before it runs, and its results after that; where it is
@@ -43,6 +43,7 @@ struct CampaignOptions {
   std::string journal;
   std::string corpus;               ///< a folder to which new failures are added; empty: none
   std::optional<int> max_failures;  ///< stop after that many different failures
+  std::optional<double> shrink_s;   ///< most time to make a failure smaller; else ShrinkLimits'
   CaseRunOptions run;
   /// Called now and then with what has been done.
   std::function<void(double seconds, std::int64_t judged, std::int64_t failed)> progress;
@@ -116,9 +117,10 @@ CampaignResult merge_journals(const std::vector<std::string>& paths);
 /// The cases of a corpus, by the names of their files; none where there is no folder.
 std::vector<Case> read_corpus(const std::string& folder);
 
-/// One case on one backend; the case need not be generated. The failure is shrunk.
+/// One case on one backend; the case need not be generated. The failure is shrunk, for at most
+/// `most_s` where that is given; for 0 it stays as it is, and is not diagnosed.
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
-                       const CaseRunOptions& options);
+                       const CaseRunOptions& options, std::optional<double> most_s = {});
 
 /// 0 passed, 3 a crash or a hang, 1 another failure, 4 a backend (each one that was requested by
 /// name) judged no case, 77 there is no backend.

@@ -1,0 +1,30 @@
+// What is timed on a GPU, and what of it is aimed at.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "mote/oracle/case.h"
+
+namespace mote::bench {
+
+/// What a time is compared with.
+enum class Yardstick : std::uint8_t {
+  copy,   ///< a copy on the GPU that moves as many bytes
+  vendor  ///< NVIDIA's kernel of the same op
+};
+
+struct TimedCase {
+  const char* text;  ///< as parse_case() reads it
+  Yardstick yardstick = Yardstick::copy;
+  double goal = 0;  ///< least share of the yardstick's speed; 0: none is set
+};
+
+/// The most telling first. Tensors are well above a GPU's second-level cache.
+std::span<const TimedCase> timed_cases();
+
+/// The case with no extent above the largest limit at which it is small enough for a program that
+/// plays the GPU. Throws Error where no limit does.
+Case made_small(const Case& c);
+
+}  // namespace mote::bench
