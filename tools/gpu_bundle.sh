@@ -23,7 +23,7 @@ mkdir -p "$folder" "$bundle/bin" "$bundle/lib/mote" "$bundle/share" \
 cp "$build/bin/mote" "$build/bin/mote_gpu_bench" "$bundle/bin"
 cp "$build/lib/mote/cuda.so" "$build/lib/mote/cublas.so" "$build/lib/mote/cudnn.so" "$bundle/lib/mote"
 strip --strip-unneeded "$bundle"/bin/* "$bundle"/lib/mote/*
-cp "$tools/../tests/cuda/tiles.cases" "$tools/../tests/cuda/large.cases" "$bundle/share"
+cp "$tools"/../tests/cuda/*.cases "$bundle/share"
 
 # "libfmt.so.9 => /lib/x86_64-linux-gnu/libfmt.so.9 (0x…)"; the loader's line has no arrow.
 ldd "$bundle"/bin/* "$bundle"/lib/mote/* > "$made/loaded"

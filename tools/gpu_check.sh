@@ -296,7 +296,7 @@ check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
 check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16
 if [ $asked -eq 0 ]; then
   for sizes in tiles large; do
-      step cases_$sizes.json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
+    step cases_$sizes.json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
       --plugin "$build/lib/mote/cuda.so" --backend cuda --timeout 60s --subject-memory 8GiB --json
   done
 fi
@@ -314,6 +314,15 @@ fi
 convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
 vendor 60 80 cublas cublas "gemm matmul matmul_integer" "$@"
 vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm attention lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+# What cases that are drawn seldom have: shapes that products of 8 bits take, and attention that a graph has.
+if [ $asked -eq 0 ]; then
+  for of in "cublas integers" "cudnn attention"; do
+    library=${of% *}
+    has "$library" || continue
+    step cases_"$library".json 60 $loader "$build/bin/mote" replay "$cases/vendor_${of#* }.cases" \
+      --plugin "$build/lib/mote/$library.so" --backend "$library" --timeout 60s --json
+  done
+fi
 
 if [ $asked -eq 0 ]; then
   sanitizer=$(command -v compute-sanitizer || true)
@@ -322,7 +331,7 @@ if [ $asked -eq 0 ]; then
   done
   if [ -n "$sanitizer" ]; then
     some="neg sum softmax layer_norm gemm conv2d embedding.grad"
-      sanitize memcheck 60 check $some --dtype f32 --count 2 --seed 1
+    sanitize memcheck 60 check $some --dtype f32 --count 2 --seed 1
     sanitize racecheck 60 check $some --dtype f32 --count 2 --seed 1
     sanitize racecheck_tiles 60 replay "$cases/tiles.cases"
   else

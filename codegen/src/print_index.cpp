@@ -33,7 +33,7 @@ std::string written(const Expr& left, std::string_view sign, const Expr& right) 
   return fmt::format("{} {} {}", left.to_string(), sign, right.to_string());
 }
 
-bool mentions_loop(const Expr& e) {
+bool varies(const Expr& e) {
   for (Symbol s : e.symbols()) {
     if (s.kind() == SymbolKind::loop) return true;
   }
@@ -128,7 +128,7 @@ std::string IndexPrinter::comparison(const Condition& condition) const {
       (t.coefficient > 0 ? more : less) = t.coefficient > 0 ? more + expr_of(t) : less - expr_of(t);
     }
   }
-  const bool flip = more == Expr(0) || (!mentions_loop(more) && mentions_loop(less));
+  const bool flip = more == Expr(0) || (!varies(more) && varies(less));
   if (condition.kind == Condition::Kind::zero) {
     return flip ? written(less, "==", more + c) : written(more, "==", less - c);
   }

@@ -2,6 +2,7 @@
 #include "mote/runtime/command.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -71,7 +72,7 @@ std::optional<mote_param> param_of(const mote_op_definition& d, const mote_op_pa
 bool same(const mote_param& a, const mote_param& b) {
   const bool named_alike = a.name == b.name || std::strcmp(a.name, b.name) == 0;
   return named_alike && a.is_real == b.is_real && a.integer == b.integer &&
-         std::memcmp(&a.real, &b.real, sizeof a.real) == 0;
+         std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real);
 }
 
 void mix(std::size_t& seed, std::size_t value) {

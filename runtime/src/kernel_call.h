@@ -57,8 +57,8 @@ class KernelCall {
 
   CallRoom room_;
   Batch batch_;
-  mote_call call_;
   std::array<char, 512> message_{};
+  mote_call call_;
 };
 
 }  // namespace mote

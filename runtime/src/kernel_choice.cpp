@@ -1,5 +1,6 @@
 #include "kernel_choice.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -66,7 +67,9 @@ class Choice {
   void keep(mote_status answer, const char* why) {
     if (reason.front() != '\0' && (answer != MOTE_INVALID || status == MOTE_INVALID)) return;
     status = answer;
-    std::strncpy(reason.data(), why, reason.size() - 1);
+    const std::size_t size = std::min(std::strlen(why), reason.size() - 1);
+    std::memcpy(reason.data(), why, size);
+    reason[size] = '\0';
   }
 
   KernelCall& call_;

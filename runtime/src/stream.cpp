@@ -109,9 +109,9 @@ void Stream::synchronize() {
   const std::uint64_t given = state.given;
   state.changed.wait(lock, [&] { return state.done >= given; });
   if (!state.error) return;
-  const StatusError error(state.error->status, state.error->text);  // may find no memory
+  StatusError error(state.error->status, state.error->text);  // may find no memory
   state.error = nullptr;
-  throw error;
+  throw StatusError(std::move(error));
 }
 
 bool Stream::is_idle() const {

@@ -34,7 +34,7 @@ void check_extents(DType dtype, const AxisList& shape) {
 AxisList checked_strides(DType dtype, const AxisList& shape) {
   check_extents(dtype, shape);
   AxisList strides = shape;
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));
   std::int64_t stride = 1;
   for (int axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;

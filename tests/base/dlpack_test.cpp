@@ -55,7 +55,7 @@ TEST(Dlpack, MemoryGoesFromTheFirstElementInItToTheLast) {
   DLTensor t = tensor(to_dlpack(DType::f32), shape, strides.data());
   EXPECT_TRUE(memory_of(t).empty());
   t.data = data.data();
-  t.byte_offset = 4 * 50;
+  t.byte_offset = 200;
   EXPECT_EQ(memory_of(t).data(), static_cast<void*>(&data[40]));
   EXPECT_EQ(memory_of(t).size(), 4U * 19);
   t.strides = nullptr;

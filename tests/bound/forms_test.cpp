@@ -105,16 +105,16 @@ TEST(BoundForms, NoCorrectImplementationIsRefused) {
 
 using Kernel = std::function<Array(const Case&, const std::vector<Array>&)>;
 
-struct Judged {
+struct JudgedForm {
   int runs = 0, refused_by_form = 0, refused_by_op = 0;
   std::string first;
 };
 
 /// The kernels on cases of the form, for every finite kind of data.
-std::vector<Judged> judged(const std::string& op, const std::string& form,
-                           const std::vector<Kernel>& kernels, int rounds_of_data = 2) {
+std::vector<JudgedForm> judged(const std::string& op, const std::string& form,
+                               const std::vector<Kernel>& kernels, int rounds_of_data = 2) {
   const OpRecord& record = find_op(op);
-  std::vector<Judged> all(kernels.size());
+  std::vector<JudgedForm> all(kernels.size());
   for (int round = 0; round < rounds_of_data * (kDataKinds - 1); ++round) {
     const auto c = form_case(record, form, round);
     if (!c) continue;
@@ -161,7 +161,7 @@ TEST(BoundForms, WinogradKernelsPassTheirOwnFormUnlessTheyAreDefective) {
     const std::size_t correct = kernels.size();
     kernels.push_back(winograd_in({.m = m, .constant_off = 1e-4}));
     kernels.push_back(winograd_in({.m = m, .last_tile_at_edge = true}));
-    const std::vector<Judged> all = judged("conv2d", winograd_name(m), kernels);
+    const std::vector<JudgedForm> all = judged("conv2d", winograd_name(m), kernels);
     for (std::size_t k = 0; k < correct; ++k) {
       EXPECT_EQ(all[k].refused_by_form, 0) << "F" << m << " choice " << k << ": " << all[k].first;
       EXPECT_GT(all[k].refused_by_op, 0) << "F" << m << " choice " << k;
@@ -226,7 +226,7 @@ TEST(BoundForms, OnePassVariancePassesItsOwnFormAndNotTheOps) {
               return (s.of_squares / n - mean * mean) * (n / d);
             },
             fused)};
-    for (const Judged& j : judged("var", "one_pass", kernels, 8)) {
+    for (const JudgedForm& j : judged("var", "one_pass", kernels, 8)) {
       EXPECT_EQ(j.refused_by_form, 0) << j.first;
       EXPECT_GT(j.refused_by_op, 0);
     }
@@ -235,7 +235,7 @@ TEST(BoundForms, OnePassVariancePassesItsOwnFormAndNotTheOps) {
       one_pass_in([](const Sums& x, float n,
                      float d) { return (x.of_squares - x.of_x * x.of_x / n * 1.001F) / d; },
                   false);
-  const Judged wrong = judged("var", "one_pass", {off}, 8)[0];
+  const JudgedForm wrong = judged("var", "one_pass", {off}, 8)[0];
   EXPECT_GT(wrong.refused_by_form, wrong.runs / 4);
 }
 
@@ -249,7 +249,7 @@ TEST(BoundForms, SigmoidByTanhPassesItsOwnFormAndNotTheOps) {
       return y;
     };
   };
-  const std::vector<Judged> all = judged("sigmoid", "tanh", {kernel(0.5F), kernel(0.4999F)}, 8);
+  const std::vector<JudgedForm> all = judged("sigmoid", "tanh", {kernel(0.5F), kernel(0.4999F)}, 8);
   EXPECT_EQ(all[0].refused_by_form, 0) << all[0].first;
   EXPECT_GT(all[0].refused_by_op, 0);
   EXPECT_GT(all[1].refused_by_form, 5);

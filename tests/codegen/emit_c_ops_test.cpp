@@ -54,7 +54,7 @@ std::vector<Number> edge_values(DType dtype) {
          {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, std::int64_t{-2},
           std::int64_t{3}, std::int64_t{-7}, std::int64_t{63}, std::int64_t{1} << 31U,
           -(std::int64_t{1} << 31U), (std::int64_t{1} << 53U) + 1, kLeast, kLeast + 1, kGreatest})
-      if (dtype == DType::i64 || identical(store_as(v, dtype), v)) values.push_back(Number(v));
+      if (dtype == DType::i64 || identical(store_as(v, dtype), v)) values.emplace_back(v);
   }
   return values;
 }
@@ -125,7 +125,7 @@ std::vector<OpCase> all_cases() {
 
 TEST(EmitCOps, MapsGiveTheBitsOfApply) {
   const std::vector<OpCase> all = all_cases();
-  ASSERT_GT(all.size(), 120u);
+  ASSERT_GT(all.size(), 120U);
   CBatch batch;
   for (const OpCase& c : all) batch.add(compile(c.program));
   batch.compile();
@@ -179,7 +179,7 @@ TEST(EmitCOps, ReductionsGiveTheBitsOfEvaluate) {
       data.push_back({dtype, {static_cast<std::int64_t>(values.size())}, values});
     }
   }
-  ASSERT_GT(programs.size(), 25u);
+  ASSERT_GT(programs.size(), 25U);
   CBatch batch;
   for (const auto& p : programs) batch.add(compile(p));
   batch.compile();

@@ -289,7 +289,7 @@ TEST(EmitC, LinesAreAtMostAHundredColumns) {
     const std::string text = emit_c(p, {.function = "mote_kernel", .standalone = true});
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
-      EXPECT_LE(end - at, 101u) << text.substr(at, end - at);
+      EXPECT_LE(end - at, 101U) << text.substr(at, end - at);
       at = end + 1;
     }
   }

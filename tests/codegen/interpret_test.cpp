@@ -49,7 +49,7 @@ TEST(Interpret, MatmulEqualsEvaluate) {
   const std::vector<Array> inputs = {array({2, 3}, {1, 2, 3, 0.1, -5, 6}),
                                      array({3, 2}, {7, 8, 9, 0.25, 1, -2})};
   const std::vector<Array> got = run(p, inputs);
-  ASSERT_EQ(got.size(), 1u);
+  ASSERT_EQ(got.size(), 1U);
   EXPECT_EQ(got, evaluate(*p.source, inputs, {}));
   EXPECT_EQ(got[0].values[0].real(), 28.0);
   const std::vector<Array> empty = {array({2, 0}, {}), array({0, 2}, {})};

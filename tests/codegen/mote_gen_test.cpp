@@ -40,7 +40,7 @@ TEST(MoteGen, ASecondRunWritesNothing) {
   ASSERT_EQ(first.code, 0) << first.out;
   EXPECT_NE(first.out.find(" kernels, 20 files written, "), std::string::npos) << first.out;
   const auto written = times(folder);
-  ASSERT_EQ(written.size(), 20u);
+  ASSERT_EQ(written.size(), 20U);
   for (const std::string& how : {kept, std::string()}) {
     const Ran again = mote_gen("--timing --shards 3 " + how + folder);
     EXPECT_NE(again.out.find(" kernels, 0 files written, "), std::string::npos) << again.out;
@@ -72,7 +72,7 @@ TEST(MoteGen, NamesBadArguments) {
 }
 
 TEST(Generated, EveryKernelIsFoundByItsKeys) {
-  ASSERT_GT(generated_kernels().size(), 100u);
+  ASSERT_GT(generated_kernels().size(), 100U);
   for (const mote_generated_kernel& k : generated_kernels()) {
     EXPECT_EQ(find_generated(k.op, k.variant, *parse_dtype(k.dtype), k.input_mask), &k);
     EXPECT_STREQ(k.kernel.op, k.op);

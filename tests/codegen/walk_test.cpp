@@ -17,7 +17,7 @@ TEST(Walk, ListsReadsBeforeTheWriteInOrderOfExecution) {
   std::string text;
   for (const Access& a : accesses(body)) {
     text += a.tensor + (a.write ? "! " : " ");
-    EXPECT_EQ(a.index.size(), a.tensor == "end" || a.tensor == "base" ? 0u : 1u);
+    EXPECT_EQ(a.index.size(), a.tensor == "end" || a.tensor == "base" ? 0U : 1U);
   }
   EXPECT_EQ(text, "end to mask index base x y! ");
 }

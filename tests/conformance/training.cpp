@@ -15,11 +15,11 @@ using Outputs = std::vector<Array>;
 constexpr std::int64_t kLate = 10'000'000;
 
 /// One tensor's step: rate, count of updates, then x, g and the states.
-using Step = std::function<Outputs(const Call&, double rate, std::int64_t t,
-                                   const std::vector<const Array*>&)>;
+using UpdateStep = std::function<Outputs(const Call&, double rate, std::int64_t t,
+                                         const std::vector<const Array*>&)>;
 
 /// Every tensor of the node in turn; each has x, g and the states.
-Adapter optimiser(std::size_t states, const Step& step) {
+Adapter optimiser(std::size_t states, const UpdateStep& step) {
   return [=](const Call& c) -> Outputs {
     const double rate = real_in(c.in(0));
     const std::int64_t t = integers_in(c.in(1)).at(0);

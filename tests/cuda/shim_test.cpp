@@ -150,7 +150,7 @@ TEST(ShimShuffles, DoWhatCudaSays) {
     const unsigned mask = 0xffffffffu;
     const auto at = static_cast<std::size_t>(t);
     down[at] = __shfl_down_sync(mask, t, 3);
-    up[at] = __shfl_up_sync(mask, t, 3u);
+    up[at] = __shfl_up_sync(mask, t, 3U);
     in_groups[at] = __shfl_sync(mask, t, 1, 4);
     votes[at] = __ballot_sync(mask, t % 2 == 0);
   });

@@ -58,8 +58,8 @@ class Attention : public testing::Test {
   Array q = integers(DType::f64, {2, 6, 3, 2}, 1), k = integers(DType::f64, {2, 2, 5, 2}, 2);
   Array v = integers(DType::f64, {2, 2, 5, 3}, 3);
 
-  void expect_rows(const std::vector<Array>& inputs, const Params& params, const Rows& want,
-                   const std::string& op = "attention") {
+  static void expect_rows(const std::vector<Array>& inputs, const Params& params, const Rows& want,
+                          const std::string& op = "attention") {
     const auto out = run_all(op + "_with_lse", DType::f64, inputs, params);
     EXPECT_EQ(out.at(0), f64({2, 6, 3, 3}, want.y));
     EXPECT_EQ(out.at(1), f64({2, 6, 3}, want.lse));
@@ -128,7 +128,7 @@ TEST_F(Attention, TheWindowIsAboutTheQuerysOwnKey) {
       for (const int anchor : {0, 1}) {
         expect_rows({q, k, v, absent()},
                     {{"scale", 0.5}, {"window0", before}, {"window1", after}, {"anchor", anchor}},
-                    attend(q, k, v, 0.5, near(before, after, 2 * anchor), no_bias));
+                    attend(q, k, v, 0.5, near(before, after, std::int64_t{2} * anchor), no_bias));
       }
     }
   }

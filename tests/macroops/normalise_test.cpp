@@ -79,7 +79,7 @@ TEST(Logsumexp, InfinitiesNanAndNothing) {
 
 /// (x - mean) / sqrt(var + eps) of one row.
 std::vector<double> standardised(const std::vector<double>& x, double eps) {
-  const double n = static_cast<double>(x.size());
+  const auto n = static_cast<double>(x.size());
   double sum = 0, squares = 0;
   for (const double v : x) sum += v;
   const double mean = sum / n;

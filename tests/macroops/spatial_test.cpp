@@ -137,7 +137,7 @@ struct RowPool {
 TEST(AvgPool2d, CountsAsPyTorchDoesWhateverTheWindow) {
   const std::vector<double> all = {1, 10, 100, 1000, 1e4, 1e5, 1e6};
   int rows = 0, overhangs = 0;
-  for (std::int64_t code = 0; code < 7 * 3 * 3 * 2 * 2 * 2 * 4; ++code) {
+  for (std::int64_t code = 0; code < std::int64_t{7} * 3 * 3 * 2 * 2 * 2 * 4; ++code) {
     std::int64_t rest = code;
     const auto take = [&rest](std::int64_t n) {
       const std::int64_t digit = rest % n;

@@ -127,7 +127,8 @@ TEST(Run, ReadingWhatWasNeverWrittenIsNondeterministic) {
   EXPECT_EQ(run(kNegation, accumulates, false).verdict, Verdict::failed);
   const auto reads_workspace = [](const mote_call* call) {
     negate(call);
-    floats(call->outputs[0])[0] += static_cast<const unsigned char*>(call->workspace)[3];
+    floats(call->outputs[0])[0] +=
+        static_cast<float>(static_cast<const unsigned char*>(call->workspace)[3]);
     return MOTE_OK;
   };
   EXPECT_EQ(run(kNegation, reads_workspace).verdict, Verdict::nondeterministic);

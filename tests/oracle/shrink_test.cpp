@@ -76,7 +76,7 @@ TEST(Shrink, EveryCandidateIsLegal) {
 
 /// Fails where two elements are both not 0: those two are left, at 1.
 TEST(Shrink, ClearsTheElementsThatTheFailureDoesNotNeed) {
-  const auto value = [](const Case& c, const char* tensor, std::vector<std::int64_t> index) {
+  const auto value = [](const Case& c, const char* tensor, const std::vector<std::int64_t>& index) {
     double v = c.fill.kind == FillKind::zeros ? 0 : 1;
     for (const SetElement& e : c.set)
       if (e.tensor == tensor && e.index == index) v = e.value.real();

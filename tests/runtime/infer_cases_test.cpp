@@ -24,8 +24,8 @@ std::string plain(std::string name) {
 /// By the plain names of the outputs.
 std::map<std::string, std::string> inferred(const DrawnCall& call) {
   std::vector<Setting> settings;
-  for (const auto& [name, value] : call.params)
-    std::visit([&](auto v) { settings.emplace_back(name, v); }, value);
+  for (const auto& param : call.params)
+    std::visit([&](auto v) { settings.emplace_back(param.first, v); }, param.second);
   const Command command(call.op, settings);
   std::vector<Tensor> tensors;
   tensors.reserve(call.inputs.size());

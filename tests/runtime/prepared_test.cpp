@@ -57,7 +57,7 @@ TEST(Prepared, KeepsTheMemoryButNotTheTensors) {
   Tensor y(DType::f32, {3});
   std::vector<Tensor> x;
   x.push_back(counting_floats({3}, -1));
-  PreparedCommand prepared(Command("relu"), {&x[0]}, {&y});
+  PreparedCommand prepared(Command("relu"), {x.data()}, {&y});
   EXPECT_EQ(y.owners(), 2);
   const Tensor seen = y;
   x.clear();

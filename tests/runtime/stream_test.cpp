@@ -281,7 +281,7 @@ TEST(Stream, CommandsRunBehindEachOther) {
   b.synchronize();
   EXPECT_EQ(z.real_at({999}), -4);
   auto prepared = std::make_shared<PreparedCommand>(
-      Command("neg"), std::initializer_list{&std::as_const(z)}, std::initializer_list{&x});
+      Command("neg"), std::initializer_list<const Tensor*>{&z}, std::initializer_list<Tensor*>{&x});
   run(prepared, b);
   b.synchronize();
   EXPECT_EQ(x.real_at({0}), 4);

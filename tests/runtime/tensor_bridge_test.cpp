@@ -40,7 +40,7 @@ TEST(Bridge, ATensorIsAnImageAndBack) {
 }
 
 TEST(Bridge, SomeonesPixelsBecomeATensor) {
-  std::vector<float> pixels(3 * 8, 0);  // rows of 2 pixels of 3 channels, padded to 8
+  std::vector<float> pixels(24, 0);  // rows of 2 pixels of 3 channels, padded to 8
   pixels[8 + 3 + 1] = 42;
   mote_image image;
   set_image(image, pixels.data(), DType::f32, 3, 2, 3, 8);

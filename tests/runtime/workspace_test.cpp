@@ -73,7 +73,7 @@ TEST(Workspace, ThreadsShareTheLimit) {
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (unsigned k = 0; k < 300; ++k) {
-        const std::size_t bytes = 64 * (1 + (k * 7 + t * 5) % 16);
+        const std::size_t bytes = std::size_t{64} * (1 + (k * 7 + t * 5) % 16);
         const auto lease = pool.lease(bytes);
         if (leased.fetch_add(bytes) + bytes > 1024) beyond = true;
         std::memset(lease.data(), static_cast<int>(t), bytes);

@@ -237,8 +237,8 @@ class DualEvaluator {
     std::size_t best = 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
       const auto a = number(x[k]), b = number(x[best]);
-      if (b != b) break;
-      if (a != a || (op == ReduceOp::argmax ? a > b : a < b)) best = k;
+      if (is_nan(b)) break;
+      if (is_nan(a) || (op == ReduceOp::argmax ? a > b : a < b)) best = k;
     }
     return static_cast<std::int64_t>(best);
   }
@@ -260,8 +260,8 @@ class DualEvaluator {
     return y;
   }
   static Dual extreme(bool greatest, const std::vector<Dual>& x) {
-    Quad best = greatest ? -std::numeric_limits<double>::infinity()
-                         : std::numeric_limits<double>::infinity();
+    const Quad infinity = Quad(std::numeric_limits<double>::infinity());
+    Quad best = greatest ? -infinity : infinity;
     for (const Dual& e : x) {
       if (is_nan(best)) break;
       if (is_nan(e.value) || (greatest ? e.value > best : e.value < best)) best = e.value;

@@ -164,7 +164,7 @@ TEST(Evaluate, IntegersAreWideInsideAndWrapAtTheStore) {
 
 TEST(Evaluate, RealsAreRoundedOnlyAtTheStoreAndInCasts) {
   const Array x = f32({1}, {1});
-  const double tenth = static_cast<double>(0.1F);
+  const auto tenth = static_cast<double>(0.1F);
   EXPECT_EQ(run("op r\ninput x f32[N]\noutput y = x*0.1", {x}), f32({1}, {tenth}));
   EXPECT_EQ(run("op r\ninput x f32[N]\noutput y = f64(x*0.1)", {x}), f64({1}, {0.1}));
   EXPECT_EQ(run("op r\ninput x f32[N]\noutput y = f64(f32(x*0.1))", {x}), f64({1}, {tenth}));

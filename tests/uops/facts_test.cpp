@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
 
 #include "mote/base/error.h"
 #include "prover.h"
@@ -272,8 +273,8 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<Symbol, std::
   collect_divisors(e, divisors);
   try {
     // The last listed are the innermost, so that no division by 0 is met before it is seen.
-    for (auto d = divisors.rbegin(); d != divisors.rend(); ++d) {
-      if (evaluate(*d, point) < 1) return std::nullopt;
+    for (const Expr& d : std::views::reverse(divisors)) {
+      if (evaluate(d, point) < 1) return std::nullopt;
     }
     return evaluate(e, point);
   } catch (const Error&) {

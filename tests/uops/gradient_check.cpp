@@ -132,7 +132,7 @@ Array random_array(DType dtype, const std::vector<std::int64_t>& shape, std::uin
     if (is_real(dtype))
       a.values.push_back(store_as(Number(static_cast<double>(bits >> 11U) * 0x1p-51 - 2), dtype));
     else
-      a.values.push_back(Number(static_cast<std::int64_t>(bits % (is_integer(dtype) ? 3 : 2))));
+      a.values.emplace_back(static_cast<std::int64_t>(bits % (is_integer(dtype) ? 3 : 2)));
   }
   return a;
 }

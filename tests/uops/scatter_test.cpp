@@ -136,7 +136,7 @@ TEST(Scatter, SizesThatMustAgreeAreUnified) {
     output y = select_scatter[0, add](b, x, n))";
   EXPECT_EQ(error_of([&] {
               run(program, {f64({1, 2}, {0, 0}), f64({1, 3}, {0, 0, 0}), i64({1, 3}, {0, 0, 0})});
-            }).find("3") != std::string::npos,
+            }).find('3') != std::string::npos,
             true);
 }
 

@@ -96,8 +96,7 @@ Interval divided(const Interval& a, const Interval& b, DType dtype, const Contex
 /// Reduce sum of x, unrounded.
 Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
 /// The same of products, where the contract says how accurate the function kDot is.
-Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype,
-             const Context& c);
+Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype, const Context& c);
 /// The terms of a sum, for those that are joined otherwise (scatters).
 struct Terms {
   Interval ends;
@@ -121,7 +120,8 @@ bool fits_double(const Uop& integer);
 /// Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);
-Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& x, const Context& c);
+Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& given,
+                     const Context& c);
 Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
 Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& c);
 

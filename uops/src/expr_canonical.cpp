@@ -39,7 +39,7 @@ Term without_atom(const Term& term, std::size_t at) {
 std::uint64_t count_inside(const Terms& terms, const Terms& part, std::int64_t sign) {
   std::uint64_t count = std::numeric_limits<std::uint64_t>::max();
   for (const Term& wanted : part) {
-    const auto have = find_monomial(terms, wanted.atoms);
+    const Term* have = find_monomial(terms, wanted.atoms);
     if (have == nullptr) return 0;
     if ((have->coefficient < 0) != ((wanted.coefficient < 0) != (sign < 0))) return 0;
     count = std::min(count, magnitude(have->coefficient) / magnitude(wanted.coefficient));
@@ -179,7 +179,7 @@ Split split_by_term(const Expr& x, const Term& c) {
 // much.
 bool holds_multiple(const Terms& x, const Terms& multiple) {
   return std::all_of(multiple.begin(), multiple.end(), [&x](const Term& wanted) {
-    const auto have = find_monomial(x, wanted.atoms);
+    const Term* have = find_monomial(x, wanted.atoms);
     if (have == nullptr) return false;
     if (!wanted.atoms.empty()) return have->coefficient == wanted.coefficient;
     return (have->coefficient < 0) == (wanted.coefficient < 0) &&

@@ -23,7 +23,7 @@ Uop Primal::recomputed(const Uop& u) const {
     changed = changed || of(a).id() != a.id();
     a = of(a);
   }
-  return changed ? rebuild(u, std::move(args), {}) : u;
+  return changed ? rebuild(u, args, {}) : u;
 }
 
 /// The rule of a maximum compares its arguments with it: it must not be narrower than they are.

@@ -105,7 +105,7 @@ class Solver {
   bool pair_quotients() {
     for (std::size_t a = 0; a < open_.size(); ++a) {
       const Atom* div = quotient(open_[a].left, Atom::Kind::div);
-      if (!div || unsolved_in(div->args[1]).size() > 0) continue;
+      if (!div || !unsolved_in(div->args[1]).empty()) continue;
       const Expr e = div->args[0], c = div->args[1];
       const auto matches = [&](const IndexEquation& other) {
         const Atom* mod = quotient(other.left, Atom::Kind::mod);

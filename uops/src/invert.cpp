@@ -94,7 +94,7 @@ Program invert(const Program& p) {
       y = gather(*k, args[0], args[1], p);
     else if (const auto* k = std::get_if<uop::SelectScatter>(&u.node().kind))
       y = gather(*k, args[0], args[1], args[2]);
-    if (!y) y = changed ? rebuild(u, std::move(args), {}) : u;
+    if (!y) y = changed ? rebuild(u, args, {}) : u;
     made.emplace(u.id(), y);
   }
   ProgramSpec spec{p.name, p.equation, p.params, p.inputs, {}, p.sizes, p.constraints};

@@ -83,7 +83,7 @@ void collect_divisors(const Expr& e, std::vector<Expr>& into) {
   }
 }
 
-Knowledge::Knowledge(const FactBase& facts) : base(facts) {
+Knowledge::Knowledge(FactBase facts) : base(std::move(facts)) {
   derive_inequalities();
   derive_divisible();
   for (const auto& [variable, range] : base.ranges) {

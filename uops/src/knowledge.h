@@ -46,7 +46,7 @@ struct SamplePoint {
 };
 
 struct Knowledge {
-  explicit Knowledge(const FactBase& base);
+  explicit Knowledge(FactBase facts);
 
   const Range* range(Symbol symbol) const;
   /// A lower bound of a symbol without a range.

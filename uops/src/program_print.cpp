@@ -18,25 +18,25 @@ namespace {
 constexpr std::size_t kLongest = 88;  // columns of an expression, beside "output y = "
 
 // How tightly a text holds together; a looser one needs parentheses.
-enum Level { kOr = 1, kAnd, kCompare, kAdd, kMul, kUnary, kPrimary };
+enum Level : std::uint8_t { kOr = 1, kAnd, kCompare, kAdd, kMul, kUnary, kPrimary };
 
 struct Infix {
-  MapOp op;
   const char* text;
+  MapOp op;
   Level level;
 };
-constexpr Infix kInfix[] = {{MapOp::add, " + ", kAdd},
-                            {MapOp::sub, " - ", kAdd},
-                            {MapOp::mul, "*", kMul},
-                            {MapOp::div, "/", kMul},
-                            {MapOp::lt, " < ", kCompare},
-                            {MapOp::le, " <= ", kCompare},
-                            {MapOp::gt, " > ", kCompare},
-                            {MapOp::ge, " >= ", kCompare},
-                            {MapOp::eq, " == ", kCompare},
-                            {MapOp::ne, " != ", kCompare},
-                            {MapOp::logical_and, " && ", kAnd},
-                            {MapOp::logical_or, " || ", kOr}};
+constexpr Infix kInfix[] = {{" + ", MapOp::add, kAdd},
+                            {" - ", MapOp::sub, kAdd},
+                            {"*", MapOp::mul, kMul},
+                            {"/", MapOp::div, kMul},
+                            {" < ", MapOp::lt, kCompare},
+                            {" <= ", MapOp::le, kCompare},
+                            {" > ", MapOp::gt, kCompare},
+                            {" >= ", MapOp::ge, kCompare},
+                            {" == ", MapOp::eq, kCompare},
+                            {" != ", MapOp::ne, kCompare},
+                            {" && ", MapOp::logical_and, kAnd},
+                            {" || ", MapOp::logical_or, kOr}};
 
 struct Shown {
   std::string text;
@@ -220,7 +220,7 @@ class Printer {
     if (k.op == MapOp::neg) return {"-" + parenthesised(args[0], kUnary), kUnary};
     for (const Infix& infix : kInfix) {
       if (infix.op != k.op) continue;
-      const Level right = static_cast<Level>(infix.level + 1);
+      const auto right = static_cast<Level>(infix.level + 1);
       const Level left = infix.level == kCompare ? right : infix.level;  // a < b < c is no text
       return {parenthesised(args[0], left) + infix.text + parenthesised(args[1], right),
               infix.level};

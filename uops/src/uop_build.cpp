@@ -311,7 +311,7 @@ Uop squeeze(const Uop& x, const std::vector<int>& axes) {
       throw Error(fmt::format("squeeze: axis {} of {} has size {}, expected 1", k, type_text(x),
                               extent.to_string()));
     if (!extent.constant()) constraints.push_back({extent, Expr(1)});
-    from.push_back(Expr(0));
+    from.emplace_back(0);
   }
   return make_reindex(x, std::move(shape), std::move(names), std::move(from),
                       constant_of(0, x.dtype(), "squeeze"), std::move(constraints));

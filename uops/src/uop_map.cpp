@@ -6,14 +6,10 @@
 
 #include "mote/base/error.h"
 #include "node.h"
+#include "program_view.h"
 
 namespace mote {
 namespace {
-
-bool is_bare(const Uop& u) {
-  return std::holds_alternative<uop::Scalar>(u.node().kind) ||
-         std::holds_alternative<uop::Param>(u.node().kind);
-}
 
 // The common shape of the arguments: on each axis the first extent that is not the constant 1.
 struct Common {

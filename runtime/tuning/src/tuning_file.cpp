@@ -59,7 +59,7 @@ std::string hex_words(std::span<const std::uint64_t> words) {
   std::string text;
   std::array<char, 16> digits{};
   for (const std::uint64_t word : words) {
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
+    auto* const end = std::to_chars(digits.data(), digits.data() + digits.size(), word, 16).ptr;
     text += (text.empty() ? "" : " ") + std::string(digits.data(), end);
   }
   return text;

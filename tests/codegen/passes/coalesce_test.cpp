@@ -292,9 +292,8 @@ output y = sum[4](where(used, pv, 0))
 }
 
 /// One nest; one temporary, which is a row of scores.
-LoopProgram expect_one_row(std::shared_ptr<const Program> source) {
-  LoopProgram p =
-      compile(std::move(source), [](const char*, const LoopProgram& stage) { verify(stage); });
+LoopProgram expect_one_row(const std::shared_ptr<const Program>& source) {
+  LoopProgram p = compile(source, [](const char*, const LoopProgram& stage) { verify(stage); });
   EXPECT_EQ(count(p).nests, 1) << to_string(p);
   EXPECT_EQ(count(p).temporaries, 1) << to_string(p);
   EXPECT_EQ(p.tensors.back().shape, std::vector<Expr>{size("Z")});

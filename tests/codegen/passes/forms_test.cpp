@@ -14,9 +14,9 @@ struct Compiled {
   LoopProgram program;
 };
 
-Compiled compiled(std::shared_ptr<const Program> p) {
+Compiled compiled(const std::shared_ptr<const Program>& p) {
   int nests = -1;
-  LoopProgram final = compile(std::move(p), [&](const char*, const LoopProgram& stage) {
+  LoopProgram final = compile(p, [&](const char*, const LoopProgram& stage) {
     verify(stage);
     if (nests < 0) nests = count(stage).nests;
   });
@@ -127,7 +127,7 @@ TEST(Forms, SharedValuesAreBoundNotRepeated) {
   }
   text += "output z = y12_\n";
   const Compiled c = compiled(program(text));
-  EXPECT_LT(to_string(c.program).size(), 1500u);
+  EXPECT_LT(to_string(c.program).size(), 1500U);
   expect_right(c.program);
 }
 

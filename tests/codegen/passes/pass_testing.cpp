@@ -26,7 +26,7 @@ Array random_array(const Uop& u, const std::map<Symbol, std::int64_t>& values,
   const bool whole = engine() % 2 == 0;
   for (std::int64_t k = element_count(a.shape); k > 0; --k) {
     if (u.dtype() == DType::boolean) {
-      a.values.push_back(std::int64_t{small(engine) > 0});
+      a.values.emplace_back(std::int64_t{small(engine) > 0});
     } else if (is_integer(u.dtype())) {
       a.values.push_back(store_as(std::int64_t{small(engine)}, u.dtype()));
     } else {

@@ -62,6 +62,7 @@ struct Form {
   const char* step;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 void PrintTo(const Form& f, std::ostream* out) { *out << f.name; }
 
 class ScanForms : public testing::TestWithParam<Form> {};

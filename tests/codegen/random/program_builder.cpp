@@ -131,7 +131,7 @@ ProgramSpec ProgramBuilder::finish() {
     for (const Uop& x : topological(std::array{u}))
       if (x.id() != u.id()) read.insert(x.id());
   std::vector<Uop> values;
-  const std::size_t most = static_cast<std::size_t>(1 + rng_.below(3));
+  const auto most = static_cast<std::size_t>(rng_.below(3)) + 1;
   for (std::size_t k = pool_.size(); k-- > inputs_.size() && values.size() < most;)
     if (!read.contains(pool_[k].id())) values.push_back(pool_[k]);
   if (rng_.chance(30)) values.push_back(recent());  // one that others read

@@ -39,7 +39,7 @@ class ProgramBuilder {
   /// A node of that shape: one that there is, or one read through a random map.
   Uop like(const Extents& shape, std::optional<DType> dtype);
   Uop condition(const Extents& shape);
-  Uop as(const Uop& u, DType dtype) { return u.dtype() == dtype ? u : cast(u, dtype); }
+  static Uop as(const Uop& u, DType dtype) { return u.dtype() == dtype ? u : cast(u, dtype); }
 
   // index maps
   Uop read(const Uop& u, const Extents& shape, const std::vector<Expr>& from);
@@ -80,7 +80,7 @@ class ProgramBuilder {
   ScatterOp some_scatter_op(DType dtype);
   std::vector<Expr> some_places(int rank, int target_rank);
   Uop argmax_of_some(const Uop& u);
-  Uop reduced(ReduceOp op, const Uop& u, std::vector<int> axes);
+  Uop reduced(ReduceOp op, const Uop& u, const std::vector<int>& axes);
 
   Rng& rng_;
   Budget budget_;

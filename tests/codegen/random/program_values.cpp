@@ -119,7 +119,7 @@ Uop ProgramBuilder::make_cast(const Uop& u) {
       u, rng_.pick({DType::f64, DType::f64, DType::f32, DType::i64, DType::i32, DType::boolean}));
 }
 
-Uop ProgramBuilder::reduced(ReduceOp op, const Uop& u, std::vector<int> axes) {
+Uop ProgramBuilder::reduced(ReduceOp op, const Uop& u, const std::vector<int>& axes) {
   const bool logical = op == ReduceOp::any || op == ReduceOp::all;
   if (logical) return reduce(op, as(u, DType::boolean), axes);
   if (u.dtype() == DType::boolean) return reduce(op, cast(u, DType::i64), axes);

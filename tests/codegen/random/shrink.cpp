@@ -45,8 +45,8 @@ constexpr int kMostCompilations = 600;
 
 class Shrinker {
  public:
-  Shrinker(Failure failure, const CheckOptions& options, int most)
-      : now_(std::move(failure)), options_(options), left_(most) {
+  Shrinker(Failure failure, CheckOptions options, int most)
+      : now_(std::move(failure)), options_(std::move(options)), left_(most) {
     options_.run_c = now_.mismatch.stage == "c";
     if (options_.run_c) left_ = std::min(left_, kMostCompilations);
   }

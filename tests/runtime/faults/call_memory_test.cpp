@@ -47,7 +47,8 @@ TEST(FailingHeap, Commands) {
   survive_each_allocation([] {
     const Command command("conv2d", {{"stride0", 2}, {"pads1", 1}});
     EXPECT_EQ(parse_command(to_string(command)), command);
-    const Command copy = command;
+    Command copy("relu");
+    copy = command;
     EXPECT_EQ(copy.hash(), command.hash());
     expect_mistake([] { (void)Command("conv2d", {{"stirde0", 2}}); });
     expect_mistake([] { (void)Command("conv2d", {{"stride0", 0}}); });
@@ -90,8 +91,8 @@ class FailingHeapWorkspace : public testing::Test {
     fake_.wants = 1000;
     fake_.on_run = [](const mote_call* call) {
       static_cast<char*>(call->workspace)[call->workspace_bytes - 1] = 1;
-      float* y = static_cast<float*>(call->outputs[0]->data);
-      const float* x = static_cast<const float*>(call->inputs[0]->data);
+      auto* y = static_cast<float*>(call->outputs[0]->data);
+      const auto* x = static_cast<const float*>(call->inputs[0]->data);
       for (int k = 0; k < 4; ++k) y[k] = x[k] > 0 ? x[k] : 0;
       return MOTE_OK;
     };
@@ -138,7 +139,8 @@ TEST_F(FailingHeapWorkspace, PreparedCommands) {
         return std::array<Pair, 2>{Pair({4}), Pair({4})};
       },
       [&](std::array<Pair, 2>& pairs) {
-        auto& [a, b] = pairs;
+        Pair& a = pairs[0];
+        Pair& b = pairs[1];
         PreparedCommand prepared(relu_, {&a.x}, {&a.y}, options_);
         prepared.run();
         expect_mistake([&] { prepared.rebind({&b.x}, {&b.y, &b.x}); });

@@ -95,8 +95,8 @@ void expect_calls_refused(const Call& call, const char* how) {
   const Command relu("relu");
   const Command softmax("softmax", {}, 1);
   const Command matmul("matmul");
-  const auto with = [&](const Command& command, std::vector<const Tensor*> inputs,
-                        std::vector<Tensor*> outputs) {
+  const auto with = [&](const Command& command, const std::vector<const Tensor*>& inputs,
+                        const std::vector<Tensor*>& outputs) {
     return [&call, command, inputs, outputs] { call(command, inputs, outputs); };
   };
   expect_refused({

@@ -8,9 +8,11 @@
 #include "mote/runtime/registry.h"
 #include "runtime/heap_count.h"
 
-// A size that no machine has is null from AddressSanitizer too.
+// A size that no machine has is null from AddressSanitizer too, which asks by this name.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
 
