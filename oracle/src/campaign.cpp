@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,6 +26,7 @@ namespace {
 
 /// A kernel of 3x3 convolutions takes one of some hundred cases.
 constexpr std::int64_t kDeclinesThatEndAStream = 500;
+constexpr std::uint64_t kTogether = 4;        ///< cases of an op that one shard runs
 constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
@@ -144,27 +146,37 @@ class Campaign {
     const double until =
         seconds_since(start_) + options_.budget_s.value_or(std::numeric_limits<double>::infinity());
     if (options_.count) {
-      for (std::vector<Stream>& streams : ops) run_count(streams, *options_.count, until);
+      run_count(ops, *options_.count, until);
     } else {
       run_budget(ops, until);
     }
   }
 
-  /// Dtype by dtype, so that the same cases run whatever the time. Each op begins with another
-  /// shard, so that few cases of many ops keep all shards busy; a few that follow each other are
-  /// one shard's, since a backend may compile something for them.
-  void run_count(std::vector<Stream>& streams, std::int64_t count, double until) {
-    constexpr std::uint64_t kTogether = 4;
-    if (streams.empty()) return;
-    const std::uint64_t begin = hash_of(streams.front().target->text());
-    for (std::int64_t k = 0; k < count && !stopped() && seconds_since(start_) < until; ++k) {
-      const std::vector<Stream*> live = live_streams(streams);
-      if (live.empty()) return;
-      Stream& next = **std::ranges::min_element(live, {}, &Stream::position);
-      if (is_ours(begin % options_.shard.count + static_cast<std::uint64_t>(k) / kTogether)) {
-        advance(next);
-      } else {
-        ++next.position;
+  /// Case k of an op is case k / n of its dtype k % n, of n: which cases run depends on neither
+  /// time nor shards, but that a dtype which nobody takes is given up. Op by op, or a few cases of
+  /// each in turn where the time may end before the count.
+  void run_count(std::vector<std::vector<Stream>>& ops, std::int64_t count, double until) {
+    const auto all = static_cast<std::uint64_t>(count);
+    const std::uint64_t together = std::isfinite(until) ? kTogether : std::max(all, kTogether);
+    for (std::uint64_t from = 0; from < all; from += together)
+      for (std::vector<Stream>& streams : ops) run_some(streams, all, from, from + together, until);
+  }
+
+  /// Those cases of each dtype that are below `count` of the op. Each op and dtype begins with
+  /// another shard, so that few cases keep all shards busy; a few that follow each other are one
+  /// shard's, since a backend may compile something for them.
+  void run_some(std::vector<Stream>& streams, std::uint64_t count, std::uint64_t from,
+                std::uint64_t to, double until) {
+    for (std::uint64_t position = from; position < to && position * streams.size() < count;
+         ++position) {
+      for (std::size_t n = 0; n < streams.size(); ++n) {
+        if (position * streams.size() + n >= count) return;
+        if (stopped() || seconds_since(start_) >= until) return;
+        Stream& stream = streams[n];
+        const std::uint64_t begin = hash_of(stream.target->text()) % options_.shard.count + n;
+        if (stream.ended() || !is_ours(begin + position / kTogether)) continue;
+        stream.position = position;
+        advance(stream);
       }
     }
   }

@@ -56,7 +56,7 @@ std::vector<std::string> keys(const Map& map) {
   return names;
 }
 
-/// So that `more` push_backs cannot refuse_registration.
+/// So that `more` push_backs cannot fail.
 template <typename T>
 void make_room(std::vector<T>& list, std::size_t more) {
   const std::size_t needed = list.size() + more;
@@ -95,8 +95,7 @@ struct Registry::State {
                           std::to_string(names.size()) + " ops");
   }
   Cells& cells(std::string_view attribute, std::type_index type);
-  // A change is checked and gets its room first, all of it; then nothing can refuse_registration
-  // any more.
+  // A change is checked and gets its room first, all of it; then nothing can fail any more.
   void prepare(OpId op, const Levelled& value, std::size_t values);
   void put(OpId op, const Levelled& value) noexcept;
 };

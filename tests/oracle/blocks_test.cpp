@@ -73,6 +73,7 @@ std::vector<Array> stored(std::vector<Array> arrays) {
   return arrays;
 }
 
+constexpr std::size_t kManyBytes = std::size_t{1} << 40U;  ///< more than any case here takes
 constexpr blocks::Thinning kThinnings[] = {blocks::Thinning::where_faster,
                                            blocks::Thinning::always};
 
@@ -275,13 +276,29 @@ TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
         const std::vector<Array> expected = evaluate(*of.program, inputs, of.params);
         for (const blocks::Thinning thinning : kThinnings) {
           std::vector<Dense> outputs = empty_outputs(of);
-          blocks::Evaluator(of.program, thinning).run(of, dense(inputs), outputs);
+          const blocks::Evaluator evaluator(of.program, thinning);
+          evaluator.run(of, dense(inputs), outputs);
           EXPECT_EQ(difference(outputs, expected), "") << of.program->name << " " << to_string(c);
+          EXPECT_LT(evaluator.bytes(of), kManyBytes) << of.program->name << " " << to_string(c);
         }
       }
       ++run;
     }
     EXPECT_EQ(run, 2) << record->name;
+  }
+}
+
+TEST(Blocks, CountTheMemoryOfGradientsAndTheirBounds) {
+  for (const OpRecord* record : generated_ops()) {
+    if (!gradient_of(*record)) continue;
+    for (std::uint64_t position = 0; position < 3; ++position) {
+      const Case c =
+          generate(find_target(record->name + ".grad"), record->dtypes.front(), 80, position);
+      for (const Case& of : {c, bound_case(c)})
+        for (const blocks::Thinning thinning : kThinnings)
+          EXPECT_LT(blocks::Evaluator(of.program, thinning).bytes(of), kManyBytes)
+              << of.program->name << " " << to_string(c);
+    }
   }
 }
 

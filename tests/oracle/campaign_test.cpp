@@ -315,6 +315,8 @@ TEST(Campaign, LeavesAFailureAsItIsWhereThatIsAskedFor) {
   ASSERT_FALSE(result.failures.empty());
   EXPECT_EQ(result.failures[0].tries, 0);
   EXPECT_EQ(to_string(result.failures[0].smallest), to_string(result.failures[0].first));
+  EXPECT_EQ(result.failures[0].sparsest, "");
+  EXPECT_EQ(result.failures[0].diagnosis.runs, 0);
 }
 
 TEST(Campaign, ShardsAreWrittenFromZero) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <random>
-#include <ranges>
 
 #include "mote/base/error.h"
 #include "prover.h"
@@ -273,8 +272,8 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<Symbol, std::
   collect_divisors(e, divisors);
   try {
     // The last listed are the innermost, so that no division by 0 is met before it is seen.
-    for (const Expr& d : std::views::reverse(divisors)) {
-      if (evaluate(d, point) < 1) return std::nullopt;
+    for (std::size_t k = divisors.size(); k-- > 0;) {
+      if (evaluate(divisors[k], point) < 1) return std::nullopt;
     }
     return evaluate(e, point);
   } catch (const Error&) {

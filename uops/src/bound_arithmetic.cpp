@@ -1,4 +1,5 @@
 // Rules of arithmetic on reals: rounding, sums, products, quotients.
+#include <algorithm>
 #include <cmath>
 
 #include "bound_value.h"
@@ -344,9 +345,9 @@ Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype
   Interval y = summed(products, axes, c);
   const auto declared = c.contract.functions.find(kDot);
   if (declared == c.contract.functions.end()) return y;
-  // A term counts as so many roundings; of one alone, which is exact, nothing is lost.
+  // A term counts as so many roundings, as one at least: settled() takes one alone for exact.
   const Uop count = y.sum->count;
-  y.sum->count = where(count <= 1, count, count * (2 * declared->second.ulp));
+  y.sum->count = where(count <= 1, count, count * std::max(1.0, 2 * declared->second.ulp));
   if (products.certain()) return y;
   // Below the least normal number digits are cut off where a product was to be rounded.
   const Uop unsure = where(eq(products.lo, products.hi), 0.0, number(1));

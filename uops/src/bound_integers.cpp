@@ -32,6 +32,12 @@ int bits_of(std::int64_t v) {
   return static_cast<int>(std::bit_width(size));
 }
 
+/// Made of positions and sizes: no parameter, which may be any number.
+bool is_position(const Expr& e) {
+  return std::ranges::none_of(e.symbols(),
+                              [](const Symbol& s) { return s.kind() == SymbolKind::param; });
+}
+
 using Known = std::unordered_map<const UopNode*, int>;
 
 int bits_of(const uop::Map& m, const std::vector<int>& args) {
@@ -54,7 +60,8 @@ int bits_of(const uop::Map& m, const std::vector<int>& args) {
     case MapOp::shift_right: {
       const auto* by = std::get_if<uop::Scalar>(&m.args[1].node().kind);
       const std::int64_t count = by != nullptr ? by->value.integer() : 0;
-      return args[0] == kAll ? kAll : std::max(args[0] - static_cast<int>(count), 1);
+      if (args[0] == kAll || count < 0 || count > 63) return kAll;
+      return std::max(args[0] - static_cast<int>(count), 0) + 1;  // towards -inf
     }
     default:
       return kAll;
@@ -68,7 +75,7 @@ int bits_of(const Uop& u, const Known& known) {
   if (std::holds_alternative<uop::Input>(kind) || std::holds_alternative<uop::Param>(kind))
     return bits_of(u.dtype());
   if (const auto* s = std::get_if<uop::Scalar>(&kind)) return bits_of(s->value.integer());
-  if (std::holds_alternative<uop::Iota>(kind)) return kOfPosition;
+  if (const auto* i = std::get_if<uop::Iota>(&kind)) return is_position(i->value) ? kOfPosition : kAll;
   std::vector<int> args;
   for (const Uop& x : operands(u)) args.push_back(is_real(x.dtype()) ? kAll : known.at(x.id()));
   if (const auto* i = std::get_if<uop::Reindex>(&kind))

@@ -74,6 +74,7 @@ class PackFinder {
     std::size_t widest = 0;
     for (const TensorDecl& t : p_.tensors) {
       const bool is_stored = stores.contains(t.name);
+      if (is_stored && loads.contains(t.name)) return false;
       if (!is_stored && !loads.contains(t.name)) continue;
       if (others.contains(t.name)) return false;
       (is_stored ? form_.stores : form_.loads).push_back(t.name);

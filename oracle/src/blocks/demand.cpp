@@ -51,8 +51,9 @@ std::map<Symbol, Expr> loops_of_terms(const uop::Reduce& r) {
 
 Demand::Demand(const std::vector<Uop>& outputs) {
   for (const Uop& u : outputs) add(u, {});
-  for (const Uop& u : std::views::reverse(topological(outputs)))
-    read_by(u, Conditions(seen_.at(u.id())));
+  const std::vector<Uop> order = topological(outputs);
+  for (std::size_t k = order.size(); k-- > 0;)
+    read_by(order[k], Conditions(seen_.at(order[k].id())));
 }
 
 void Demand::add(const Uop& x, const Conditions& given) {

@@ -354,9 +354,25 @@ class Planner {
     for (const Output& o : program_.outputs)
       if (const Place p = places_.at(plain(o.value).id()); p.kind == Place::Kind::array)
         outputs.insert(p.at);
-    for (std::size_t k = 0; k < last_read_.size(); ++k)
-      if (last_read_[k] >= -1 && !outputs.contains(static_cast<int>(k)))
-        stage_at(last_read_[k]).last_reads.push_back(static_cast<int>(k));
+    // One that nobody reads after all is given up where it is made.
+    std::vector<int> last = last_read_;
+    for (int at = -1; at <= most; ++at)
+      for (const int k : made_in(stage_at(at)))
+        last[static_cast<std::size_t>(k)] = std::max(last[static_cast<std::size_t>(k)], at);
+    for (std::size_t k = 0; k < last.size(); ++k)
+      if (!outputs.contains(static_cast<int>(k)))
+        stage_at(last[k]).last_reads.push_back(static_cast<int>(k));
+  }
+
+  static std::vector<int> made_in(const Stage& stage) {
+    std::vector<int> arrays;
+    const auto add = [&](const std::vector<Step>& steps) {
+      for (const Step& step : steps)
+        if (step.result.kind == Place::Kind::array) arrays.push_back(step.result.at);
+    };
+    add(stage.scatters);
+    for (const Region& region : stage.regions) add(region.steps);
+    return arrays;
   }
 
   const Program& program_;

@@ -1,7 +1,7 @@
 // Workers by library; what a library offers.
 #include "mote/oracle/isolation.h"
 
-#include <ranges>
+#include <cstddef>
 
 #include "describe.h"
 #include "isolation_state.h"
@@ -91,10 +91,11 @@ const Isolation::State::Past* Isolation::State::past_at(const std::string& libra
                                                         const void* address) const {
   const auto at = tenants.find(library);
   if (at == tenants.end()) return nullptr;
-  for (const Past& past : std::views::reverse(at->second.pasts)) {
-    for (const isolate::Site& site : past.sites) {
+  const auto& pasts = at->second.pasts;
+  for (std::size_t k = pasts.size(); k-- > 0;) {
+    for (const isolate::Site& site : pasts[k].sites) {
       const auto hit = site.nearest(address);
-      if (hit && hit->open) return &past;
+      if (hit && hit->open) return &pasts[k];
     }
   }
   return nullptr;

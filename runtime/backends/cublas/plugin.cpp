@@ -87,7 +87,9 @@ struct Contracts {
   mote_contract gemm, matmul;
 };
 constexpr Contracts contracts(Kind kind) {
-  return {nvidia::contract({.kind = kind, .in_place = kOverC}), nvidia::contract({.kind = kind})};
+  const std::span<const mote_accuracy> sums = nvidia::sums_of(kind);
+  return {nvidia::contract({.kind = kind, .functions = sums, .in_place = kOverC}),
+          nvidia::contract({.kind = kind, .functions = sums})};
 }
 constexpr Contracts kF32 = contracts(Kind::f32);
 constexpr Contracts kF64 = contracts(Kind::f64);

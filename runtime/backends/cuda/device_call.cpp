@@ -80,7 +80,8 @@ class DeviceCall {
     make_stream();
     std::vector<Area> areas = areas_of(work_.tensors);
     for (Area& a : areas) {
-      a.device = new_memory(bytes_of(a));
+      const std::size_t before = work_.keeps_alignment ? beyond_alignment(a.begin) : 0;
+      a.device = new_memory(before + bytes_of(a)) + before;
       check(calls().copy_in(a.device, a.begin, bytes_of(a), stream_), "cuMemcpyHtoDAsync");
     }
     void* workspace = nullptr;
@@ -99,6 +100,11 @@ class DeviceCall {
   const DriverCalls& calls() const { return device_.driver().calls(); }
   void check(int status, const char* call) const { device_.driver().check(status, call); }
   static std::size_t bytes_of(const Area& a) { return static_cast<std::size_t>(a.end - a.begin); }
+
+  static std::size_t beyond_alignment(const char* at) {
+    constexpr std::uintptr_t kAlignment = 256;  // of the driver's memory
+    return reinterpret_cast<std::uintptr_t>(at) % kAlignment;
+  }
 
   void make_stream() {
     constexpr unsigned kNonBlocking = 1;

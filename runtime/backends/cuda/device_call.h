@@ -38,6 +38,8 @@ struct DeviceWork {
   std::vector<CallTensor> tensors;
   /// Where it is made here it is aligned to 256; the caller's is aligned to 64.
   std::size_t workspace_bytes = 0;
+  /// Copies of the host's tensors lie as far from a multiple of 256 as these do.
+  bool keeps_alignment = false;
   /// Throws DriverError, LibraryError or Error.
   std::function<void(const OnDevice&)> run;
 };

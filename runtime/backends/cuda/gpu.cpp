@@ -8,8 +8,14 @@
 namespace mote::cuda {
 namespace {
 
+/// Kernels multiply 16-bit reals by instructions that older ones have not.
+constexpr int kLeastArchitecture = 80;
+
 /// What NVRTC compiles for such a GPU: code for an older one of the same generation runs on it.
 int known_architecture(const Nvrtc& nvrtc, int architecture) {
+  if (architecture < kLeastArchitecture)
+    throw Error(
+        fmt::format("the GPU is sm_{}, expected sm_{} or later", architecture, kLeastArchitecture));
   for (int a = architecture; a >= architecture / 10 * 10; --a)
     if (nvrtc.knows(a)) return a;
   throw Error(fmt::format("NVRTC {} does not know sm_{}", nvrtc.version(), architecture));

@@ -32,6 +32,7 @@ backend::Check run_on_gpu(const mote_call& call, void* stream, const OpInstance&
   DeviceWork work{.name = instance.function(),
                   .tensors = {},
                   .workspace_bytes = plan.workspace_bytes(),
+                  .keeps_alignment = true,
                   .run = [&](const OnDevice& at) { launch(instance, variant, plan, at); }};
   for (std::size_t k = 0; k < plan.views().size(); ++k) {
     const TensorView& view = plan.views()[k];

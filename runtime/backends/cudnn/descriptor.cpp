@@ -1,5 +1,7 @@
 #include "descriptor.h"
 
+#include <algorithm>
+
 namespace mote::cudnn {
 
 Descriptor::Descriptor(int kind) {
@@ -51,7 +53,7 @@ std::vector<int> Descriptor::chosen(int attribute, int type, int most) const {
   std::vector<int> values(static_cast<std::size_t>(most));
   std::int64_t count = 0;
   calls().get_attribute(get(), attribute, type, most, &count, values.data());
-  values.resize(static_cast<std::size_t>(count));
+  values.resize(static_cast<std::size_t>(std::min<std::int64_t>(count, most)));
   return values;
 }
 
@@ -64,7 +66,8 @@ std::vector<Descriptor> Descriptor::made_by_library(int attribute, int kind, int
   }
   std::int64_t count = 0;
   calls().get_attribute(get(), attribute, of::kDescriptor, most, &count, pointers.data());
-  all.erase(all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(std::min<std::int64_t>(count, most)),
+            all.end());
   return all;
 }
 

@@ -185,6 +185,21 @@ Descriptor Graph::operation_graph(const Target& target) const {
   return graph.link(attribute::kGraphOperations, operations_).finalize();
 }
 
+namespace {
+
+/// Finalizes it; false where cuDNN has nothing in this mode.
+bool is_supported(Descriptor& heuristic) {
+  try {
+    heuristic.finalize();
+    return true;
+  } catch (const cuda::LibraryError& e) {
+    if (e.kind() != cuda::Failure::unsupported) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
 std::vector<Descriptor> Graph::configurations(const Target& target, Kind kind) const {
   const Descriptor graph = operation_graph(target);
   std::vector<Descriptor> all;
@@ -193,7 +208,7 @@ std::vector<Descriptor> Graph::configurations(const Target& target, Kind kind) c
     heuristic.link(attribute::kHeuristicGraph, graph)
         .choose(attribute::kHeuristicMode, of::kHeuristicMode, mode);
     if (target.device) heuristic.link(attribute::kHeuristicDevice, *target.device);
-    heuristic.finalize();
+    if (!is_supported(heuristic)) continue;
     for (const Descriptor& config : heuristic.made_by_library(
              attribute::kHeuristicResults, descriptor::kEngineConfig, kMostConfigurations)) {
       const auto engine = config.made_by_library(attribute::kConfigEngine, descriptor::kEngine, 1);
@@ -271,9 +286,10 @@ Step Graph::step(Handle* handle, Kind kind) const {
     if (!found) decline("cuDNN has no engine for this graph that keeps the contract");
     Plans::all().keep(key, *found);
   }
-  const Descriptor plan = found->plan;
-  const auto own = aligned(static_cast<std::size_t>(plan.integer(attribute::kPlanWorkspace)));
-  const auto run = [plan, ids = ids_, places = places_, own](Handle* by, const OnDevice& at) {
+  const auto own =
+      aligned(static_cast<std::size_t>(found->plan.integer(attribute::kPlanWorkspace)));
+  const auto run = [made = *found, ids = ids_, places = places_, own](Handle* by,
+                                                                      const OnDevice& at) {
     std::vector<float> values;
     values.reserve(places.size());
     std::vector<void*> pointers;
@@ -292,7 +308,7 @@ Step Graph::step(Handle* handle, Kind kind) const {
              pointers.data())
         .set(attribute::kPackWorkspace, of::kPointer, 1, &at.workspace)
         .finalize();
-    calls().execute(by, plan.get(), pack.get());
+    calls().execute(by, made.plan.get(), pack.get());
   };
   return {own + stored_bytes_, run};
 }

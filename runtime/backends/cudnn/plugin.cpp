@@ -49,7 +49,8 @@ constexpr Contracts contracts(Kind kind) {
       kind == Kind::f64 ? std::span<const mote_accuracy>(kFunctionsF64) : kFunctions;
   return {
       .direct = nvidia::contract({.kind = kind}),
-      .windowed = nvidia::contract({.kind = kind, .ignores_nan = true}),
+      .windowed =
+          nvidia::contract({.kind = kind, .functions = nvidia::sums_of(kind), .ignores_nan = true}),
       .over_x = nvidia::contract({.kind = kind, .in_place = kOverX}),
       .function = nvidia::contract({.kind = kind, .functions = functions}),
       .function_over_x =
@@ -128,11 +129,15 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
           Op{"group_norm", group_norm, &by.one_pass, kGroups}};
 }
 
+constexpr std::array kAttentionFunctions = {kFunctions[0], kFunctions[1], kFunctions[2],
+                                            kFunctions[3], kFunctions[4], nvidia::kTensorCores};
 /// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
 /// keys of a query, for which cuDNN documents no result.
 constexpr mote_contract attention_contract(Kind kind, int bits) {
-  return nvidia::contract(
-      {.kind = kind, .functions = kFunctions, .ignores_nan = true, .multiply_rounding = bits});
+  return nvidia::contract({.kind = kind,
+                           .functions = kAttentionFunctions,
+                           .ignores_nan = true,
+                           .multiply_rounding = bits});
 }
 constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
 constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);

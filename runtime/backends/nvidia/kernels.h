@@ -73,6 +73,17 @@ class Backends {
   std::array<mote_backend, 2> all_;
 };
 
+/// Tensor cores cut digits off below the last of the greatest addend of a step: each of n products
+/// adds less than 2 ulps of the sum of their magnitudes (docs/cuda.md).
+inline constexpr mote_accuracy kTensorCores = {"dot", 2, 0, 0};
+inline constexpr std::array kSumsOfTensorCores = {kTensorCores};
+constexpr bool may_take_tensor_cores(Kind kind) { return is_narrow(kind) || kind == Kind::tf32; }
+/// The functions of a kernel that sums products, and has no others.
+constexpr std::span<const mote_accuracy> sums_of(Kind kind) {
+  return may_take_tensor_cores(kind) ? std::span<const mote_accuracy>(kSumsOfTensorCores)
+                                     : std::span<const mote_accuracy>();
+}
+
 /// A contract in which only what differs is said. Whether subnormal numbers survive is written in
 /// no manual of these libraries, so no kernel promises it.
 struct Promise {

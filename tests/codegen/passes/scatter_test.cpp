@@ -16,7 +16,7 @@ LoopProgram compiled_text(const std::string& text) {
   return p;
 }
 
-/// The loops as lowered, as compiled_text, and the C.
+/// The loops as lowered, as compiled, and the C.
 void expect_forms(const std::string& text) {
   const LoopProgram p = compiled_text(text);
   expect_golden("lowered\n" + to_string(lower(program(text))) + "\ncompiled\n" + to_string(p) +

@@ -11,6 +11,6 @@ constexpr bool is_letter(char c) {
 }
 /// What an identifier is made of, behind its first character.
 constexpr bool is_word(char c) { return is_letter(c) || is_digit(c); }
-constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace mote
