@@ -40,7 +40,7 @@ struct Subject {
 void indirect_call(benchmark::State& state) {
   auto* run = &empty;
   benchmark::DoNotOptimize(run);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const mote_status status = run(nullptr, nullptr);
     benchmark::DoNotOptimize(status);
   }
@@ -49,7 +49,7 @@ void indirect_call(benchmark::State& state) {
 void prepared_command(benchmark::State& state) {
   Subject s;
   PreparedCommand prepared(s.relu, {&s.x}, {&s.y}, s.options);
-  for (auto _ : state) prepared.run();
+  for ([[maybe_unused]] auto _ : state) prepared.run();
 }
 
 void rebound_command(benchmark::State& state) {
@@ -57,7 +57,7 @@ void rebound_command(benchmark::State& state) {
   PreparedCommand prepared(s.relu, {&s.x}, {&s.y}, s.options);
   const Tensor* in[] = {&s.x};
   Tensor* out[] = {&s.y};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     prepared.rebind(in, out);
     prepared.run();
   }
@@ -65,14 +65,14 @@ void rebound_command(benchmark::State& state) {
 
 void command(benchmark::State& state) {
   Subject s;
-  for (auto _ : state) run(s.relu, {&s.x}, {&s.y}, s.options);
+  for ([[maybe_unused]] auto _ : state) run(s.relu, {&s.x}, {&s.y}, s.options);
 }
 
 void prepared_relu(benchmark::State& state) {
   Subject s;
   fill(s.x, 0.5);
   PreparedCommand prepared(s.relu, {&s.x}, {&s.y});
-  for (auto _ : state) prepared.run();
+  for ([[maybe_unused]] auto _ : state) prepared.run();
 }
 
 #ifdef _OPENMP
@@ -80,7 +80,7 @@ void prepared_relu(benchmark::State& state) {
 void region_of_threads(benchmark::State& state) {
   int threads = 1;
   benchmark::DoNotOptimize(threads);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
 #pragma omp parallel if (threads > 1)
     benchmark::ClobberMemory();
   }
@@ -101,7 +101,7 @@ void array_read(benchmark::State& state) {
   const void** array = values.data();
   benchmark::DoNotOptimize(array);
   std::size_t k = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const void* value = array[ops[k++ % ops.size()]];
     benchmark::DoNotOptimize(value);
   }
@@ -112,7 +112,7 @@ void attribute_lookup(benchmark::State& state) {
   Column<Definition> column = Registry::global().column<Definition>(kDefinition);
   benchmark::DoNotOptimize(column);
   std::size_t k = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const Definition* value = column.find(ops[k++ % ops.size()]);
     benchmark::DoNotOptimize(value);
   }
@@ -134,7 +134,7 @@ void known_signature(benchmark::State& state) {
   std::array<CallOperand, 2> operands{};
   std::array<int, 2> slots{};
   const CallTensors tensors = check_call(s.relu, in, out, operands, slots);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const mote_kernel* kernel = context.tuning().find(s.relu, tensors);
     benchmark::DoNotOptimize(kernel);
   }

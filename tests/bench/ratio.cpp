@@ -140,7 +140,7 @@ void set_threads([[maybe_unused]] int count) {
 int measure(double at_least, std::int64_t smaller) {
   const std::int64_t rows = 4096 / smaller;
   Softmax softmax(rows, 1024);
-  GeluChain chain(4 * 1024 * 1024 / smaller);
+  GeluChain chain(std::int64_t{4} * 1024 * 1024 / smaller);
   fmt::print("level x86-64-v{}, oracle over fast, medians of {} alternating runs\n", mote_level(),
              kRounds);
   double of_softmax = 0;

@@ -50,8 +50,7 @@ Array filled(const Case& c, std::size_t k, Data kind, std::uint64_t seed) {
       {FillKind::integer, seed},
       {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(t.shape)},
       3);
-  for (std::int64_t at = 0; at < volume(t.shape); ++at)
-    a.values.push_back(Number(filler.integer(at)));
+  for (std::int64_t at = 0; at < volume(t.shape); ++at) a.values.emplace_back(filler.integer(at));
   return a;
 }
 

@@ -74,7 +74,7 @@ float tf32_terms(Row x) {
 
 // ---- rows
 
-Variant by_rows(std::string name, RowOp op, bool reduces) {
+Variant by_rows(std::string name, const RowOp& op, bool reduces) {
   return {std::move(name), [op, reduces](const Problem& p) {
             const auto n = static_cast<std::size_t>(p.columns), m = reduces ? 1 : n;
             Floats y(static_cast<std::size_t>(p.rows) * m);

@@ -50,7 +50,7 @@ inline constexpr NamedSum kSums[] = {
     {"blocked", blocked}, {"kahan", kahan},       {"double", in_double}};
 
 using RowOp = std::function<void(Row x, std::span<float> y)>;
-Variant by_rows(std::string name, RowOp op, bool reduces = false);
+Variant by_rows(std::string name, const RowOp& op, bool reduces = false);
 
 /// The lists by theme.
 std::vector<VariantsOfOp> normalise_variants();

@@ -102,7 +102,9 @@ Counts run_op(const VariantsOfOp& v, DType dtype) {
   for (const int n : {1, 2, 7, 16, 64, 200}) {
     for (int kind = 0; kind < kDataKinds; ++kind) {
       const auto data = static_cast<Data>(kind);
-      const Bench t = make_bench(v.op, *p, b, n, data, static_cast<std::uint64_t>(n * 31 + kind));
+      const Bench t =
+          make_bench(v.op, *p, b, n, data,
+                     static_cast<std::uint64_t>(n) * 31 + static_cast<std::uint64_t>(kind));
       // Of what is infinite or NaN policies differ: the catalogue's ops and the rules have these.
       if (!is_finite(t.problem)) continue;
       for (const Variant& variant : v.correct) {

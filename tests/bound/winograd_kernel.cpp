@@ -107,7 +107,7 @@ class Convolution {
   }
 
   void tile(std::int64_t n, std::int64_t co, std::int64_t h0, std::int64_t w0) {
-    const auto t = static_cast<std::size_t>(style_.m + 2);
+    const auto t = static_cast<std::size_t>(style_.m) + 2;
     const std::int64_t channels = w_.shape[1], first = co / group_outputs_ * channels;
     Block sum(t, std::vector<float>(t, 0.0F));
     for (std::int64_t k = 0; k < channels; ++k) {

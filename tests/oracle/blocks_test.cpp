@@ -32,8 +32,7 @@ Case case_of(std::shared_ptr<const Program> program, const std::vector<Array>& i
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : inputs) shapes.push_back(a.shape);
   c.binding = mote::bind(*program, shapes, params);
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    c.inputs.push_back({"", inputs[k].dtype, inputs[k].shape, {}});
+  for (const Array& a : inputs) c.inputs.push_back({"", a.dtype, a.shape, {}});
   for (std::size_t k = 0; k < program->outputs.size(); ++k)
     c.outputs.push_back({"", program->outputs[k].value.dtype(), c.binding.outputs[k], {}});
   c.params = c.binding.params;
@@ -285,20 +284,6 @@ TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
       ++run;
     }
     EXPECT_EQ(run, 2) << record->name;
-  }
-}
-
-TEST(Blocks, CountTheMemoryOfGradientsAndTheirBounds) {
-  for (const OpRecord* record : generated_ops()) {
-    if (!gradient_of(*record)) continue;
-    for (std::uint64_t position = 0; position < 3; ++position) {
-      const Case c =
-          generate(find_target(record->name + ".grad"), record->dtypes.front(), 80, position);
-      for (const Case& of : {c, bound_case(c)})
-        for (const blocks::Thinning thinning : kThinnings)
-          EXPECT_LT(blocks::Evaluator(of.program, thinning).bytes(of), kManyBytes)
-              << of.program->name << " " << to_string(c);
-    }
   }
 }
 

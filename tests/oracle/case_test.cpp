@@ -28,8 +28,8 @@ void expect_error(const std::string& text, const std::string& part) {
 
 TEST(Case, TextRoundTrips) {
   for (const char* text : {
-           "conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21 "
-           "backend=openblas",
+           ("conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21 "
+            "backend=openblas"),
            "gemm a=f32[2,3]:t:pad3 b=f32[3,4]:bcast1 y=f32[2,4]:off2 alpha=0.5 fill=integer:0",
            "gemm a=i64[2,3] b=i64[3,4] c=i64[2,4] alpha=-1 beta=0 fill=index:0",
            "max_pool2d x=f64[1,2,5,5] kernel=2,3 fill=uniform:7 plugin=/tmp/x.so",

@@ -337,9 +337,9 @@ TEST(ProgramFile, IsJudgedByTheInterpreterWhereThereIsNoCompiler) {
   Prepared prepared(c);
   setenv("PATH", search_path.c_str(), 1);
   EXPECT_EQ(prepared.reference(), "interpreter");
-  // It computes y in doubles, which count too.
-  EXPECT_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 24 * 8 - 1}), Error);
-  EXPECT_NO_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 24 * 8}));
+  // It computes 24 of y in doubles, which count too.
+  EXPECT_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 191}), Error);
+  EXPECT_NO_THROW(Prepared(c, {.memory_limit = bytes_needed(c) + 192}));
   const Outcome o = prepared.run(generated_backend());
   EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
 }

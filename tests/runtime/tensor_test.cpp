@@ -128,12 +128,12 @@ TEST(Tensor, ABadAllocatorIsAnError) {
                [] { const Tensor x(DType::f32, {1}, Allocator{}); });
   expect_error(MOTE_INVALID, "must be given, got null", [] { set_default_allocator({}); });
   static char memory[256];
-  const Allocator unaligned = {[](void*, std::size_t, std::size_t) {
-                                 const auto odd =
-                                     (reinterpret_cast<std::uintptr_t>(memory) + 63) / 64 * 64 + 1;
-                                 return reinterpret_cast<void*>(odd);
-                               },
-                               [](void*, void*, std::size_t, std::size_t) {}, nullptr};
+  const Allocator unaligned = {
+      [](void*, std::size_t, std::size_t) {
+        const auto odd = (reinterpret_cast<std::uintptr_t>(memory) + 63) / 64 * 64 + 1;
+        return reinterpret_cast<void*>(odd);  // NOLINT(performance-no-int-to-ptr)
+      },
+      [](void*, void*, std::size_t, std::size_t) {}, nullptr};
   expect_error(MOTE_FAILED, "not aligned to 64",
                [&] { const Tensor x(DType::f32, {1}, unaligned); });
 }

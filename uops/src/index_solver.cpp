@@ -136,8 +136,8 @@ class Solver {
   }
 
   bool take_digit() {
-    for (std::size_t a = 0; a < open_.size(); ++a) {
-      const IndexEquation equation = open_[a];
+    for (IndexEquation& open : open_) {
+      const IndexEquation equation = open;
       const std::vector<int> inside = unsolved_in(equation.left);
       for (const int w : inside) {
         const auto linear = linear_in(equation.left, symbol(w));
@@ -150,7 +150,7 @@ class Solver {
           const Split split = split_by(linear->rest, *c);
           if (split.remainder != Expr(0) && !unsolved_in(split.remainder).empty()) continue;
           const Expr rest = equation.right - split.remainder;
-          open_[a] = {split.quotient, rest / *c};
+          open = {split.quotient, rest / *c};
           solve(w, rest % *c);
           return true;
         }
