@@ -14,9 +14,10 @@
 #include "mote/codegen/emit_cuda.h"
 
 namespace mote::cuda {
-namespace {
 
 struct NvrtcProgram;  // opaque
+
+namespace {
 
 /// The number before the text.
 int number_before(const std::string& line, const std::string& text) {
