@@ -186,13 +186,15 @@ Kernels scaled_products() {
     for (const auto& [how, scale] : scalings)
       for (const auto& [way, round] : kCorrectRoundings)
         k.correct.push_back({sum.name + ", " + how + ", " + way,
-                             [=](const Problem& p) { return round(scale(sum.run(p), p), p); }});
+                             [round = round, scale = scale, run = sum.run](const Problem& p) {
+                               return round(scale(run(p), p), p);
+                             }});
   for (const Named& sum : sums.defective)
     k.defective.push_back(
         {sum.name, [=](const Problem& p) { return nearest(times_scale(sum.run(p), p), p); }});
   for (const auto& [way, round] : kDefectiveRoundings)
     k.defective.push_back(
-        {way, [=](const Problem& p) { return round(times_scale(total(p), p), p); }});
+        {way, [round = round](const Problem& p) { return round(times_scale(total(p), p), p); }});
   k.defective.push_back(
       {"scale in bf16", [](const Problem& p) { return nearest(in_bf16(total(p), p), p); }});
   return k;
@@ -204,10 +206,12 @@ Kernels quotients() {
       {"float", divided}, {"reciprocal", by_reciprocal}, {"double", divided_in_double}};
   for (const auto& [how, divide] : divisions)
     for (const auto& [way, round] : kCorrectRoundings)
-      k.correct.push_back(
-          {how + ", " + way, [=](const Problem& p) { return round(divide(p), p); }});
+      k.correct.push_back({how + ", " + way, [round = round, divide = divide](const Problem& p) {
+                             return round(divide(p), p);
+                           }});
   for (const auto& [way, round] : kDefectiveRoundings)
-    k.defective.push_back({way, [=](const Problem& p) { return round(divided(p), p); }});
+    k.defective.push_back(
+        {way, [round = round](const Problem& p) { return round(divided(p), p); }});
   k.defective.push_back(
       {"scale in bf16", [](const Problem& p) { return nearest(divided_in_bf16(p), p); }});
   return k;

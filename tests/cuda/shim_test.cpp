@@ -78,7 +78,8 @@ Run run(const Trial& t, bool correct, const Options& options) {
 class Shim : public testing::TestWithParam<std::tuple<Trial, Engine>> {};
 
 TEST_P(Shim, FindsTheDefectUnderEverySeed) {
-  const auto& [trial, engine] = GetParam();
+  const Trial& trial = std::get<Trial>(GetParam());
+  const Engine engine = std::get<Engine>(GetParam());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const std::string found = find_race(
         seed, [&](const Options& o) { return run(trial, false, o); }, engine);
@@ -88,7 +89,8 @@ TEST_P(Shim, FindsTheDefectUnderEverySeed) {
 }
 
 TEST_P(Shim, FindsNothingInTheCorrectTwin) {
-  const auto& [trial, engine] = GetParam();
+  const Trial& trial = std::get<Trial>(GetParam());
+  const Engine engine = std::get<Engine>(GetParam());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
     EXPECT_EQ(find_race(
                   seed, [&](const Options& o) { return run(trial, true, o); }, engine),

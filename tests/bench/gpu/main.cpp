@@ -126,7 +126,7 @@ class Benchmark {
 
   /// Brings the clocks of the GPU up.
   void warm_up() const {
-    constexpr double kBytes = double{1U << 29U};
+    constexpr auto kBytes = double{1U << 29U};
     if (!tiny_) stopwatch_->time({[this] { stopwatch_->copy(kBytes); }}, 20, 0.02);
   }
 

@@ -29,8 +29,8 @@ std::shared_ptr<const Program> full_instance(const std::string& name) {
 }
 
 /// One nest, no temporary, no condition, no scatter; and the text as the golden file has it.
-void expect_form(std::shared_ptr<const Program> p, int least_lowered, int most_lowered) {
-  const Compiled c = compiled(std::move(p));
+void expect_form(const std::shared_ptr<const Program>& p, int least_lowered, int most_lowered) {
+  const Compiled c = compiled(p);
   EXPECT_GE(c.nests_lowered, least_lowered);
   EXPECT_LE(c.nests_lowered, most_lowered);
   const LoopCount n = count(c.program);
