@@ -2,7 +2,7 @@
 # which such a project has kernels of its own ops.
 
 # gcc allocates registers by function: a tenth less time to compile, and the code is no slower.
-set(MOTE_REGISTERS_BY_FUNCTION $<$<C_COMPILER_ID:GNU>:-fira-region=one>)
+set(MOTE_REGISTERS_BY_FUNCTION $<$<COMPILE_LANG_AND_ID:C,GNU>:-fira-region=one>)
 
 # How kernels of the variant oracle are compiled. Exactness: no contraction, integers wrap, no
 # function is evaluated by the compiler, whose last bit may differ from the C library's, and a zero

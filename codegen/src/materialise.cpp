@@ -233,8 +233,8 @@ const UopNode* inline_one_reduction(const std::vector<Uop>& order, const Uses& u
 const UopNode* materialise_one_map(const std::vector<Uop>& order, const Uses& uses,
                                    const NodeSet& barred, NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    const Uop& u = *at;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const Uop& u = order[k];
     if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
     const auto found = uses.find(u.id());
     if (found == uses.end()) continue;

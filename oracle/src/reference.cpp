@@ -53,8 +53,8 @@ std::shared_ptr<const Reference> reference_of(const Case& c,
   return interpreted(loops->source);
 }
 
-std::shared_ptr<const Reference> interpreted(std::shared_ptr<const Program> program) {
-  const auto evaluator = std::make_shared<const blocks::Evaluator>(std::move(program));
+std::shared_ptr<const Reference> interpreted(const std::shared_ptr<const Program>& program) {
+  const auto evaluator = std::make_shared<const blocks::Evaluator>(program);
   const auto run = [evaluator](const Case& of, std::vector<Dense>& in, std::vector<Dense>& out) {
     evaluator->run(of, in, out);
   };

@@ -37,7 +37,7 @@ void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& ou
 std::shared_ptr<const Reference> compile_reference(const std::shared_ptr<const LoopProgram>& loops,
                                                    std::vector<std::string> call_inputs = {});
 /// Ready at once, whatever the program: evaluated node by node, nothing is compiled.
-std::shared_ptr<const Reference> interpreted(std::shared_ptr<const Program> program);
+std::shared_ptr<const Reference> interpreted(const std::shared_ptr<const Program>& program);
 /// Compiled, or else interpreted: of any program that takes the case's inputs and parameters.
 std::shared_ptr<const Reference> reference_of(const Case& c,
                                               const std::shared_ptr<const LoopProgram>& loops);

@@ -154,7 +154,7 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
     const CudaArgument of{CudaArgument::Kind::temporary, t.name};
     if (!t.per_thread || std::ranges::find(kernel.arguments, of) == kernel.arguments.end())
       continue;
-    std::int64_t count = static_cast<std::int64_t>(t.element_bytes);
+    auto count = static_cast<std::int64_t>(t.element_bytes);
     for (const Expr& e : t.shape) count *= std::max<std::int64_t>(value(e), 0);
     bytes += count;
   }
