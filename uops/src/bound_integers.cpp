@@ -75,7 +75,8 @@ int bits_of(const Uop& u, const Known& known) {
   if (std::holds_alternative<uop::Input>(kind) || std::holds_alternative<uop::Param>(kind))
     return bits_of(u.dtype());
   if (const auto* s = std::get_if<uop::Scalar>(&kind)) return bits_of(s->value.integer());
-  if (const auto* i = std::get_if<uop::Iota>(&kind)) return is_position(i->value) ? kOfPosition : kAll;
+  if (const auto* i = std::get_if<uop::Iota>(&kind))
+    return is_position(i->value) ? kOfPosition : kAll;
   std::vector<int> args;
   for (const Uop& x : operands(u)) args.push_back(is_real(x.dtype()) ? kAll : known.at(x.id()));
   if (const auto* i = std::get_if<uop::Reindex>(&kind))
