@@ -216,6 +216,19 @@ TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {
   expect_point(ends("sum[0](x*w)", {3, 5}, {7, 9}, tensor_cores), 0, 66);
 }
 
+/// A sum of two products is not one term, which is exact, however accurate it is declared.
+TEST(BoundRules, DeclaredDotCountsATermAsOneRounding) {
+  Contract careful;
+  careful.functions[kDot] = {.ulp = 0.1};
+  for (const std::size_t terms : {2U, 3U, 5U}) {
+    std::vector<double> x(terms, 0x1p-30), w(terms, 1);
+    x[0] = 1;
+    const Ends usual = ends("sum[0](x*w)", x, w), e = ends("sum[0](x*w)", x, w, careful);
+    EXPECT_LE(e.lo[0].real(), usual.lo[0].real()) << terms;
+    EXPECT_GE(e.hi[0].real(), usual.hi[0].real()) << terms;
+  }
+}
+
 /// Two products that a float rounds to its least number, of which tensor cores keep nothing.
 TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   Contract tensor_cores;

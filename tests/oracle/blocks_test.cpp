@@ -79,25 +79,31 @@ constexpr blocks::Thinning kThinnings[] = {blocks::Thinning::where_faster,
 std::string compare_with_evaluate(const std::shared_ptr<const Program>& program,
                                   const std::vector<Array>& inputs, const Params& params) {
   const Case c = case_of(program, inputs, params);
-  const std::vector<Array> expected = evaluate(*program, inputs, params);
+  const std::vector<Array> expected = evaluate(*program, inputs, c.params);
   for (const blocks::Thinning thinning : kThinnings) {
     std::vector<Dense> outputs = empty_outputs(c);
-    blocks::Evaluator(program, thinning).run(c, dense(inputs), outputs);
+    const blocks::Evaluator evaluator(program, thinning);
+    evaluator.run(c, dense(inputs), outputs);
     if (std::string text = difference(outputs, expected); !text.empty()) return text;
+    if (evaluator.bytes(c) >= kManyBytes) return "it counts " + std::to_string(evaluator.bytes(c));
   }
   return "";
 }
 
-TEST(Blocks, AgreeWithEvaluateOnRandomPrograms) {
+TEST(Blocks, AgreeWithEvaluateOnRandomProgramsAndTheirBounds) {
   const char* wanted = std::getenv("MOTE_RANDOM_PROGRAMS");
   const int count = wanted != nullptr ? std::atoi(wanted) : 300;
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(count); ++seed) {
-    const auto program = std::make_shared<const Program>(test::random_program(seed));
-    for (const test::Trial& trial : test::make_trials(*program, seed, 3)) {
-      const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
-      const std::string differs = compare_with_evaluate(program, inputs, trial.params);
-      ASSERT_EQ(differs, "") << "seed " << seed << " " << test::to_string(trial) << "\n"
-                             << to_string(*program);
+    std::vector<std::shared_ptr<const Program>> programs = {
+        std::make_shared<const Program>(test::random_program(seed))};
+    if (seed % 4 == 0) programs.push_back(std::make_shared<const Program>(bound(*programs[0])));
+    for (const test::Trial& trial : test::make_trials(*programs[0], seed, 3)) {
+      const std::vector<Array> inputs = stored(test::make_inputs(*programs[0], trial));
+      for (const auto& program : programs) {
+        const std::string differs = compare_with_evaluate(program, inputs, trial.params);
+        ASSERT_EQ(differs, "") << "seed " << seed << " " << test::to_string(trial) << "\n"
+                               << to_string(*program);
+      }
     }
   }
 }

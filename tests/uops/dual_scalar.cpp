@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "mote/uops/compare.h"
+
 // libquadmath comes with gcc; its header is not where clang looks.
 extern "C" {
 __float128 expq(__float128);
@@ -124,20 +126,9 @@ bool is_nan(Quad x) { return x != x; }
 Quad quad_trunc(Quad x) { return truncq(x); }
 
 bool compare_dual(MapOp op, std::span<const Dual> x) {
-  const Quad a = x[0].value, b = x.back().value;
+  const Quad a = x[0].value;
+  if (is_comparison(op)) return compare(op, a, x.back().value);
   switch (op) {
-    case MapOp::lt:
-      return a < b;
-    case MapOp::le:
-      return a <= b;
-    case MapOp::gt:
-      return a > b;
-    case MapOp::ge:
-      return a >= b;
-    case MapOp::eq:
-      return a == b;
-    case MapOp::ne:
-      return a != b;
     case MapOp::isnan:
       return is_nan(a);
     case MapOp::isinf:

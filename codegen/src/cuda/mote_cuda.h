@@ -51,7 +51,7 @@ template <typename T, int N = 16 / sizeof(T)>
 struct __align__(N * sizeof(T)) mote_pack {
   T of[N];
 };
-MOTE_DEVICE bool mote_is_aligned(const void *p) { return (uint64_t)p % 16 == 0; }
+MOTE_DEVICE bool mote_is_aligned(const void* p) { return (uint64_t)p % 16 == 0; }
 
 // Tensor cores, from sm_80 on: d += a b for the 32 lanes of a warp, where a is 16 x 16 and b
 // 16 x 8, of f16 or bf16, and d is 16 x 8. With g = lane / 4 and t = 2 (lane % 4) a lane has
@@ -60,20 +60,21 @@ MOTE_DEVICE bool mote_is_aligned(const void *p) { return (uint64_t)p % 16 == 0; 
 //   d[0..3]  d[g, t], d[g, t + 1], d[g + 8, t], d[g + 8, t + 1]
 // Sums are truncated, not rounded: docs/cuda.md says what they are held to.
 #if !defined(MOTE_CUDA_HOST)
-#define MOTE_MMA(dtype)                                                                    \
-  MOTE_DEVICE void mote_mma_m16n8k16_##dtype(float (&d)[4], const uint32_t (&a)[4],        \
-                                             const uint32_t (&b)[2]) {                     \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #dtype "." #dtype ".f32 "        \
-                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"         \
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                          \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));      \
+#define MOTE_MMA(dtype)                                                               \
+  MOTE_DEVICE void mote_mma_m16n8k16_##dtype(float(&d)[4], const uint32_t(&a)[4],     \
+                                             const uint32_t(&b)[2]) {                 \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #dtype "." #dtype           \
+                 ".f32 "                                                              \
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"    \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                     \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
   }
 MOTE_MMA(f16)
 MOTE_MMA(bf16)
 #undef MOTE_MMA
 #endif
 // Two 16-bit elements, the first at an even place.
-MOTE_DEVICE uint32_t mote_pair(const uint16_t *at) { return *(const uint32_t *)at; }
+MOTE_DEVICE uint32_t mote_pair(const uint16_t* at) { return *(const uint32_t*)at; }
 
 // Which thread of the grid this is, and how many there are.
 MOTE_DEVICE int64_t mote_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
