@@ -243,67 +243,6 @@ TEST(Campaign, StopsAfterTheFailuresThatWereAskedFor) {
   EXPECT_EQ(result.failures[0].occurrences, 1);
 }
 
-/// What is counted, without times: op, dtype, verdicts, and how often each failure was seen.
-std::string counted(const CampaignResult& result) {
-  std::string text = table_text(result);
-  for (const Failure& f : result.failures)
-    text += to_string(f.smallest) + " " + std::to_string(f.occurrences) + "\n";
-  return text;
-}
-
-std::int64_t all_cases(const CampaignResult& result) {
-  std::int64_t all = 0;
-  for (const Row& row : result.rows)
-    for (const std::int64_t n : row.counts) all += n;
-  return all;
-}
-
-TEST(Campaign, ShardsAreTheWholeInParts) {
-  const Backends backends = find_backends({mutant("gemm_correct")});
-  CampaignOptions options;
-  options.backends = select_backends(backends, {}).chosen;
-  options.dtype = DType::f32;
-  options.count = 30;
-  options.seed = 5;
-  for (int k = 1; k < 8; ++k)
-    options.cases.push_back(
-        parse_case("gemm a=f32[3,4] b=f32[4,5] fill=index:" + std::to_string(k)));
-  const std::int64_t whole = all_cases(run_campaign(options));
-  std::int64_t parts = 0;
-  for (std::uint64_t k = 0; k < 3; ++k) {
-    options.shard = {k, 3};
-    const std::int64_t part = all_cases(run_campaign(options));
-    EXPECT_LT(part, whole);
-    parts += part;
-  }
-  EXPECT_EQ(parts, whole);
-}
-
-/// Two cases of each op would else be those of the first two shards alone.
-TEST(Campaign, FewCasesOfManyOpsKeepEveryShardBusy) {
-  const Backends backends = find_backends({});
-  CampaignOptions options;
-  options.backends = select_backends(backends, {"gen"}).chosen;
-  options.ops = {"abs", "add", "exp", "mul", "neg", "relu", "sub", "tanh", "where", "sigmoid"};
-  options.dtype = DType::f32;
-  options.count = 2;
-  for (std::uint64_t k = 0; k < 4; ++k) {
-    options.shard = {k, 4};
-    EXPECT_GT(all_cases(run_campaign(options)), 0) << k;
-  }
-}
-
-TEST(Campaign, CountsAsFarAsTheBudgetLasts) {
-  const Backends backends = find_backends({mutant("gemm_correct")});
-  CampaignOptions options;
-  options.backends = select_backends(backends, {}).chosen;
-  options.count = 1'000'000;
-  options.budget_s = 0.2;
-  const std::int64_t judged = all_cases(run_campaign(options));
-  EXPECT_GT(judged, 0);
-  EXPECT_LT(judged, *options.count);
-}
-
 TEST(Campaign, LeavesAFailureAsItIsWhereThatIsAskedFor) {
   const Backends backends = find_backends({mutant("gemm_k_tail_late")});
   CampaignOptions options;
@@ -317,38 +256,6 @@ TEST(Campaign, LeavesAFailureAsItIsWhereThatIsAskedFor) {
   EXPECT_EQ(to_string(result.failures[0].smallest), to_string(result.failures[0].first));
   EXPECT_EQ(result.failures[0].sparsest, "");
   EXPECT_EQ(result.failures[0].diagnosis.runs, 0);
-}
-
-TEST(Campaign, ShardsAreWrittenFromZero) {
-  EXPECT_EQ(parse_shard("2/5").index, 2U);
-  EXPECT_EQ(parse_shard("2/5").count, 5U);
-  for (const char* bad : {"5/5", "2", "-1/5", "1/0", "a/b"})
-    EXPECT_THROW(parse_shard(bad), Error) << bad;
-}
-
-/// As if it had been killed after each number of lines, and in the middle of one.
-TEST(Campaign, AJournalGoesOnWhereItWasKilled) {
-  const test::TemporaryFolder folder;
-  const Backends backends = find_backends({mutant("gemm_k_tail_late")});
-  CampaignOptions options;
-  options.backends = select_backends(backends, {}).chosen;
-  options.count = 25;
-  options.seed = 5;
-  options.cases = {parse_case("gemm a=f32[3,9] b=f32[9,5]")};
-  options.journal = folder.path() / "whole";
-  const std::string whole = counted(run_campaign(options));
-  std::ifstream stream(options.journal);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  ASSERT_GT(text.size(), 1000U);
-  for (const std::size_t bytes : {text.size() / 7, text.size() / 2, text.size() - 1}) {
-    const std::string name = "part" + std::to_string(bytes);
-    options.journal = folder.write(name, text.substr(0, bytes));
-    EXPECT_EQ(counted(run_campaign(options)), whole) << bytes;
-    EXPECT_EQ(counted(merge_journals({options.journal})), whole) << bytes;
-  }
-  EXPECT_EQ(journal_seed(options.journal), 5U);
-  options.seed = 6;
-  EXPECT_THROW(run_campaign(options), Error);
 }
 
 TEST(Campaign, AFailureSaysWhatTheOtherBackendsGive) {
@@ -390,75 +297,6 @@ TEST(Campaign, ACorpusHasAFileForEachFailure) {
   options.count = 0;
   EXPECT_EQ(run_campaign(options).failures.size(), 1U);
   EXPECT_EQ(read_corpus(options.corpus).size(), 1U);
-}
-
-TEST(Backends, UnknownNamesAndLibraries) {
-  const Backends backends = find_backends({mutant("gemm_correct")});
-  try {
-    select_backends(backends, {"nothing"});
-    FAIL();
-  } catch (const Error& e) {
-    const std::string what = e.what();
-    EXPECT_NE(what.find("unknown backend 'nothing'"), std::string::npos) << what;
-    EXPECT_NE(what.find("gemm_correct"), std::string::npos) << what;
-    EXPECT_EQ(what.find("openblas", what.find("known, but not here")), std::string::npos) << what;
-  }
-  EXPECT_EQ(select_backends(backends, {"cudnn"}).absent, (std::vector<std::string>{"cudnn"}));
-  try {
-    find_backends({"/nonexistent/lib.so"});
-    FAIL();
-  } catch (const Error& e) {
-    const std::string what = e.what();
-    EXPECT_NE(what.find("/nonexistent/lib.so"), std::string::npos) << what;
-    EXPECT_NE(what.find("No such file"), std::string::npos) << what;
-  }
-}
-
-std::string loading_error(const std::vector<std::string>& paths) {
-  try {
-    find_backends(paths);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-TEST(Backends, TwoOfTheSameNameAreAnErrorThatNamesBoth) {
-  const test::TemporaryFolder folder;
-  const std::string twin = (folder.path() / "twin.so").string();
-  std::filesystem::copy_file(mutant("gemm_correct"), twin);
-  const std::string what = loading_error({mutant("gemm_correct"), twin});
-  EXPECT_NE(what.find("two backends are called gemm_correct"), std::string::npos) << what;
-  EXPECT_NE(what.find(mutant("gemm_correct")), std::string::npos) << what;
-  EXPECT_NE(what.find(twin), std::string::npos) << what;
-  EXPECT_EQ(loading_error({twin, twin}), "no error");
-}
-
-TEST(Backends, APlugInThatCrashesWhileLoadingIsNamed) {
-  const std::string path = std::string(MOTE_TEST_PLUGINS) + "/aborts_in_init.so";
-  EXPECT_EQ(loading_error({path}), "plug-in " + path + ": crashed while loading (SIGABRT)");
-}
-
-TEST(ExitCode, FollowsItsOrder) {
-  const BackendEntry a{find_backends({mutant("gemm_correct")}).all.at(0).backend, "a.so", "a.so"};
-  CampaignResult result;
-  EXPECT_EQ(exit_code(result, {}, true), 77);
-  const Backends kept = find_backends({mutant("gemm_correct"), mutant("gemm_k_tail")});
-  const std::vector<BackendEntry> both = {kept.all.at(0), kept.all.at(1)};
-  EXPECT_EQ(exit_code(result, both, false), 4);
-  Row row;
-  row.backend = both[0].name();
-  row.judged = 1;
-  row.counts[std::size_t(Verdict::passed)] = 1;
-  result.rows = {row};
-  EXPECT_EQ(exit_code(result, both, false), 0);
-  EXPECT_EQ(exit_code(result, both, true), 4);
-  row.counts[std::size_t(Verdict::out_of_bounds)] = 1;
-  result.rows = {row};
-  EXPECT_EQ(exit_code(result, both, true), 1);
-  row.counts[std::size_t(Verdict::hung)] = 1;
-  result.rows = {row};
-  EXPECT_EQ(exit_code(result, both, true), 3);
 }
 
 }  // namespace
