@@ -4,12 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
-#include "mote/base/error.h"
 #include "mote/oracle/report.h"
 #include "mutant.h"
 #include "temporary_folder.h"
