@@ -145,9 +145,8 @@ class IntervalWalk {
   /// A position, as an integer or as the real that it is cast to.
   Interval visit(const Uop& u, const uop::Iota& i) const {
     if (!is_real(u.dtype())) return bounds::exactly(u);
-    const Interval x = bounds::exactly(cast(iota(i.value, shape_of(u)), DType::f64));
-    const bounds::Format f = bounds::format_of(u.dtype(), context_.contract);
-    return bounds::rounded(x, f, context_, true);
+    const Uop position = iota(i.value, shape_of(u));
+    return bounds::to_real(position, bounds::exactly(position), u.dtype(), context_);
   }
 
   Interval visit(const Uop& u, const uop::Reindex& r) const {

@@ -136,11 +136,13 @@ Interval to_whole(const Uop& node, const Interval& x) {
   return y;
 }
 
-Interval to_real(const Uop& node, const Interval& x, const Context& c) {
+}  // namespace
+
+Interval to_real(const Uop& integer, const Interval& x, DType to, const Context& c) {
   Interval y;
   y.lo = cast(x.lo, DType::f64);
   y.hi = x.certain() ? y.lo : cast(x.hi, DType::f64);
-  if (!fits_double(std::get<uop::Map>(node.node().kind).args[0])) {
+  if (!fits_double(integer)) {
     // The double is already rounded; an implementation may round once, to its own format.
     const auto next = [](MapOp op, const Uop& v) {
       return where(abs(v) < 0x1p53, v, apply1(op, v));
@@ -150,8 +152,7 @@ Interval to_real(const Uop& node, const Interval& x, const Context& c) {
     y.hi = next(MapOp::next_up, whole.hi);
   }
   y.whole = true;
-  if (node.dtype() == DType::f64) return y;
-  const DType to = node.dtype();
+  if (to == DType::f64) return y;
   if (const auto* s = std::get_if<uop::Scalar>(&y.lo.node().kind);
       s && x.certain() && identical(store_as(s->value, to), s->value))
     return y;
@@ -159,6 +160,8 @@ Interval to_real(const Uop& node, const Interval& x, const Context& c) {
   y.whole = true;
   return y;
 }
+
+namespace {
 
 Interval integer_cast(const Uop& node, const Interval& x) {
   const DType to = node.dtype();
@@ -366,7 +369,8 @@ Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& 
     return y;
   }
   if (is_real(from)) return to_whole(node, x);
-  return is_real(to) ? to_real(node, x, c) : integer_cast(node, x);
+  if (!is_real(to)) return integer_cast(node, x);
+  return to_real(std::get<uop::Map>(node.node().kind).args[0], x, to, c);
 }
 
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c) {

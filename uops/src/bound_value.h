@@ -117,6 +117,8 @@ Accuracy accuracy_of(MapOp op, const Contract& contract);
 Interval map_rule(const Uop& node, const std::vector<Interval>& given, const Context& c);
 /// No value of an integer node has more digits than a double, as its graph shows.
 bool fits_double(const Uop& integer);
+/// An integer, whose ends are x, as a real.
+Interval to_real(const Uop& integer, const Interval& x, DType to, const Context& c);
 /// Map of integers and booleans.
 Interval integer_rule(const Uop& node, const std::vector<Interval>& args);
 Interval comparison(MapOp op, const Interval& a, const Interval& b);
