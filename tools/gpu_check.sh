@@ -13,7 +13,7 @@
 #   doctor.txt                 what of CUDA mote finds
 #   oracle_cuda_DTYPE.json     the oracle on generated kernels: all ops of that dtype; with OPs, after f32 and
 #                              bf16, oracle_cuda.json has the others
-#   cases_*.json               the same on sizes that reach kernels of tiles, and beyond one grid
+#   cases_*.json               the same on sizes that reach kernels of tiles, beyond one grid, and that libraries take
 #   benchmark.json             generated kernels beside copies, cuBLAS and cuDNN (mote_gpu_bench)
 #   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, where these are installed
 #   memcheck.txt, …            compute-sanitizer on some ops, where it is installed
