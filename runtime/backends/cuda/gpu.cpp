@@ -46,7 +46,7 @@ DriverModule* Gpu::module_of(const OpInstance& instance, Variant variant) {
   if (known != modules_.end()) return known->second;
   const Compiled code = nvrtc_->compile_cached(
       FileCache(cache_folder() / "nvrtc"), key_of_instance(instance, variant), architecture_,
-      [&] { return emit_cuda(instance.source(variant), false); });
+      effort_for(variant), [&] { return emit_cuda(instance.source(variant), false); });
   DriverModule* made = nullptr;
   const Driver& driver = device_->driver();
   driver.check(driver.calls().load(&made, code.cubin.data()), "cuModuleLoadData");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catalogue_kernels.h"
+#include "nvrtc.h"
 
 namespace mote::cuda {
 
@@ -27,5 +28,10 @@ std::string key_of_group(std::uint32_t group, std::uint32_t groups, Variant vari
 
 /// The same for one instance of an op.
 std::string key_of_instance(const OpInstance& instance, Variant variant);
+
+/// The oracle's kernels are there to be right, so that they needn't be fast.
+constexpr Effort effort_for(Variant variant) {
+  return variant == Variant::oracle ? Effort::quick : Effort::full;
+}
 
 }  // namespace mote::cuda

@@ -101,17 +101,20 @@ bool Nvrtc::knows(int architecture) const {
   return std::ranges::find(all, architecture) != all.end();
 }
 
-namespace {
-
 /// No product is fused into a sum: the variant oracle rounds both.
-std::vector<std::string> options_for(int architecture) {
-  return {fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17", "--fmad=false",
-          "--ptxas-options=-v", "--diag-suppress=177"};  // 177: a constant that nothing reads
+std::vector<std::string> Nvrtc::options_for(int architecture, Effort effort) const {
+  std::vector<std::string> options = {fmt::format("--gpu-architecture=sm_{}", architecture),
+                                      "--std=c++17", "--fmad=false", "--ptxas-options=-v",
+                                      "--diag-suppress=177"};  // 177: a constant that nothing reads
+  int major = 0;
+  int minor = 0;
+  functions_->check(functions_->version(&major, &minor), "nvrtcVersion");
+  if (effort == Effort::quick && std::pair(major, minor) >= std::pair(12, 9))
+    options.emplace_back("--Ofast-compile=min");
+  return options;
 }
 
-}  // namespace
-
-Compiled Nvrtc::compile(const std::string& source, int architecture) const {
+Compiled Nvrtc::compile(const std::string& source, int architecture, Effort effort) const {
   const Functions& f = *functions_;
   const std::string header = cuda_header();
   const char* const header_text = header.c_str();
@@ -120,7 +123,7 @@ Compiled Nvrtc::compile(const std::string& source, int architecture) const {
   f.check(f.create(&made, source.c_str(), "mote.cu", 1, &header_text, &header_name),
           "nvrtcCreateProgram");
   const std::shared_ptr<NvrtcProgram> program(made, [&f](NvrtcProgram* p) { f.destroy(&p); });
-  const std::vector<std::string> options = options_for(architecture);
+  const std::vector<std::string> options = options_for(architecture, effort);
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   const int status = f.compile(made, static_cast<int>(words.size()), words.data());
@@ -139,9 +142,9 @@ Compiled Nvrtc::compile(const std::string& source, int architecture) const {
   return out;
 }
 
-std::string Nvrtc::cache_key(const std::string& key, int architecture) const {
+std::string Nvrtc::cache_key(const std::string& key, int architecture, Effort effort) const {
   std::string out = "NVRTC " + version();
-  for (const std::string& option : options_for(architecture)) out += " " + option;
+  for (const std::string& option : options_for(architecture, effort)) out += " " + option;
   return out + "\n" + cuda_header() + "\n" + key;
 }
 
@@ -161,9 +164,10 @@ void Nvrtc::keep(const FileCache& cache, const std::string& key, const Compiled&
   cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.cubin);
 }
 
-// After a kernel's own lines may come those of functions that it calls.
+// A function that several kernels call has lines once, after those of any kernel.
 std::map<std::string, KernelResources> resources_in(const std::string& log) {
   static const std::string kEntry = "Compiling entry function '";
+  static const std::string kFunction = "Function properties for ";
   std::map<std::string, KernelResources> all;
   KernelResources* current = nullptr;
   for (std::size_t at = 0; at < log.size();) {
@@ -173,12 +177,14 @@ std::map<std::string, KernelResources> resources_in(const std::string& log) {
     if (const std::size_t entry = line.find(kEntry); entry != std::string::npos) {
       const std::size_t name = entry + kEntry.size();
       current = &all[line.substr(name, line.find('\'', name) - name)];
+    } else if (const std::size_t function = line.find(kFunction); function != std::string::npos) {
+      current = &all[line.substr(function + kFunction.size())];
     }
     if (current == nullptr) continue;
     if (line.find(" bytes stack frame") != std::string::npos) {
       current->stack = std::max(current->stack, number_before(line, " bytes stack frame"));
-      current->spill_stores += number_before(line, " bytes spill stores");
-      current->spill_loads += number_before(line, " bytes spill loads");
+      current->spill_stores = number_before(line, " bytes spill stores");
+      current->spill_loads = number_before(line, " bytes spill loads");
     }
     if (line.find("Used ") != std::string::npos) {
       current->registers = number_before(line, " registers");

@@ -2,21 +2,25 @@
 // no driver.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "file_cache.h"
 
 namespace mote::cuda {
 
-/// What a kernel takes of a multiprocessor, as ptxas reports it; bytes, but for registers.
+/// What a kernel, or a function that kernels call, takes of a multiprocessor, as ptxas reports it;
+/// bytes, but for registers.
 struct KernelResources {
   int registers = 0;
   int shared = 0;
-  int stack = 0;  ///< local memory of a thread, spills among it
+  int stack = 0;  ///< local memory of a thread, spills among it; a kernel's has its callees'
+                  ///< where these are functions of their own
   int spill_stores = 0;
   int spill_loads = 0;
 };
@@ -25,6 +29,10 @@ struct Compiled {
   std::string cubin;
   std::string log;
 };
+/// How hard the compiler tries. Quick leaves out its dearest optimisations (--Ofast-compile=min,
+/// NVRTC 12.9 and later; before that it is full): a third of the time for the plain variant, whose
+/// loops it doesn't unroll then. Neither changes what is rounded.
+enum class Effort : std::uint8_t { quick, full };
 /// From the log, by function.
 std::map<std::string, KernelResources> resources_in(const std::string& log);
 
@@ -42,14 +50,14 @@ class Nvrtc {
   /// Whether it compiles for sm_<architecture>.
   bool knows(int architecture) const;
   /// The source may include mote_cuda.h. Throws Error with the compiler's log.
-  Compiled compile(const std::string& source, int architecture) const;
+  Compiled compile(const std::string& source, int architecture, Effort effort) const;
   /// The same, from the cache where it was made before from the same key, compiler and options.
   template <typename Source>
   Compiled compile_cached(const FileCache& cache, const std::string& key, int architecture,
-                          const Source& source) const {
-    const std::string whole = cache_key(key, architecture);
+                          Effort effort, const Source& source) const {
+    const std::string whole = cache_key(key, architecture, effort);
     if (auto known = from_cache(cache, whole)) return *std::move(known);
-    Compiled made = compile(source(), architecture);
+    Compiled made = compile(source(), architecture, effort);
     keep(cache, whole, made);
     return made;
   }
@@ -57,7 +65,8 @@ class Nvrtc {
  private:
   struct Functions;
   Nvrtc();
-  std::string cache_key(const std::string& key, int architecture) const;
+  std::vector<std::string> options_for(int architecture, Effort effort) const;
+  std::string cache_key(const std::string& key, int architecture, Effort effort) const;
   static std::optional<Compiled> from_cache(const FileCache& cache, const std::string& key);
   static void keep(const FileCache& cache, const std::string& key, const Compiled& made);
 
