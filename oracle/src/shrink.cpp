@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
@@ -39,6 +41,7 @@ class Shrinker {
   Case by(Way way, const Case& start) {
     current_ = start;
     way_ = way;
+    been_ = {to_string(start)};
     for (const Search search : {Search::quick, Search::thorough})
       while (round(search) && !exhausted()) {
       }
@@ -81,14 +84,24 @@ class Shrinker {
     return false;
   }
 
+  /// A step may end where this way has been (a size that follows from others is smaller than they
+  /// allow, and solving gives the same sizes again): such a case would be kept for ever.
   bool try_case(const Case& candidate) {
-    if (exhausted()) return false;
-    ++shrunk_.tries;
-    work_ += multiply_adds(*candidate.program, candidate.binding);
-    if (!fails_(candidate)) return false;
+    std::string text = to_string(candidate);
+    if (been_.contains(text) || !is_failing(candidate, text)) return false;
+    been_.insert(std::move(text));
     current_ = candidate;
     ++shrunk_.steps;
     return true;
+  }
+
+  /// Each case is run once, by whatever ways it is reached.
+  bool is_failing(const Case& candidate, const std::string& text) {
+    if (const auto known = failing_.find(text); known != failing_.end()) return known->second;
+    if (exhausted()) return false;
+    ++shrunk_.tries;
+    work_ += multiply_adds(*candidate.program, candidate.binding);
+    return failing_[text] = fails_(candidate);
   }
 
   std::string why_not_smaller(const Case& c) const {
@@ -108,6 +121,8 @@ class Shrinker {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Shrunk shrunk_;
   Case current_;
+  std::set<std::string> been_;           ///< cases that this way kept
+  std::map<std::string, bool> failing_;  ///< of all that were run
   Way way_ = Way::simplest_fill;
   double work_ = 0;
 };

@@ -1,18 +1,26 @@
-/* add, mul and max of a and b, whose axes of extent 1 repeat; OP says which. */
+/* add, mul, max and mod of a and b, whose axes of extent 1 repeat; OP says which. */
 #include "mutant.h"
 
 enum {
   correct,
-  wrong_side, /* an operand that repeats along the last axis repeats along the one before, where
-                 both have the same extent */
-  saturates,  /* integers of 8 bits stop at their ends */
-  tail_twice, /* the last vector of 8 is moved back into the row, over what is done already */
-  nan_dropped /* the other operand wins over NaN */
+  wrong_side,  /* an operand that repeats along the last axis repeats along the one before, where
+                  both have the same extent */
+  saturates,   /* integers of 8 bits stop at their ends */
+  tail_twice,  /* the last vector of 8 is moved back into the row, over what is done already */
+  nan_dropped, /* the other operand wins over NaN */
+  sign_of_a    /* mod has the sign of the dividend, as fmod has */
 };
+
+static double modulo(double a, double b) {
+  const double rest = fmod(a, b);
+  const int moves = rest != 0 && (rest < 0) != (b < 0) && DEFECT != sign_of_a;
+  return moves ? rest + b : rest;
+}
 
 static double apply(double a, double b) {
   if (strcmp(OP, "add") == 0) return a + b;
   if (strcmp(OP, "mul") == 0) return a * b;
+  if (strcmp(OP, "mod") == 0) return modulo(a, b);
   if (DEFECT == nan_dropped) return fmax(a, b);
   return isnan(a) || a > b ? a : b;
 }

@@ -32,12 +32,33 @@ static int64_t terms(const mutant_gemm* g, int64_t m) {
   return drops ? g->k - g->k % 8 : g->k;
 }
 
-static double saturate(double value) { return fmin(fmax(value, -32768), 32767); }
+/* The product of two integers, and whether it is one of bytes, u8 by i8. */
+static int64_t product(const mutant_gemm* g, int64_t m, int64_t n, int64_t k, int* of_bytes) {
+  const double a = mutant_load(&g->a, mutant_offset(&g->a, 0, 0, m, k));
+  const double b = mutant_load(&g->b, mutant_offset(&g->b, 0, 0, k, n));
+  *of_bytes = a >= 0 && a <= 255 && b >= -128 && b <= 127;
+  return (int64_t)a * (int64_t)b;
+}
+
+/* Integers: pairs of products of bytes in 16 bits that saturate; sums of pairs wrap. */
+static double pairwise_dot(const mutant_gemm* g, int64_t m, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t k = 0; k < g->k; k += 2) {
+    int first = 1;
+    int second = 1;
+    const int64_t a = product(g, m, n, k, &first);
+    const int64_t b = k + 1 < g->k ? product(g, m, n, k + 1, &second) : 0;
+    if (first && second)
+      sum += (uint64_t)(int64_t)fmin(fmax((double)(a + b), -32768), 32767);
+    else
+      sum += (uint64_t)a + (uint64_t)b;
+  }
+  return (int32_t)(uint32_t)sum;
+}
 
 static double dot(const mutant_gemm* g, int64_t m, int64_t n) {
   const int64_t count = terms(g, m);
   double sum = 0;
-  double pair = 0;
   for (int64_t k = 0; k < count; ++k) {
     int64_t offset = mutant_offset(&g->a, 0, 0, m, k);
     if (DEFECT == offsets_32_bits) offset = (int32_t)(offset * 4) / 4;
@@ -47,15 +68,7 @@ static double dot(const mutant_gemm* g, int64_t m, int64_t n) {
       a = mutant_round(a, DEFECT == tf32 ? 11 : 8);
       b = mutant_round(b, DEFECT == tf32 ? 11 : 8);
     }
-    if (DEFECT == int16_sums && fabs(a) < 128 && fabs(b) < 128) {
-      pair = saturate(pair + a * b);
-      if (k % 2 == 0 && k + 1 < count) continue;
-      sum += pair;
-      pair = 0;
-      continue;
-    }
-    sum += pair + a * b;
-    pair = 0;
+    sum += a * b;
     if (DEFECT == fp16_sums) sum = mutant_round(sum, 11);
   }
   return sum;
@@ -104,7 +117,7 @@ static mote_status run_split(const mote_call* call, const mutant_gemm* g) {
 }
 
 static double value_of(const mutant_gemm* g, int64_t m, int64_t n) {
-  const double sum = dot(g, m, n);
+  const double sum = DEFECT == int16_sums ? pairwise_dot(g, m, n) : dot(g, m, n);
   if (!mutant_has(&g->c)) return g->alpha * sum;
   const double c = mutant_load(&g->c, mutant_offset(&g->c, 0, 0, m, n));
   if (DEFECT == beta_reads_c) return g->alpha * sum + g->beta * c;

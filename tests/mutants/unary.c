@@ -1,16 +1,29 @@
-/* gelu and cast_bf16 of x; OP says which. */
+/* gelu, cast_bf16, softplus, log1p and round of x; OP says which. */
 #include "mutant.h"
 
 enum {
   correct,
   tanh_formula, /* gelu by the approximation with tanh */
-  truncates     /* the lower half of a float's bits is dropped */
+  truncates,    /* the lower half of a float's bits is dropped */
+  overflows,    /* softplus as log(1 + exp(x)), in floats */
+  cancels,      /* log1p as log(1 + x), in floats */
+  half_away     /* halves are rounded away from 0 */
 };
 
 static double gelu(double x) {
   const double cubic = sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
   if (DEFECT == tanh_formula) return x / 2 * (1 + tanh(cubic));
   return x / 2 * (1 + erf(x / sqrt(2.0)));
+}
+
+static double apply(double x) {
+  if (strcmp(OP, "gelu") == 0) return gelu(x);
+  if (strcmp(OP, "softplus") == 0)
+    return DEFECT == overflows ? (double)logf(1 + expf((float)x))
+                               : fmax(x, 0) + log1p(exp(-fabs(x)));
+  if (strcmp(OP, "log1p") == 0) return DEFECT == cancels ? (double)logf(1 + (float)x) : log1p(x);
+  if (strcmp(OP, "round") == 0) return DEFECT == half_away ? round(x) : nearbyint(x);
+  return x;
 }
 
 static mote_status run(const mote_call* call, void* stream) {
@@ -29,11 +42,19 @@ static mote_status run(const mote_call* call, void* stream) {
           if (DEFECT == truncates && !isnan(value))
             ((uint16_t*)y->data)[at] = mutant_upper_half((float)value);
           else
-            mutant_store(y, at, strcmp(OP, "gelu") == 0 ? gelu(value) : value);
+            mutant_store(y, at, apply(value));
         }
   return MOTE_OK;
 }
 
+/* What is computed in floats is f32. */
+static mote_status can_run(const mote_call* call) {
+  const int narrow = DEFECT == overflows || DEFECT == cancels;
+  if (narrow && (call->inputs[0]->dtype.code != kDLFloat || call->inputs[0]->dtype.bits != 32))
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only f32 on the CPU");
+  return mutant_can_run_reals(call);
+}
+
 mote_status mote_plugin_init(mote_plugin* plugin) {
-  return mutant_plugin(plugin, MUTANT, OP, mutant_can_run_reals, run);
+  return mutant_plugin(plugin, MUTANT, OP, can_run, run);
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "mote/oracle/generate.h"
 
 namespace mote {
@@ -60,6 +62,40 @@ TEST(Shrink, GoesThroughDerivedSizes) {
                        return c.params.at("pads0").integer() > 0 && c.outputs[0].shape[2] > 0;
                      }),
             "max_pool2d x=f32[1,1,0,1] kernel=1,1 pads=1,0,0,0 fill=index:0");
+}
+
+/// A size that follows from others may stay what it is although less of it was asked for.
+TEST(Shrink, RunsNoCaseTwiceAndEndsBeforeItsLimit) {
+  const struct {
+    const char* start;
+    std::function<bool(const Case&)> fails;
+  } failures[] = {
+      {"conv2d.grad gy=f32[3,15,15,3] x=f32[3,3,13,5] w=f32[15,3,1,2] b=f32[15] stride=1,2 "
+       "dilation=2,1 pads=2,1,0,1 fill=index:0",
+       [](const Case& c) { return c.inputs.size() == 4 && size_of_case(c, "N") >= 2; }},
+      {"conv_transpose2d x=f64[4,6,1,2] w=f64[6,3,4,1] stride=2,4 dilation=2,1 pads=0,0,3,3 "
+       "groups=2 output_pad=0,1",
+       [](const Case& c) { return c.params.at("pads2").integer() > 0; }},
+  };
+  for (const auto& [start, fails] : failures) {
+    std::set<std::string> seen;
+    const Shrunk shrunk = shrink(parse_case(start), [&](const Case& c) {
+      EXPECT_TRUE(seen.insert(to_string(c)).second) << to_string(c);
+      return fails(c);
+    });
+    EXPECT_LT(shrunk.tries, ShrinkLimits{}.tries) << start;
+    EXPECT_LE(input_elements(shrunk.smallest), 8) << to_string(shrunk.smallest);
+  }
+}
+
+TEST(Shrink, SaysWhichSizesTheFailureNeeds) {
+  const Shrunk shrunk =
+      shrink(parse_case("gemm a=f32[64,64]:t b=f32[64,64]:t c=f32[64,64] fill=mean:1942"),
+             [](const Case& c) {
+               return size_of_case(c, "M") == 64 && size_of_case(c, "N") == 64 &&
+                      size_of_case(c, "K") == 64;
+             });
+  EXPECT_EQ(shrunk.reason, "with less of M = 64 or K = 64 or N = 64 alone it does not fail");
 }
 
 TEST(Shrink, EveryCandidateIsLegal) {

@@ -16,6 +16,7 @@ using namespace diagnosis;
 
 constexpr std::size_t kCases = 5;            ///< failing cases that a hypothesis is tested on
 constexpr std::size_t kMoreCases = 8;        ///< where that leaves several
+constexpr std::size_t kConfirming = 3;       ///< of those, for a strict hypothesis
 constexpr int kMostInVain = 3;               ///< of those one after the other
 constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
 constexpr std::uint64_t kMostFresh = 40;
@@ -50,6 +51,15 @@ Found why_runs_differ(const Case& c, const Outcome& outcome,
                       kRepetitions)};
 }
 
+/// Values that nothing explains and that are others in another run.
+std::optional<Found> by_chance(const Case& c, const Outcome& outcome,
+                               const std::function<Outcome(const Case&)>& judge) {
+  if (outcome.verdict != Verdict::failed || outcome.differences.empty()) return std::nullopt;
+  Found found = why_runs_differ(c, outcome, judge);
+  if (found.kind != "race") return std::nullopt;
+  return found;
+}
+
 /// What the verdict says by itself.
 std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
                                 const std::function<Outcome(const Case&)>& judge) {
@@ -81,12 +91,26 @@ struct Candidate {
   std::size_t explained = 1;
 };
 
+bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kMostWork; }
+
 std::vector<Candidate> candidates(const Observed& smallest) {
+  using Family = std::vector<Hypothesis> (*)(const Observed&);
+  constexpr Family kFew[] = {value_hypotheses,    form_hypotheses,      rounding_hypotheses,
+                             missing_hypotheses,  parameter_hypotheses, place_hypotheses,
+                             overflow_hypotheses, index_hypotheses,     tie_hypotheses,
+                             padding_hypotheses};
+  constexpr Family kMany[] = {index_of_other_axis_hypotheses, order_hypotheses, other_op_hypotheses,
+                              quantity_hypotheses};
   std::vector<Candidate> all;
-  for (auto* family : {value_hypotheses, form_hypotheses, rounding_hypotheses, missing_hypotheses,
-                       parameter_hypotheses, place_hypotheses})
-    for (Hypothesis& h : family(smallest))
+  const auto add = [&](Family family, bool strict) {
+    for (Hypothesis& h : family(smallest)) {
+      h.strict = strict;
       if (fits(h, smallest)) all.push_back({std::move(h)});
+    }
+  };
+  for (const Family family : kFew) add(family, false);
+  if (is_heavy(smallest.of)) return all;
+  for (const Family family : kMany) add(family, true);
   return all;
 }
 
@@ -103,14 +127,27 @@ std::ptrdiff_t leaders(const std::vector<Candidate>& all) {
   return std::ranges::count(all, most_explained(all), &Candidate::explained);
 }
 
+const Candidate& leader(const std::vector<Candidate>& all) {
+  return *std::ranges::max_element(all, {}, &Candidate::explained);
+}
+
+/// A strict one explains fewer than four in five.
+bool is_chance(const Candidate& c, std::size_t cases) {
+  return c.hypothesis.strict && 5 * c.explained < 4 * cases;
+}
+
 /// Larger failing cases, until one hypothesis is ahead or they stop telling them apart: in cases of
-/// few elements a lost term may be all there is, so that zeros explain them as well.
+/// few elements a lost term may be all there is, so that zeros explain them as well. A strict one
+/// is confirmed by some in any event.
 std::size_t tell_apart(std::vector<Candidate>& all,
                        const std::function<std::optional<Observed>()>& next) {
   std::size_t used = 0;
   int in_vain = 0;
-  while (leaders(all) > 1 && used < kMoreCases && in_vain < kMostInVain) {
+  while (used < kMoreCases) {
     const std::ptrdiff_t before = leaders(all);
+    const bool undecided = before > 1 && in_vain < kMostInVain;
+    const bool unconfirmed = used < kConfirming && leader(all).hypothesis.strict;
+    if (!undecided && !unconfirmed) break;
     const std::optional<Observed> o = next();
     if (!o) break;
     count(all, *o);
@@ -122,20 +159,31 @@ std::size_t tell_apart(std::vector<Candidate>& all,
 
 /// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
 /// one in any event; of several the one that explains most of larger ones too.
-std::optional<Found> best(const std::vector<Observed>& cases,
+std::optional<Found> best(std::vector<Observed> cases, bool some_are_drawn,
                           const std::function<std::optional<Observed>()>& next) {
   std::vector<Candidate> all = candidates(cases.front());
   if (all.empty()) return std::nullopt;
+  const auto is_strict = [](const Candidate& c) { return c.hypothesis.strict; };
+  if (!some_are_drawn && std::ranges::all_of(all, is_strict)) {
+    if (std::optional<Observed> drawn = next()) {
+      cases.push_back(*std::move(drawn));
+      some_are_drawn = true;
+    }
+  }
   for (std::size_t k = 1; k < cases.size(); ++k) count(all, cases[k]);
+  std::erase_if(all, [&](const Candidate& c) {  // cases made from the smallest share its accidents
+    return (is_strict(c) && !some_are_drawn) || is_chance(c, cases.size());
+  });
+  if (all.empty()) return std::nullopt;
   const std::size_t most = most_explained(all);
   if (2 * most <= cases.size()) return std::nullopt;
   std::erase_if(all, [&](const Candidate& c) { return c.explained < most; });
   const std::size_t tried = cases.size() + tell_apart(all, next);
-  const auto winner = std::ranges::max_element(all, {}, &Candidate::explained);
-  return Found{
-      winner->hypothesis.kind,
-      fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
-                  winner->hypothesis.text, winner->explained, tried, tried == 1 ? "" : "s")};
+  const Candidate& winner = leader(all);
+  if (is_chance(winner, tried)) return std::nullopt;
+  return Found{winner.hypothesis.kind,
+               fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
+                           winner.hypothesis.text, winner.explained, tried, tried == 1 ? "" : "s")};
 }
 
 /// The smallest, and those that fail in the same way: drawn ones first, as those made from the
@@ -163,6 +211,8 @@ class FailingCases {
     return all;
   }
 
+  bool some_are_drawn() const { return drawn_ > 0; }
+
   std::optional<Observed> next() {
     while (used_ < drawn_) {
       const Sample& s = *alike_[static_cast<std::size_t>(--drawn_)];
@@ -183,7 +233,6 @@ class FailingCases {
   }
 
  private:
-  static bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kMostWork; }
   bool is_alike(const Case& c, const Outcome& o) const {
     return o.verdict == outcome_.verdict && c.program == smallest_.program &&
            !o.differences.empty() && !is_heavy(c);
@@ -217,8 +266,10 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   std::optional<Found> found = by_verdict(smallest, outcome, judge);
   if (!found) {
     FailingCases failing(smallest, outcome, all, judge);
-    const std::vector<Observed> cases = failing.first();
-    if (!cases.empty()) found = best(cases, [&] { return failing.next(); });
+    std::vector<Observed> cases = failing.first();
+    if (!cases.empty())
+      found = best(std::move(cases), failing.some_are_drawn(), [&] { return failing.next(); });
+    if (!found) found = by_chance(smallest, outcome, judge);
   }
   if (found) {
     d.kind = std::move(found->kind);

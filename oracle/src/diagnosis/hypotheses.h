@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct Hypothesis {
   std::string text;  ///< "without the last K % 8 of K in a"
   /// The outputs that a kernel which does that gives; nullopt where it says nothing of the case.
   std::function<std::optional<std::vector<Dense>>(const Observed&)> outputs;
+  /// One of so many that some explain a case by chance: it must explain four in five.
+  bool strict = false;
 };
 
 /// Inputs rounded to fewer bits before they are used; sums rounded or clamped after each term.
@@ -30,8 +33,44 @@ std::vector<Hypothesis> value_hypotheses(const Observed& observed);
 /// Other formulas of the op: one-pass variance.
 std::vector<Hypothesis> form_hypotheses(const Observed& observed);
 
+/// What is not finite although all that it is made of is.
+std::vector<Hypothesis> overflow_hypotheses(const Observed& observed);
+/// Inputs, outputs and parameters times or plus what the case names.
+std::vector<Hypothesis> quantity_hypotheses(const Observed& observed);
+/// Elements of an axis read at the index of another axis.
+std::vector<Hypothesis> index_of_other_axis_hypotheses(const Observed& observed);
+/// Elements of an axis in another order.
+std::vector<Hypothesis> order_hypotheses(const Observed& observed);
+/// Indices that are clamped, cut off or left out.
+std::vector<Hypothesis> index_hypotheses(const Observed& observed);
+/// Of equal elements another one, halves rounded the other way.
+std::vector<Hypothesis> tie_hypotheses(const Observed& observed);
+/// Zeros beyond the end of an axis that count.
+std::vector<Hypothesis> padding_hypotheses(const Observed& observed);
+/// The op in wider integers, on exchanged inputs, on what it has given already, or another op.
+std::vector<Hypothesis> other_op_hypotheses(const Observed& observed);
+
 /// The name of an axis: its size as the program writes it.
 std::string axis_name(const Observed& observed, std::size_t input, std::size_t axis);
+
+using Indices = std::vector<std::int64_t>;
+
+/// x whose element at an index is that at another index of x.
+Dense rearranged(const Dense& x, const Indices& shape, const std::function<Indices(Indices)>& from);
+
+/// The elements of `from` at the places that both shapes have, the others as they are.
+void overlay(Dense& onto, const Indices& shape, const Dense& from, const Indices& shape_from);
+
+/// What the reference gives for other sizes, whose inputs are 0 beyond those that there are: the
+/// part of the outputs that both have.
+std::optional<std::vector<Dense>> with_sizes(const Observed& of, const Case& other);
+
+/// The reference with other values of some parameters; nullopt where these are no others, or not
+/// legal. Where they make the outputs larger, a kernel that was given the right sizes computes the
+/// part that both have; where they make them smaller, and the op has several inputs,
+/// it reads zeros beyond their ends.
+std::optional<std::vector<Dense>> with_params(const Observed& of,
+                                              const std::map<std::string, Number>& values);
 
 /// Calls f(linear, index along the axis) for every element.
 template <typename F>

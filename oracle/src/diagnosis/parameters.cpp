@@ -1,17 +1,62 @@
 // Parameters taken for one another, or not looked at.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "diagnosis/hypotheses.h"
 #include "mote/base/error.h"
+#include "mote/oracle/generate.h"
 
 namespace mote::diagnosis {
 namespace {
 
+constexpr std::int64_t kMostExtended = std::int64_t{1} << 20;  ///< elements of an input
+
 using Params = std::map<std::string, Number>;
 
-/// The elements of `from` at the places that both shapes have, the others as they are.
-void overlay(Dense& onto, const std::vector<std::int64_t>& shape, const Dense& from,
-             const std::vector<std::int64_t>& shape_from) {
+void add_exchanged(std::vector<Hypothesis>& all, const std::string& a, const std::string& b) {
+  if (a < b)
+    all.push_back({"transposed or swapped axis", fmt::format("with {} and {} exchanged", a, b),
+                   [=](const Observed& of) {
+                     const Params& p = of.of.params;
+                     return with_params(of, {{a, p.at(b)}, {b, p.at(a)}});
+                   }});
+  all.push_back({"transposed or swapped axis", fmt::format("with {} in place of {}", b, a),
+                 [=](const Observed& of) {
+                   return with_params(of, {{a, of.of.params.at(b)}});
+                 }});
+}
+
+bool is_within(const Program& program, const std::string& name, const Number& value) {
+  const auto p = std::ranges::find(program.params, name, &ParamDecl::name);
+  if (!p->is_integer) return true;
+  return value.integer() >= p->lower.value_or(value.integer()) &&
+         value.integer() <= p->upper.value_or(value.integer());
+}
+
+bool are_smaller(const Case& c, const Case& than) {
+  for (std::size_t k = 0; k < c.outputs.size(); ++k)
+    for (std::size_t a = 0; a < c.outputs[k].shape.size(); ++a)
+      if (c.outputs[k].shape[a] < than.outputs[k].shape[a]) return true;
+  return false;
+}
+
+/// With sizes that make its outputs no smaller than the other's.
+std::optional<Case> grown(const Case& c, const Case& other) {
+  Draft draft = to_draft(c);
+  const KnobValues at = knob_values(domain_of(c.program), other.binding.values);
+  for (std::size_t k = 0; k < at.values.size(); ++k)
+    draft.at.values[k] = std::max(draft.at.values[k], at.values[k]);
+  try {
+    return to_case(draft);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void overlay(Dense& onto, const Indices& shape, const Dense& from, const Indices& shape_from) {
   for (std::int64_t at = 0; at < onto.count(); ++at) {
     std::int64_t rest = at, linear = 0, stride = 1;
     bool inside = true;
@@ -26,12 +71,12 @@ void overlay(Dense& onto, const std::vector<std::int64_t>& shape, const Dense& f
   }
 }
 
-/// The reference with other values of some parameters. Where these make the outputs larger or
-/// smaller, a kernel that was given the right sizes computes the part that both have.
-std::optional<std::vector<Dense>> with(const Observed& of, const Params& values) {
+std::optional<std::vector<Dense>> with_params(const Observed& of,
+                                              const std::map<std::string, Number>& values) {
   Case c = of.of;
   bool changed = false;
   for (const auto& [name, value] : values) {
+    if (!is_within(*c.program, name, value)) return std::nullopt;
     changed = changed || !same(c.params.at(name), value);
     c.params[name] = value;
   }
@@ -41,28 +86,30 @@ std::optional<std::vector<Dense>> with(const Observed& of, const Params& values)
   } catch (const Error&) {
     return std::nullopt;
   }
-  const auto computed = recompute(c, copies_of(of.inputs));
+  const bool multiplies = of.inputs.size() > 1;  // by what zeros beyond the end do not change
+  const std::optional<Case> larger =
+      multiplies && are_smaller(c, of.of) ? grown(c, of.of) : std::nullopt;
+  return with_sizes(of, larger ? *larger : c);
+}
+
+std::optional<std::vector<Dense>> with_sizes(const Observed& of, const Case& other) {
+  std::vector<Dense> inputs;
+  for (std::size_t k = 0; k < of.inputs.size(); ++k) {
+    const Indices& shape = other.inputs[k].shape;
+    if (volume(shape) < 0 || volume(shape) > kMostExtended) return std::nullopt;
+    Dense x(of.inputs[k].dtype(), volume(shape));
+    for (std::int64_t at = 0; at < x.count(); ++at)
+      x.set(at, is_real(x.dtype()) ? Number(0.0) : Number(std::int64_t{0}));
+    overlay(x, shape, of.inputs[k], of.of.inputs[k].shape);
+    inputs.push_back(std::move(x));
+  }
+  const auto computed = recompute(other, std::move(inputs));
   if (!computed) return std::nullopt;
   std::vector<Dense> outputs = copies_of(of.expected);
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    overlay(outputs[k], of.of.outputs[k].shape, (*computed)[k], c.outputs[k].shape);
+    overlay(outputs[k], of.of.outputs[k].shape, (*computed)[k], other.outputs[k].shape);
   return outputs;
 }
-
-void add_exchanged(std::vector<Hypothesis>& all, const std::string& a, const std::string& b) {
-  if (a < b)
-    all.push_back({"transposed or swapped axis", fmt::format("with {} and {} exchanged", a, b),
-                   [=](const Observed& of) {
-                     const Params& p = of.of.params;
-                     return with(of, {{a, p.at(b)}, {b, p.at(a)}});
-                   }});
-  all.push_back({"transposed or swapped axis", fmt::format("with {} in place of {}", b, a),
-                 [=](const Observed& of) {
-                   return with(of, {{a, of.of.params.at(b)}});
-                 }});
-}
-
-}  // namespace
 
 std::vector<Hypothesis> parameter_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
@@ -77,7 +124,7 @@ std::vector<Hypothesis> parameter_hypotheses(const Observed& o) {
     all.push_back({"ignored parameter",
                    fmt::format("with {} as where it is not given, {},", p.name, *p.default_value),
                    [name = p.name, standard](const Observed& of) {
-                     return with(of, {{name, standard}});
+                     return with_params(of, {{name, standard}});
                    }});
   }
   return all;

@@ -9,28 +9,12 @@
 namespace mote::diagnosis {
 namespace {
 
-using Index = std::vector<std::int64_t>;
-
-/// x whose element at an index is that at another index of x.
-Dense rearranged(const Dense& x, const Index& shape, const std::function<Index(Index)>& from) {
-  Dense y(x.dtype(), x.count());
-  Index index(shape.size(), 0);
-  for (std::int64_t linear = 0; linear < x.count(); ++linear) {
-    std::int64_t rest = linear;
-    for (std::size_t k = shape.size(); k-- > 0; rest /= shape[k]) index[k] = rest % shape[k];
-    const Index source = from(index);
-    std::int64_t at = 0;
-    for (std::size_t k = 0; k < shape.size(); ++k) at = at * shape[k] + source[k];
-    y.set(linear, x.at(at));
-  }
-  return y;
-}
-
-Hypothesis with_input(std::string kind, std::string text, std::size_t input,
-                      std::function<std::optional<std::function<Index(Index)>>(const Index&)> map) {
+Hypothesis with_input(
+    std::string kind, std::string text, std::size_t input,
+    std::function<std::optional<std::function<Indices(Indices)>>(const Indices&)> map) {
   return {std::move(kind), std::move(text),
           [input, map = std::move(map)](const Observed& of) -> std::optional<std::vector<Dense>> {
-            const Index& shape = of.of.inputs[input].shape;
+            const Indices& shape = of.of.inputs[input].shape;
             const auto from = map(shape);
             if (!from) return std::nullopt;
             std::vector<Dense> inputs = copies_of(of.inputs);
@@ -41,15 +25,15 @@ Hypothesis with_input(std::string kind, std::string text, std::size_t input,
 
 void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
   const CaseTensor& t = o.of.inputs[input];
-  using From = std::optional<std::function<Index(Index)>>;
+  using From = std::optional<std::function<Indices(Indices)>>;
   for (std::size_t a = 0; a < t.shape.size(); ++a) {
     for (std::size_t b = a + 1; b < t.shape.size(); ++b) {
       all.push_back(with_input("transposed or swapped axis",
                                fmt::format("with {} and {} of {} exchanged", axis_name(o, input, a),
                                            axis_name(o, input, b), t.name),
-                               input, [a, b](const Index& shape) -> From {
+                               input, [a, b](const Indices& shape) -> From {
                                  if (shape[a] != shape[b]) return std::nullopt;
-                                 return [a, b](Index i) {
+                                 return [a, b](Indices i) {
                                    std::swap(i[a], i[b]);
                                    return i;
                                  };
@@ -57,10 +41,10 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
     }
     all.push_back(with_input("transposed or swapped axis",
                              fmt::format("with {} of {} reversed", axis_name(o, input, a), t.name),
-                             input, [a](const Index& shape) -> From {
+                             input, [a](const Indices& shape) -> From {
                                if (shape[a] < 2) return std::nullopt;
                                const std::int64_t last = shape[a] - 1;
-                               return [a, last](Index i) {
+                               return [a, last](Indices i) {
                                  i[a] = last - i[a];
                                  return i;
                                };
@@ -69,10 +53,10 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
       all.push_back(with_input("neighbour's value",
                                fmt::format("with {} read one {} along {}", t.name,
                                            step < 0 ? "before" : "after", axis_name(o, input, a)),
-                               input, [a, step](const Index& shape) -> From {
+                               input, [a, step](const Indices& shape) -> From {
                                  if (shape[a] < 2) return std::nullopt;
                                  const std::int64_t extent = shape[a];
-                                 return [a, step, extent](Index i) {
+                                 return [a, step, extent](Indices i) {
                                    i[a] = std::clamp<std::int64_t>(i[a] + step, 0, extent - 1);
                                    return i;
                                  };
@@ -81,9 +65,9 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
     all.push_back(with_input(
         "neighbour's value",
         fmt::format("with {} read at 0 along {} throughout", t.name, axis_name(o, input, a)), input,
-        [a](const Index& shape) -> From {
+        [a](const Indices& shape) -> From {
           if (shape[a] < 2) return std::nullopt;
-          return [a](Index i) {
+          return [a](Indices i) {
             i[a] = 0;
             return i;
           };
@@ -103,11 +87,11 @@ void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
                                                    step < 0 ? "before" : "after", a);
         all.push_back({"neighbour's value", text,
                        [=](const Observed& of) -> std::optional<std::vector<Dense>> {
-                         const Index& shape = of.of.outputs[output].shape;
+                         const Indices& shape = of.of.outputs[output].shape;
                          if (shape[a] < 2) return std::nullopt;
                          const std::int64_t extent = shape[a];
                          std::vector<Dense> outputs = copies_of(of.expected);
-                         outputs[output] = rearranged(of.expected[output], shape, [&](Index i) {
+                         outputs[output] = rearranged(of.expected[output], shape, [&](Indices i) {
                            i[a] =
                                step == 0 ? 0 : std::clamp<std::int64_t>(i[a] + step, 0, extent - 1);
                            return i;
@@ -128,11 +112,11 @@ void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
                        fmt::format("with axis {} of {} counted in {} bits", a,
                                    o.of.outputs[output].name, bits),
                        [=](const Observed& of) -> std::optional<std::vector<Dense>> {
-                         const Index& shape = of.of.outputs[output].shape;
+                         const Indices& shape = of.of.outputs[output].shape;
                          const auto wrap = std::int64_t{1} << static_cast<unsigned>(bits);
                          if (shape[a] <= wrap) return std::nullopt;
                          std::vector<Dense> outputs = copies_of(of.expected);
-                         outputs[output] = rearranged(of.expected[output], shape, [&](Index i) {
+                         outputs[output] = rearranged(of.expected[output], shape, [&](Indices i) {
                            i[a] %= wrap;
                            return i;
                          });
@@ -148,6 +132,21 @@ std::vector<Hypothesis> place_hypotheses(const Observed& o) {
   add_neighbours(all, o);
   add_wraps(all, o);
   return all;
+}
+
+Dense rearranged(const Dense& x, const Indices& shape,
+                 const std::function<Indices(Indices)>& from) {
+  Dense y(x.dtype(), x.count());
+  Indices index(shape.size(), 0);
+  for (std::int64_t linear = 0; linear < x.count(); ++linear) {
+    std::int64_t rest = linear;
+    for (std::size_t k = shape.size(); k-- > 0; rest /= shape[k]) index[k] = rest % shape[k];
+    const Indices source = from(index);
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < shape.size(); ++k) at = at * shape[k] + source[k];
+    y.set(linear, x.at(at));
+  }
+  return y;
 }
 
 std::string axis_name(const Observed& o, std::size_t input, std::size_t axis) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "diagnosis/hypotheses.h"
 
@@ -44,15 +45,22 @@ std::optional<std::vector<Dense>> demoted(const Observed& of, const Rounding& ro
   return recompute(of.of, std::move(inputs));
 }
 
+struct Format {
+  const char* name;
+  Rounding round;
+  bool pairs = false;  ///< rounds sums of two terms, which are then added in full
+};
+
 /// The sum along an input's axis, its terms told apart by inputs that are 0 elsewhere, and joined
 /// again by an accumulator that `round`s. Meaningful where the op is a sum of such terms.
 std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t input,
-                                              std::size_t axis, const Rounding& round) {
+                                              std::size_t axis, const Format& format) {
   const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;
   const std::int64_t terms = shape[axis];
   if (terms < 1 || terms > kMostTerms) return std::nullopt;
-  std::vector<std::vector<double>> sums;
+  std::vector<std::vector<double>> sums, pairs;
   for (const Dense& y : of.expected) sums.emplace_back(static_cast<std::size_t>(y.count()), 0.0);
+  pairs = sums;
   for (std::int64_t term = 0; term < terms; ++term) {
     std::vector<Dense> inputs = copies_of(of.inputs);
     for_each_along(shape, axis, [&](std::int64_t linear, std::int64_t at) {
@@ -61,9 +69,16 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
     const auto outputs = recompute(of.of, std::move(inputs));
     if (!outputs) return std::nullopt;
     for (std::size_t k = 0; k < sums.size(); ++k)
-      for (std::size_t at = 0; at < sums[k].size(); ++at)
-        sums[k][at] =
-            round(sums[k][at] + (*outputs)[k].at(static_cast<std::int64_t>(at)).as_real());
+      for (std::size_t at = 0; at < sums[k].size(); ++at) {
+        const double value = (*outputs)[k].at(static_cast<std::int64_t>(at)).as_real();
+        if (!format.pairs) {
+          sums[k][at] = format.round(sums[k][at] + value);
+          continue;
+        }
+        pairs[k][at] += value;
+        if (term % 2 == 0 && term + 1 < terms) continue;
+        sums[k][at] += format.round(std::exchange(pairs[k][at], 0));
+      }
   }
   std::vector<Dense> outputs = copies_of(of.expected);
   for (std::size_t k = 0; k < sums.size(); ++k)
@@ -75,17 +90,13 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
   return outputs;
 }
 
-struct Format {
-  const char* name;
-  Rounding round;
-};
-
 std::vector<Format> accumulators() {
+  const Rounding saturated = [](double v) { return std::clamp(v, -32768.0, 32767.0); };
   return {{"11 bits (f16)", [](double v) { return rounded(v, 11); }},
           {"8 bits (bf16)", [](double v) { return rounded(v, 8); }},
           {"24 bits (f32)", [](double v) { return rounded(v, 24); }},
-          {"integers of 16 bits that saturate",
-           [](double v) { return std::clamp(v, -32768.0, 32767.0); }}};
+          {"integers of 16 bits that saturate", saturated},
+          {"pairs of terms in 16 bits that saturate", saturated, true}};
 }
 
 }  // namespace
@@ -111,9 +122,7 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& o) {
         add("narrow accumulator",
             fmt::format("with the sum along {} of {} kept in {}", axis_name(o, k, axis),
                         o.of.inputs[k].name, format.name),
-            [k, axis, round = format.round](const Observed& of) {
-              return accumulated(of, k, axis, round);
-            });
+            [k, axis, format](const Observed& of) { return accumulated(of, k, axis, format); });
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Values that show by themselves: zeros, copies, NaN.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -62,6 +63,22 @@ std::optional<std::vector<Dense>> nan_spreads(const Observed& of) {
   return outputs;
 }
 
+/// NaN or infinity where the reference is finite and all that it is made of.
+std::optional<std::vector<Dense>> overflowed(const Observed& of) {
+  for (const Dense& x : of.inputs)
+    for (std::int64_t at = 0; at < x.count() && is_real(x.dtype()); ++at)
+      if (!std::isfinite(x.at(at).real())) return std::nullopt;
+  std::vector<Dense> outputs = copies_of(of.expected);
+  for (const Difference& d : of.outcome.differences) {
+    const bool burst = d.got.is_real() && !std::isfinite(d.got.real()) && d.expected.is_real() &&
+                       std::isfinite(d.expected.real());
+    const auto t = std::ranges::find(of.of.outputs, d.tensor, &CaseTensor::name);
+    if (!burst || t == of.of.outputs.end()) return std::nullopt;
+    outputs[static_cast<std::size_t>(t - of.of.outputs.begin())].set(position(d, t->shape), d.got);
+  }
+  return outputs;
+}
+
 /// What was got, where another formula of the op allows it, and else what the reference gives.
 std::optional<std::vector<Dense>> by_form(const Observed& of, const std::string& form) {
   mote_contract contract{};
@@ -98,12 +115,17 @@ std::vector<Hypothesis> value_hypotheses(const Observed& o) {
   all.push_back({"NaN that must not be read",
                  "an input's NaN or infinity shows in elements that do not depend on it",
                  nan_spreads});
-  all.push_back({"zeros", "every element is 0", zeros});
+  all.push_back({"zeros", "with 0 in place of what is wrong", zeros});
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
     all.push_back({"copy of an input",
                    fmt::format("the elements of {} in turn", o.of.inputs[k].name),
                    [k](const Observed& of) { return copy(of, k); }});
   return all;
+}
+
+std::vector<Hypothesis> overflow_hypotheses(const Observed&) {
+  return {{"overflow", "with an infinity, or what follows from one, in place of what is finite",
+           overflowed}};
 }
 
 std::vector<Hypothesis> form_hypotheses(const Observed& o) {

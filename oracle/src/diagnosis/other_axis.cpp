@@ -1,0 +1,111 @@
+// One input, or all that share an axis, read at an index of the output that is not theirs: a bias
+// by its place in the group, the keys of another head.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnosis/shared_axes.h"
+
+namespace mote::diagnosis {
+namespace {
+
+constexpr std::size_t kMostSlices = 256;  ///< of an axis, each of which is computed alone
+
+/// Where an input is read for an output element, as far as that follows from one of its indices.
+struct ReadAt {
+  std::string text;
+  /// (index along the output's axis, its extent, the input's extent)
+  std::function<std::optional<std::int64_t>(const Case&, std::int64_t, std::int64_t, std::int64_t)>
+      of;
+};
+
+std::vector<ReadAt> reads_at(const Observed& o) {
+  using Read = std::optional<std::int64_t>;
+  std::vector<ReadAt> all = {{"at the index of axis {}",
+                              [](const Case&, auto i, auto, auto extent) -> Read {
+                                if (i >= extent) return std::nullopt;
+                                return i;
+                              }},
+                             {"at the index of axis {} modulo its extent",
+                              [](const Case&, auto i, auto whole, auto extent) -> Read {
+                                if (whole <= extent) return std::nullopt;
+                                return i % extent;
+                              }},
+                             {"at the index of axis {} in blocks",
+                              [](const Case&, auto i, auto whole, auto extent) -> Read {
+                                if (whole <= extent || whole % extent != 0) return std::nullopt;
+                                return i / (whole / extent);
+                              }}};
+  for (const ParamDecl& p : o.of.program->params) {
+    if (!p.is_integer) continue;
+    const auto group = [name = p.name](const Case& c, std::int64_t extent) -> Read {
+      const std::int64_t parts = c.params.at(name).integer();
+      if (parts < 2 || extent % parts != 0) return std::nullopt;
+      return extent / parts;
+    };
+    all.push_back({"at the index of axis {} within one of " + p.name + " parts",
+                   [group](const Case& c, auto i, auto, auto extent) -> Read {
+                     const Read size = group(c, extent);
+                     if (!size) return std::nullopt;
+                     return i % *size;
+                   }});
+    all.push_back({"at the part of axis {}, one of " + p.name,
+                   [group](const Case& c, auto i, auto, auto extent) -> Read {
+                     const Read size = group(c, extent);
+                     if (!size || i / *size >= extent) return std::nullopt;
+                     return i / *size;
+                   }});
+  }
+  return all;
+}
+
+/// For each element that is wrong the reference's with the inputs the same all along their axis as
+/// they are at one index of it.
+std::optional<std::vector<Dense>> read_at(const Observed& of, const SharedAxis& axis,
+                                          std::size_t output_axis, const ReadAt& read) {
+  const auto extent = extent_of(of, axis);
+  if (extent.value_or(0) < 2) return std::nullopt;
+  std::vector<Dense> outputs = copies_of(of.expected);
+  std::map<std::int64_t, std::vector<Dense>> by_slice;
+  for (const Difference& d : of.outcome.differences) {
+    const auto t = std::ranges::find(of.of.outputs, d.tensor, &CaseTensor::name);
+    if (t == of.of.outputs.end() || output_axis >= t->shape.size()) return std::nullopt;
+    const auto at = read.of(of.of, d.index[output_axis], t->shape[output_axis], *extent);
+    if (!at) return std::nullopt;
+    if (!by_slice.contains(*at)) {
+      if (by_slice.size() == kMostSlices) return std::nullopt;
+      auto computed = recompute(of.of, moved_along(of, axis, [&](auto) { return *at; }));
+      if (!computed) return std::nullopt;
+      by_slice.emplace(*at, *std::move(computed));
+    }
+    const auto k = static_cast<std::size_t>(t - of.of.outputs.begin());
+    const std::int64_t linear = position(d, t->shape);
+    outputs[k].set(linear, by_slice.at(*at)[k].at(linear));
+  }
+  return outputs;
+}
+
+void add_reads(std::vector<Hypothesis>& all, const Observed& o, const SharedAxis& axis) {
+  std::size_t rank = 0;
+  for (const CaseTensor& t : o.of.outputs) rank = std::max(rank, t.shape.size());
+  for (const ReadAt& read : reads_at(o))
+    for (std::size_t b = 0; b < rank; ++b)
+      all.push_back({"another index",
+                     fmt::format("with {} of {} read {} of the output", axis.name,
+                                 members_text(o, axis), fmt::format(fmt::runtime(read.text), b)),
+                     [=](const Observed& of) { return read_at(of, axis, b, read); }});
+}
+
+}  // namespace
+
+std::vector<Hypothesis> index_of_other_axis_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  for (const SharedAxis& axis : shared_axes(o)) {
+    add_reads(all, o, axis);
+    if (axis.members.size() < 2) continue;
+    for (const auto& member : axis.members) add_reads(all, o, {axis.name, {member}});
+  }
+  return all;
+}
+
+}  // namespace mote::diagnosis

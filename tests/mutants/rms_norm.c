@@ -1,0 +1,40 @@
+/* rms_norm of the rows of x[R, N]. */
+#include "mutant.h"
+
+enum {
+  correct,
+  eps_outside, /* eps is added to the root */
+  gamma_plus_1 /* gamma is what is added to 1 */
+};
+
+static mote_status run(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_call t;
+  const mote_status status = mutant_open_call(call, &t);
+  if (status != MOTE_OK) return status;
+  const mutant_tensor* x = &t.in[0];
+  const mutant_tensor* gamma = &t.in[1];
+  const mutant_tensor* y = &t.out[0];
+  const double eps = mutant_param(call, "eps", 1e-5);
+  const int64_t extent = x->shape[3];
+  for (int64_t r = 0; r < x->shape[2]; ++r) {
+    double squares = 0;
+    for (int64_t n = 0; n < extent; ++n) {
+      const double value = mutant_load(x, mutant_offset(x, 0, 0, r, n));
+      squares += value * value;
+    }
+    const double mean = squares / (double)extent;
+    const double root = DEFECT == eps_outside ? sqrt(mean) + eps : sqrt(mean + eps);
+    for (int64_t n = 0; n < extent; ++n) {
+      double factor = mutant_has(gamma) ? mutant_load(gamma, mutant_offset(gamma, 0, 0, 0, n)) : 1;
+      if (DEFECT == gamma_plus_1 && mutant_has(gamma)) factor += 1;
+      mutant_store(y, mutant_offset(y, 0, 0, r, n),
+                   mutant_load(x, mutant_offset(x, 0, 0, r, n)) / root * factor);
+    }
+  }
+  return MOTE_OK;
+}
+
+mote_status mote_plugin_init(mote_plugin* plugin) {
+  return mutant_plugin(plugin, MUTANT, "rms_norm", mutant_can_run_reals, run);
+}
