@@ -14,11 +14,14 @@ endforeach()
 
 # mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
 # infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
-# says so, or stay as they are (clang warns of these, gcc doesn't). Level v0 is for every machine of
-# the architecture, v3 and v4 are levels of x86-64, which fuzzers of texts need not wait for.
-set(MOTE_FAST_LEVELS v0)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT MOTE_BUILD_FUZZERS)
-  list(APPEND MOTE_FAST_LEVELS v3 v4)
+# says so, or stay as they are (clang warns of these, gcc doesn't). MOTE_FAST_LEVELS: v0 is for every
+# machine of the architecture, v3 and v4 are levels of x86-64; presets that are not about kernels set
+# v0 alone.
+if(NOT DEFINED MOTE_FAST_LEVELS)
+  set(MOTE_FAST_LEVELS v0)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND MOTE_FAST_LEVELS v3 v4)
+  endif()
 endif()
 function(mote_fast_options target level)
   target_compile_options(${target} PRIVATE
