@@ -14,14 +14,19 @@ endforeach()
 
 # mote_fast_options(target level): how kernels of the variant fast are compiled. No -ffast-math: NaN,
 # infinities and signed zeros keep their meaning; loops become vectors where a pragma of the schedule
-# says so. Level v0 is for every machine of the architecture, v3 and v4 are levels of x86-64.
-set(MOTE_FAST_LEVELS v0)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND MOTE_FAST_LEVELS v3 v4)
+# says so, or stay as they are (clang warns of these, gcc doesn't). MOTE_FAST_LEVELS: v0 is for every
+# machine of the architecture, v3 and v4 are levels of x86-64; presets that are not about kernels set
+# v0 alone.
+if(NOT DEFINED MOTE_FAST_LEVELS)
+  set(MOTE_FAST_LEVELS v0)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND MOTE_FAST_LEVELS v3 v4)
+  endif()
 endif()
 function(mote_fast_options target level)
   target_compile_options(${target} PRIVATE
-    -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+    -O2 ${MOTE_REGISTERS_BY_FUNCTION} -ftree-vectorize -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast
+    $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(NOT level STREQUAL "v0")
     target_compile_options(${target} PRIVATE -march=x86-64-${level})
   endif()
