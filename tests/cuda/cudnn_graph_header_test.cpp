@@ -12,7 +12,7 @@ namespace mote::cudnn {
 namespace {
 
 #define LIKE(ours, theirs) \
-  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&theirs)()))
+  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&(theirs))()))
 
 LIKE(create_backend, cudnnBackendCreateDescriptor);
 LIKE(destroy_backend, cudnnBackendDestroyDescriptor);

@@ -16,7 +16,7 @@ namespace mote::cudnn {
 namespace {
 
 #define LIKE(ours, theirs) \
-  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&theirs)()))
+  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&(theirs))()))
 
 static_assert(test::are_alike(Calls().version, decltype (&cudnnGetVersion)()));
 static_assert(test::are_alike(Calls().error_text, decltype (&cudnnGetErrorString)()));

@@ -67,8 +67,8 @@ TEST_F(CudnnLibrary, HasTheCataloguesExtentsOfConvolutions) {
     std::vector<Axis> axes;
     for (int axis = 0; axis < 2 + k % 2; ++axis) axes.push_back(draw(engine, false));
     const int groups = 1 + k % 3;
-    const Tensor x = dense(dims_of(2, 4 * groups, axes, &Axis::extent));
-    const Tensor w = dense(dims_of(5 * groups, 4, axes, &Axis::taps));
+    const Tensor x = dense(dims_of(2, std::int64_t{4} * groups, axes, &Axis::extent));
+    const Tensor w = dense(dims_of(std::int64_t{5} * groups, 4, axes, &Axis::taps));
     const auto desc = made(calls().create_convolution, calls().destroy_convolution);
     calls().set_convolution(desc.get(), static_cast<int>(axes.size()),
                             each(axes, &Axis::pad).data(), each(axes, &Axis::stride).data(),
@@ -79,7 +79,7 @@ TEST_F(CudnnLibrary, HasTheCataloguesExtentsOfConvolutions) {
     calls().convolution_dims(desc.get(), describe(x).get(), describe_filter(w).get(),
                              static_cast<int>(x.rank()), dims.data());
     EXPECT_EQ(std::vector<std::int64_t>(dims.begin(), dims.end()),
-              dims_of(2, 5 * groups, axes, nullptr))
+              dims_of(2, std::int64_t{5} * groups, axes, nullptr))
         << x.text() << ", " << w.text();
   }
 }

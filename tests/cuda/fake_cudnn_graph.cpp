@@ -47,10 +47,9 @@ class Slot {
       number_ = static_cast<double>(*static_cast<const float*>(data));
       is_number_ = true;
     } else if (!is_virtual_) {
-      require(data != nullptr &&
-              reinterpret_cast<std::uint64_t>(data) %
-                      static_cast<std::uint64_t>(tensor.value<std::int64_t>(900)) ==
-                  0);
+      const auto alignment = static_cast<std::uint64_t>(tensor.value<std::int64_t>(900));
+      require(data != nullptr && alignment != 0 &&
+              reinterpret_cast<std::uint64_t>(data) % alignment == 0);
       elements_ = std::make_unique<View>(desc_, data);
     }
   }
