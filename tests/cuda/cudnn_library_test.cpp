@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cudnn/describe.h"
+#include "cudnn/recurrent.h"
 
 namespace mote::cudnn {
 namespace {
@@ -131,6 +132,24 @@ TEST_F(CudnnLibrary, TakesOurDescriptors) {
   const auto lrn = made(calls().create_lrn, calls().destroy_lrn);
   EXPECT_NO_THROW(calls().set_lrn(lrn.get(), kLrnMostSize, 1e-4, kLrnLeastBeta, kLrnLeastBias));
   EXPECT_THROW(calls().set_lrn(lrn.get(), kLrnMostSize + 1, 1e-4, 0.75, 1), cuda::LibraryError);
+}
+
+TEST_F(CudnnLibrary, TakesOurRecurrentLayers) {
+  for (const char* op : {"lstm_cell", "gru_cell", "rnn_cell"})
+    for (const DType dtype : {DType::f32, DType::f64})
+      for (const int math : {kFmaMath, kDefaultMath}) {
+        const Layer layer{.dtype = dtype, .math = math, .batch = 3, .inputs = 5, .states = 7};
+        EXPECT_NO_THROW(describe(cell_of(op), layer)) << op;
+        EXPECT_NO_THROW(describe_sequences(layer, 5)) << op;
+        const auto states = describe_states(layer);
+        int type = -1, rank = 0;
+        std::array<int, 4> dims{}, strides{};
+        calls().get_tensor(states.get(), 4, &type, &rank, dims.data(), strides.data());
+        EXPECT_EQ(type, type_of(dtype));
+        EXPECT_EQ(rank, 3);
+        EXPECT_EQ(dims, (std::array{1, 3, 7, 0}));
+        EXPECT_EQ(strides, (std::array{21, 7, 1, 0}));
+      }
 }
 
 TEST_F(CudnnLibrary, ErrorsAreNamed) {

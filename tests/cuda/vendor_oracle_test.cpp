@@ -79,6 +79,12 @@ TEST(CudaVendor, PoolingAndNormsOfCudnnPassTheOracle) {
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"batch_norm_training"}, kWide, 1000);
 }
 
+TEST(CudaVendor, CellsOfCudnnPassTheOracle) {
+  const std::vector<std::string> cells = {"lstm_cell", "gru_cell", "rnn_cell"};
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", cells, kWide, 150);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", cells, {"f32"}, 150);
+}
+
 TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {
   const std::vector<std::string> dtypes = {"f32", "f16", "bf16"};
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",

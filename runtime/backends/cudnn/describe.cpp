@@ -34,6 +34,11 @@ Tensor channels_last(const Tensor& t) {
 
 }  // namespace
 
+std::size_t aligned(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 double epsilon_of(const Reader& call) {
   const double eps = call.real("eps", 1e-5);
   if (!(eps >= 0)) decline("eps is below 0");

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::int64_t kAlignment = 16;
 constexpr int kMostConfigurations = 16;
-constexpr std::size_t kWorkspaceAlignment = 256;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
 
 Tensor row_major(const std::vector<std::int64_t>& dims) {
   Tensor t{.name = "", .dtype = DType::f32, .dims = dims, .strides = dims};

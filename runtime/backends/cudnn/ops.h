@@ -23,6 +23,8 @@ Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics,
 Work instance_norm(const Reader& call);
 Work group_norm(const Reader& call);
 
+Work recurrent_cell(const Reader& call);  ///< lstm_cell, gru_cell, rnn_cell
+
 Work attention(const Reader& call);  ///< of 16 bits
 
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
