@@ -115,6 +115,52 @@ TEST_F(CudnnGraphLibrary, HasEnginesForTheNormsThatWeAskFor) {
           << (c.beta ? " beta" : "") << (c.statistics ? " statistics" : "");
 }
 
+TEST_F(CudnnGraphLibrary, HasEnginesForTheGradientsOfNorms) {
+  struct Case {
+    int mode;
+    std::vector<std::int64_t> dims;
+  };
+  const std::vector<Case> cases = {{kLayerNorm, {12, 64, 1, 1}},  {kLayerNorm, {3, 7, 1, 1}},
+                                   {kLayerNorm, {1, 1, 1, 1}},    {kRmsNorm, {12, 64, 1, 1}},
+                                   {kRmsNorm, {500, 1, 1, 1}},    {kInstanceNorm, {2, 6, 10, 1}},
+                                   {kInstanceNorm, {2, 6, 1, 1}}, {kInstanceNorm, {2, 8, 16, 1}}};
+  for (const Case& c : cases)
+    EXPECT_EQ(answer(
+                  [&] {
+                    const Tensor x = packed(c.dims, DType::f32);
+                    const Tensor vector = packed({1, c.dims[1], 1, 1}, DType::f32);
+                    const std::int64_t columns = c.mode == kInstanceNorm ? c.dims[1] : 1;
+                    const Tensor statistic = packed({c.dims[0], columns, 1, 1}, DType::f32);
+                    NormGradientCall norm{.mode = c.mode,
+                                          .gy = x,
+                                          .x = x,
+                                          .gamma = vector,
+                                          .inverse = statistic,
+                                          .gx = x,
+                                          .ggamma = vector};
+                    if (c.mode != kRmsNorm) norm.mean = statistic;
+                    if (c.mode != kRmsNorm) norm.gbeta = vector;
+                    return graph_of(norm);
+                  },
+                  Kind::f32),
+              "engines")
+        << c.mode << ' ' << packed(c.dims, DType::f32).text();
+}
+
+/// The RMS norm that finds the inverse deviation of rows: of x alone, in training.
+TEST_F(CudnnGraphLibrary, HasEnginesForInverseDeviations) {
+  for (const std::int64_t columns : {64, 7, 2})
+    EXPECT_EQ(answer(
+                  [&] {
+                    return inverse_deviation(packed({12, columns, 1, 1}, DType::f32),
+                                             packed({12, columns, 1, 1}, DType::f32),
+                                             packed({12, 1, 1, 1}, DType::f32), 1e-5);
+                  },
+                  Kind::f32),
+              "engines")
+        << columns;
+}
+
 struct AttentionCase {
   std::int64_t heads, shared_heads, queries, keys, depth, width;
   std::vector<std::int64_t> mask;  ///< none where it is empty

@@ -91,6 +91,10 @@ TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {
                 {"layer_norm", "layer_norm_with_statistics", "rms_norm", "group_norm"}, dtypes,
                 100);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"instance_norm"}, dtypes, 200);
+  expect_passes(
+      MOTE_CUDNN_PLUGIN, "cudnn",
+      {"layer_norm.grad", "layer_norm_with_statistics.grad", "rms_norm.grad", "instance_norm.grad"},
+      {"f32"}, 200);
   expect_cases_pass("vendor_attention.cases", MOTE_CUDNN_PLUGIN, "cudnn", 9);
 }
 

@@ -81,7 +81,8 @@ class OnGpu {
     of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
     of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
     of_.fake<int(void**, unsigned)>("cuStreamCreate")(&stream_, 1);
-    views_.reserve(static_cast<std::size_t>(call.input_count + call.output_count));
+    views_.reserve(static_cast<std::size_t>(call.input_count) +
+                   static_cast<std::size_t>(call.output_count));
     for (int k = 0; k < call.input_count; ++k) inputs_.push_back(&copy(*call.inputs[k]));
     for (int k = 0; k < call.output_count; ++k) outputs_.push_back(&copy(*call.outputs[k]));
     call_.inputs = inputs_.data();

@@ -17,10 +17,7 @@ constexpr std::int64_t kAlignment = 16;
 constexpr int kMostConfigurations = 16;
 
 Tensor row_major(const std::vector<std::int64_t>& dims) {
-  Tensor t{.name = "", .dtype = DType::f32, .dims = dims, .strides = dims};
-  std::int64_t inner = 1;
-  for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) t.strides[k] = inner;
-  return t;
+  return {.name = "", .dtype = DType::f32, .dims = dims, .strides = packed_strides(dims)};
 }
 
 /// Whether an engine with that note keeps the kind's contract.
@@ -91,6 +88,23 @@ void Graph::norm(const Norm& n) {
   if (n.bias) op.link(attribute::kNormBias, n.bias->desc);
   if (n.statistics && n.mode != kRmsNorm) op.link(attribute::kNormMean, n.statistics->first.desc);
   if (n.statistics) op.link(attribute::kNormInverse, n.statistics->second.desc);
+  op.finalize();
+}
+
+void Graph::norm_gradient(const NormGradient& n) {
+  const auto id_of = [](const std::optional<Node>& node) { return node ? node->id : 0; };
+  Descriptor& op =
+      operation(descriptor::kNormBackward, {n.mode, n.x.id, n.gy.id, n.scale.id, id_of(n.mean),
+                                            n.inverse.id, n.gx.id, n.gscale.id, id_of(n.gbias)});
+  op.choose(attribute::kNormGradientMode, of::kNormMode, n.mode)
+      .link(attribute::kNormGradientX, n.x.desc)
+      .link(attribute::kNormGradientInverse, n.inverse.desc)
+      .link(attribute::kNormGradientGy, n.gy.desc)
+      .link(attribute::kNormGradientScale, n.scale.desc)
+      .link(attribute::kNormGradientGscale, n.gscale.desc)
+      .link(attribute::kNormGradientGx, n.gx.desc);
+  if (n.mean) op.link(attribute::kNormGradientMean, n.mean->desc);
+  if (n.gbias) op.link(attribute::kNormGradientGbias, n.gbias->desc);
   op.finalize();
 }
 

@@ -22,6 +22,9 @@ Work lrn(const Reader& call);
 Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics, rms_norm
 Work instance_norm(const Reader& call);
 Work group_norm(const Reader& call);
+/// The gradients of layer_norm, of it with its statistics (from y's gradient alone), of rms_norm
+/// and of instance_norm, of f32.
+Work norm_gradient(const Reader& call);
 
 Work recurrent_cell(const Reader& call);  ///< lstm_cell, gru_cell, rnn_cell
 

@@ -138,6 +138,16 @@ constexpr std::array<Op, 7> wide_only(const Contracts& by) {
           Op{"tanh.grad", activation_gradient, &by.direct}};
 }
 
+/// Of f32 alone. No manual says in which order the terms of a gradient are added, and so whether
+/// infinities give infinities or NaN.
+constexpr mote_contract kNormGradient =
+    nvidia::contract({.kind = Kind::f32, .functions = kRoot, .ignores_nan = true});
+constexpr std::array kNormGradients = {
+    Op{"layer_norm.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"layer_norm_with_statistics.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"rms_norm.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"instance_norm.grad", norm_gradient, &kNormGradient, kEpsilon}};
+
 /// Norms that the graph API has for f32 and 16 bits.
 constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
   return {Op{"layer_norm", row_norm, &by.one_pass, kEpsilon},
@@ -170,7 +180,7 @@ constexpr auto joined(const std::array<Op, Counts>&... parts) {
 }
 
 constexpr auto kF32Ops = joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32),
-                                graph_norms(kF32), cells(kF32Cell));
+                                graph_norms(kF32), cells(kF32Cell), kNormGradients);
 constexpr auto kF64Ops =
     joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64), cells(kF64Cell));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));

@@ -36,10 +36,8 @@ Part gate_of(const Tensor& t, std::size_t gate) {
   return part;
 }
 
-Tensor dense_part(const Tensor& like) {
-  Tensor t = like;
-  std::int64_t inner = 1;
-  for (std::size_t k = t.rank(); k-- > 0; inner *= t.dims[k]) t.strides[k] = inner;
+Tensor dense_part(Tensor t) {
+  t.strides = packed_strides(t.dims);
   return t;
 }
 
