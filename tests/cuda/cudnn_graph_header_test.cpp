@@ -38,6 +38,7 @@ static_assert(descriptor::kReduction == CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
 static_assert(descriptor::kReductionOperation == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
 static_assert(descriptor::kNormForward == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
 static_assert(descriptor::kNormBackward == CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR);
+static_assert(descriptor::kReshapeOperation == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
 static_assert(descriptor::kDevice == CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
 static_assert(of::kHandle == CUDNN_TYPE_HANDLE);
 static_assert(of::kDataType == CUDNN_TYPE_DATA_TYPE);
@@ -109,6 +110,8 @@ static_assert(attribute::kNormGradientScale == CUDNN_ATTR_OPERATION_NORM_BWD_SCA
 static_assert(attribute::kNormGradientGscale == CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC);
 static_assert(attribute::kNormGradientGbias == CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC);
 static_assert(attribute::kNormGradientGx == CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC);
+static_assert(attribute::kReshapeX == CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
+static_assert(attribute::kReshapeY == CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
 static_assert(attribute::kDeviceJson == CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
 static_assert(kInt32 == CUDNN_DATA_INT32);
 static_assert(kBool == CUDNN_DATA_BOOLEAN);

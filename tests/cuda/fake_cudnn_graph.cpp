@@ -9,17 +9,22 @@ using namespace fake::cudnn;
 namespace fake::cudnn {
 namespace {
 
-constexpr int kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29, kNormGradient = 30;
+constexpr int kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29, kNormGradient = 30,
+              kReshape = 31;
+
+bool is_of_16_bits(const TensorDesc& t) { return t.type == 2 || t.type == 9; }
+
 class Run {
  public:
   explicit Run(Slots& slots) : slots_(slots) {}
 
-  /// Heads of a that share one of b read it in groups.
+  /// Heads of a that share one of b read it in groups. Both operands are of the fewer bits.
   void matmul(const BackendDesc& op) {
     Slot& a = slots_.of(op, 1520);
     Slot& b = slots_.of(op, 1521);
     Slot& c = slots_.of(op, 1522);
     const std::size_t rank = c.desc().dims.size();
+    const int type = is_of_16_bits(a.desc()) ? a.desc().type : b.desc().type;
     each(c.desc().dims, [&](const Dims& at) {
       Dims of_a = at, of_b = at;
       for (std::size_t k = 0; k + 2 < rank; ++k)
@@ -27,26 +32,46 @@ class Run {
       Sum total(false);
       for (std::int64_t k = 0; k < a.desc().dims[rank - 1]; ++k) {
         of_a[rank - 1] = of_b[rank - 2] = k;
-        total.add(a.get(of_a) * b.get(of_b));
+        total.add(rounded(type, a.get(of_a)) * rounded(type, b.get(of_b)));
       }
       c.set(at, total.get());
     });
   }
 
+  /// Along an axis of which y has fewer, each of y's is of as many neighbours.
   void reduction(const BackendDesc& op) {
     Slot& x = slots_.of(op, 1610);
     Slot& y = slots_.of(op, 1611);
     const bool is_sum = op.link(1612)->value<int>(1600) == 0;
     Dims along = x.desc().dims;
-    for (std::size_t k = 0; k < along.size(); ++k)
-      if (y.desc().dims[k] != 1) along[k] = 1;
+    for (std::size_t k = 0; k < along.size(); ++k) along[k] /= y.desc().dims[k];
     each(y.desc().dims, [&](const Dims& at) {
       double value = is_sum ? 0 : -std::numeric_limits<double>::infinity();
+      Dims first = at;
+      for (std::size_t k = 0; k < first.size(); ++k) first[k] *= along[k];
       each(along, [&](const Dims& step) {
-        const double next = x.get(sum(at, step));
+        const double next = x.get(sum(first, step));
         value = is_sum ? as_float(value + next) : greater(value, next);
       });
       y.set(at, value);
+    });
+  }
+
+  /// The elements at the same places in memory.
+  void reshape(const BackendDesc& op) {
+    Slot& x = slots_.of(op, 2200);
+    Slot& y = slots_.of(op, 2201);
+    const auto place = [](const TensorDesc& t, const Dims& at) {
+      std::int64_t offset = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) offset += at[k] * t.strides[k];
+      return offset;
+    };
+    std::map<std::int64_t, double> elements;
+    each(x.desc().dims, [&](const Dims& at) { elements[place(x.desc(), at)] = x.get(at); });
+    each(y.desc().dims, [&](const Dims& at) {
+      const auto from = elements.find(place(y.desc(), at));
+      require(from != elements.end());
+      y.set(at, from->second);
     });
   }
 
@@ -95,29 +120,82 @@ void check_operation(const BackendDesc& op) {
   if (op.kind == kNormGradient) check_norm_gradient(op);
 }
 
-bool is_known(const BackendDesc& graph) {
-  const auto& operations = graph.links.at(801);
-  if (operations.size() == 1)
-    return operations[0]->kind == kNorm || operations[0]->kind == kNormGradient;
-  // Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
-  std::vector<int> functions;
+namespace {
+
+using Operations = std::vector<std::shared_ptr<const BackendDesc>>;
+
+/// Functions of elements by their number, other operations by that of their kind, below 0.
+std::vector<int> kinds_of(const Operations& operations) {
+  std::vector<int> kinds;
   for (const auto& op : operations)
-    functions.push_back(op->kind == kPointwise ? op->link(750)->value<int>(0) : -op->kind);
+    kinds.push_back(op->kind == kPointwise ? op->link(750)->value<int>(0) : -op->kind);
+  return kinds;
+}
+
+/// Of 16 bits, with rows of eights.
+bool is_whole(const BackendDesc* t) {
+  const TensorDesc of = described(*t);
+  return is_of_16_bits(of) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
+}
+
+bool is_stored_float(const BackendDesc* t) {
+  return !t->value<bool>(907) && t->value<int>(901) == 0;
+}
+
+const std::vector<int> kCausal = {501, 501, 303, 601};
+
+void append(std::vector<int>& to, const std::vector<int>& more, bool where = true) {
+  if (where) to.insert(to.end(), more.begin(), more.end());
+}
+
+/// Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
+bool is_attention(const Operations& operations) {
+  const std::vector<int> kinds = kinds_of(operations);
   std::vector<int> expected = {-kMatmul, 1};
-  if (functions.size() > 2 && functions[2] == 0) expected.push_back(0);
-  if (std::ranges::count(functions, 501) > 0) expected.insert(expected.end(), {501, 501, 303, 601});
-  expected.insert(expected.end(), {-kReduction, 9, 13, -kReduction, 15, 0, 6, -kMatmul});
-  if (functions != expected) return false;
+  append(expected, {0}, kinds.size() > 2 && kinds[2] == 0);
+  append(expected, kCausal, std::ranges::count(kinds, 501) > 0);
+  append(expected, {-kReduction, 9, 13, -kReduction, 15, 0, 6, -kMatmul});
+  if (kinds != expected) return false;
   const BackendDesc& first = *operations.front();
   const BackendDesc& last = *operations.back();
-  const BackendDesc& sums = *operations[operations.size() - 3]->link(753);
-  const auto is_whole = [](const BackendDesc& t) {
-    const TensorDesc of = described(t);
-    return (of.type == 2 || of.type == 9) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
-  };
-  return is_whole(*first.link(1520)) && is_whole(*last.link(1521)) && is_whole(*last.link(1522)) &&
+  return is_whole(first.link(1520)) && is_whole(last.link(1521)) && is_whole(last.link(1522)) &&
          last.link(1520)->value<int>(901) == last.link(1522)->value<int>(901) &&
-         !sums.value<bool>(907) && sums.value<int>(901) == 0;
+         is_stored_float(operations[operations.size() - 3]->link(753));
+}
+
+/// The sum of gy y; the scores again; gv, whose heads are summed where they are shared; the
+/// gradient of the scores; gk; gq.
+bool is_attention_gradient(const Operations& operations) {
+  const std::vector<int> kinds = kinds_of(operations);
+  if (kinds.size() < 17) return false;
+  std::vector<int> expected = {1, -kReduction, 1, -kMatmul, 1};
+  append(expected, {0}, kinds[5] == 0);
+  append(expected, {9});
+  append(expected, kCausal, std::ranges::count(kinds, 501) > 0);
+  const bool are_shared = std::ranges::count(kinds, -kReduction) == 3;
+  append(expected, {13, -kReshape, -kMatmul});
+  append(expected, {-kReduction}, are_shared);
+  append(expected, {-kMatmul, 9, 1, 1, -kReshape, -kMatmul});
+  append(expected, {-kReduction}, are_shared);
+  append(expected, {-kReshape, -kMatmul});
+  if (kinds != expected) return false;
+  const BackendDesc& scores = *operations[3];
+  const int type = scores.link(1520)->value<int>(901);
+  for (const auto& op : operations)
+    if (op->kind == kReshape && op->link(2201)->value<int>(901) != type) return false;
+  const BackendDesc& minus_sums = *operations[kinds[5] == 0 ? 6 : 5];
+  return is_whole(operations[0]->link(751)) && is_whole(operations[0]->link(752)) &&
+         is_whole(scores.link(1520)) && is_whole(operations.back()->link(1522)) &&
+         is_stored_float(operations[2]->link(753)) && is_stored_float(minus_sums.link(752));
+}
+
+}  // namespace
+
+bool is_known(const BackendDesc& graph) {
+  const Operations& operations = graph.links.at(801);
+  if (operations.size() == 1)
+    return operations[0]->kind == kNorm || operations[0]->kind == kNormGradient;
+  return is_attention(operations) || is_attention_gradient(operations);
 }
 
 bool is_narrow(const BackendDesc& graph) {
@@ -145,6 +223,9 @@ void run_graph(const BackendDesc& graph, const std::map<std::int64_t, void*>& da
         break;
       case kReduction:
         run.reduction(*op);
+        break;
+      case kReshape:
+        run.reshape(*op);
         break;
       case kPointwise:
         run.pointwise(*op);

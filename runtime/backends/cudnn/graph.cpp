@@ -172,6 +172,15 @@ Graph::Node Graph::select(const Node& condition, const Node& x, const Node& othe
   return y;
 }
 
+Graph::Node Graph::reshaped(const Node& x, const Tensor& as) {
+  Node y = made(as, type_of(as.dtype), attribute::kTensorIsVirtual);
+  operation(descriptor::kReshapeOperation, {x.id, y.id})
+      .link(attribute::kReshapeX, x.desc)
+      .link(attribute::kReshapeY, y.desc)
+      .finalize();
+  return y;
+}
+
 Graph::Node Graph::index_along(const Node& like, std::int64_t axis) {
   Node y = between(like.dims, kInt32);
   parts_.emplace_back(descriptor::kPointwise);

@@ -68,6 +68,8 @@ class Graph {
   void map_into(const Node& y, int function, const Node& x, const Node& b);
   Node map(int function, const Node& x);
   Node map(int function, const Node& x, const Node& b);
+  /// The same elements in memory, with the extents, strides and dtype of another tensor.
+  Node reshaped(const Node& x, const Tensor& as);
   /// condition ? x : otherwise.
   Node select(const Node& condition, const Node& x, const Node& otherwise);
 

@@ -21,6 +21,7 @@ constexpr int kReduction = 21;           // REDUCTION
 constexpr int kReductionOperation = 22;  // OPERATION_REDUCTION
 constexpr int kNormForward = 29;         // OPERATION_NORM_FORWARD
 constexpr int kNormBackward = 30;        // OPERATION_NORM_BACKWARD
+constexpr int kReshapeOperation = 31;    // OPERATION_RESHAPE
 constexpr int kDevice = 38;              // DEVICEPROP
 }  // namespace descriptor
 
@@ -100,6 +101,8 @@ constexpr int kNormGradientScale = 2105;    // OPERATION_NORM_BWD_SCALE_DESC
 constexpr int kNormGradientGscale = 2107;   // OPERATION_NORM_BWD_DSCALE_DESC
 constexpr int kNormGradientGbias = 2108;    // OPERATION_NORM_BWD_DBIAS_DESC
 constexpr int kNormGradientGx = 2109;       // OPERATION_NORM_BWD_DXDESC
+constexpr int kReshapeX = 2200;             // OPERATION_RESHAPE_XDESC
+constexpr int kReshapeY = 2201;             // OPERATION_RESHAPE_YDESC
 constexpr int kDeviceJson = 2702;           // DEVICEPROP_JSON_REPRESENTATION
 }  // namespace attribute
 

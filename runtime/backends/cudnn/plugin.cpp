@@ -157,16 +157,29 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
           Op{"group_norm", group_norm, &by.one_pass, kGroups}};
 }
 
-/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
+/// Attention multiplies softmax's results by v as it would store them, in f16 0 below half of its
+/// least number. A mask's -inf may hide all
 /// keys of a query, for which cuDNN documents no result.
-constexpr mote_contract attention_contract(Kind kind, int bits) {
+constexpr auto kF16AttentionFunctions =
+    with(kWithTensorCores, mote_accuracy{"operand", 0, 0, 0x1p-25});
+constexpr mote_contract attention_contract(Kind kind, int bits,
+                                           const char* form = "divided_weights",
+                                           bool deterministic = true) {
+  const std::span<const mote_accuracy> functions =
+      kind == Kind::f16 ? std::span<const mote_accuracy>(kF16AttentionFunctions)
+                        : std::span<const mote_accuracy>(kWithTensorCores);
   return nvidia::contract({.kind = kind,
-                           .functions = kWithTensorCores,
+                           .functions = functions,
                            .ignores_nan = true,
-                           .multiply_rounding = bits});
+                           .form = form,
+                           .multiply_rounding = bits,
+                           .deterministic = deterministic});
 }
 constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
 constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);
+/// NVIDIA says which engines of the gradient are deterministic on some GPUs, and no note of theirs
+/// does. In f16 gradients of scores would leave its range, which no contract allows.
+constexpr mote_contract kBf16AttentionGradient = attention_contract(Kind::bf16, 8, "direct", false);
 
 template <std::size_t... Counts>
 constexpr auto joined(const std::array<Op, Counts>&... parts) {
@@ -185,7 +198,9 @@ constexpr auto kF64Ops =
     joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64), cells(kF64Cell));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));
 constexpr std::array kF16Ops = {Op{"attention", attention, &kF16Attention, kAttention}};
-constexpr std::array kBf16Ops = {Op{"attention", attention, &kBf16Attention, kAttention}};
+constexpr std::array kBf16Ops = {
+    Op{"attention", attention, &kBf16Attention, kAttention},
+    Op{"attention.grad", attention_gradient, &kBf16AttentionGradient, kAttention}};
 constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32), cells(kTf32Cell));
 constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
