@@ -318,7 +318,7 @@ fi
 
 convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
 vendor 60 80 cublas cublas "gemm matmul matmul_integer" "$@"
-vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm attention lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm layer_norm.grad layer_norm_with_statistics.grad rms_norm.grad instance_norm.grad attention attention.grad lstm_cell gru_cell rnn_cell lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
 # What cases that are drawn seldom have: shapes that products of 8 bits take, and attention that a graph has.
 if [ $asked -eq 0 ]; then
   for of in "cublas integers" "cudnn attention"; do
@@ -350,7 +350,7 @@ else
   check oracle_cuda 60 cuda cuda 18 "$@"
 fi
 vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
-vendor 60 40 cudnn cudnn_tf32 "$convolutions" "$@"
+vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell gru_cell rnn_cell" "$@"
 check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"
 
 state=passed

@@ -113,22 +113,40 @@ Softmax softmax(const Uop& scores) {
 
 namespace {
 
+/// When softmax divides by its sum: what it mixes, once, or each of its weights.
+enum class Division : std::uint8_t { last, of_weights };
+
 /// y and lse, both by groups of heads.
-std::pair<Uop, Uop> attend(const Operands& in, const Form& form) {
+std::pair<Uop, Uop> attend(const Operands& in, const Form& form, Division division) {
   const Pairs by_value = {{"B", "HK", "G", "T", "E", "S"}, 2, 3, 5};
   const Softmax s = softmax(scores(in, by_query(), form).value);
-  const Uop weighted = broadcast(s.e, by_value.shape, {0, 1, 2, 3, 5}) *
+  Uop weights = s.e;
+  if (division == Division::of_weights) {
+    const Uop sums = broadcast(s.total, shape_of(weights), {0, 1, 2, 3});
+    weights = where(eq(sums, 0), 0, weights / sums);
+  }
+  const Uop weighted = broadcast(weights, by_value.shape, {0, 1, 2, 3, 5}) *
                        broadcast(in.v, by_value.shape, {0, 1, 5, 4});
   const Uop mixed = sum_over(where_seen(weighted, by_value), {5});
+  if (division == Division::of_weights) return {mixed, s.m + log(s.total)};
   const Uop sums = broadcast(s.total, shape_of(mixed), {0, 1, 2, 3});
   return {where(eq(sums, 0), 0, mixed / sums), s.m + log(s.total)};
 }
 
-ProgramSpec define(const Instance& instance, const Form& form) {
+ProgramSpec define(const Instance& instance, const Form& form, Division division) {
   const Operands in = operands(instance);
-  const auto [y, lse] = attend(in, form);
+  const auto [y, lse] = attend(in, form, division);
   if (!form.lse) return spec(in.all(), joined(y));
   return spec(in.all(), {{"y", joined(y)}, {"lse", joined(lse)}});
+}
+
+mote::Form divided_weights(const Form& form) {
+  return {.name = "divided_weights",
+          .meaning =
+              "p[s] = e[s]/sum e is found before it is multiplied by v, so that its rounding is "
+              "that of a share, which is at most 1",
+          .source = "cuDNN, scaled dot product attention as a graph of operations",
+          .define = [form](const Instance& i) { return define(i, form, Division::of_weights); }};
 }
 
 OpRecord record(const Form& form) {
@@ -163,11 +181,12 @@ OpRecord record(const Form& form) {
           ", -inf hides; a fully masked row gives 0, lse -inf",
       .source = std::string("PyTorch scaled_dot_product_attention; ONNX opset 23 Attention") +
                 (form.softcap ? ", softcap as corrected since (before the mask)" : ""),
-      .define = [form](const Instance& i) { return define(i, form); },
+      .define = [form](const Instance& i) { return define(i, form, Division::last); },
       .gradient =
           [form](const Instance& i, std::span<const Uop> g) {
             return gradient(i, form, g[0], form.lse ? g[1] : Uop());
           },
+      .forms = {divided_weights(form)},
       .optional_outputs = form.lse ? std::vector<std::string>{"lse"} : std::vector<std::string>{}};
 }
 

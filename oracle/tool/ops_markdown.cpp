@@ -31,7 +31,7 @@ constexpr const char* kIntroduction =
     "- In place: an input whose memory an output may take.\n"
     "- Gradient: what the op `NAME.grad` takes and gives; of an input in brackets only the shape "
     "is "
-    "needed. It has kernels for f32 and f64.\n"
+    "needed. It has kernels for f32 and f64, that of attention for f16 and bf16 too.\n"
     "- Forms: other formulas that a kernel's contract may name, and is then judged by "
     "([bound.md](bound.md)); \"direct\" is the definition.\n";
 

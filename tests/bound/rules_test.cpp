@@ -204,6 +204,18 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
   EXPECT_LT(e.lo[0].real(), 1);
 }
 
+/// f16 has no number between 0 and 2^-24; tf32 has.
+TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
+  Contract tf32, f16;
+  tf32.multiply_bits = f16.multiply_bits = 11;
+  f16.functions["operand"] = {.abs = 0x1p-25};
+  expect_point(ends("sum[0](x*w)", {0, 0x1p-24}, {7, 9}, f16), 0, 9 * 0x1p-24);
+  expect_point(ends("sum[0](x*w)", {0, 0x1p-26}, {7, 1}, tf32), 0, 0x1p-26);
+  const Ends e = ends("sum[0](x*w)", {0, 0x1p-26}, {7, 1}, f16);
+  EXPECT_LE(e.lo[0].real(), 0);
+  EXPECT_LT(e.hi[0].real(), 0x1p-24);
+}
+
 /// 1 + 2^-11 + 16 · 2^-23 (1 - 2^-7): tensor cores may add nothing of the small terms, which the
 /// usual n u M does not allow.
 TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {

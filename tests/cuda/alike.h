@@ -9,16 +9,17 @@ template <typename Ours, typename Theirs>
 constexpr bool is_alike() {
   using OursAt = std::remove_pointer_t<Ours>;
   using TheirsAt = std::remove_pointer_t<Theirs>;
-  if constexpr (sizeof(Ours) != sizeof(Theirs) ||
-                std::is_pointer_v<Ours> != std::is_pointer_v<Theirs> ||
-                std::is_floating_point_v<Ours> != std::is_floating_point_v<Theirs>)
-    return false;
-  else if constexpr (std::is_pointer_v<Ours> && std::is_arithmetic_v<OursAt> &&
-                     std::is_arithmetic_v<TheirsAt>)
-    return sizeof(OursAt) == sizeof(TheirsAt) &&
-           std::is_floating_point_v<OursAt> == std::is_floating_point_v<TheirsAt>;
-  else
-    return true;
+  if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
+    if constexpr (std::is_arithmetic_v<OursAt> && std::is_arithmetic_v<TheirsAt>)
+      return is_alike<OursAt, TheirsAt>();
+    else
+      return true;
+  } else if constexpr (std::is_void_v<Ours> || std::is_void_v<Theirs>) {
+    return std::is_same_v<Ours, Theirs>;
+  } else {
+    return std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> && sizeof(Ours) == sizeof(Theirs) &&
+           std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+  }
 }
 
 /// The same count of arguments, each of the same size, and a pointer or a real number where that is

@@ -11,7 +11,7 @@
 namespace mote::cublas {
 namespace {
 
-#define LIKE(ours, theirs) static_assert(test::are_alike(LtCalls().ours, decltype (&theirs)()))
+#define LIKE(ours, theirs) static_assert(test::are_alike(LtCalls().ours, decltype (&(theirs))()))
 
 LIKE(create, cublasLtCreate);
 LIKE(version, cublasLtGetVersion);

@@ -12,7 +12,7 @@ namespace mote::cudnn {
 namespace {
 
 #define LIKE(ours, theirs) \
-  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&theirs)()))
+  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&(theirs))()))
 
 LIKE(create_backend, cudnnBackendCreateDescriptor);
 LIKE(destroy_backend, cudnnBackendDestroyDescriptor);
@@ -37,6 +37,8 @@ static_assert(descriptor::kMatmulOperation == CUDNN_BACKEND_OPERATION_MATMUL_DES
 static_assert(descriptor::kReduction == CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
 static_assert(descriptor::kReductionOperation == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
 static_assert(descriptor::kNormForward == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
+static_assert(descriptor::kNormBackward == CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR);
+static_assert(descriptor::kReshapeOperation == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
 static_assert(descriptor::kDevice == CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
 static_assert(of::kHandle == CUDNN_TYPE_HANDLE);
 static_assert(of::kDataType == CUDNN_TYPE_DATA_TYPE);
@@ -99,6 +101,17 @@ static_assert(attribute::kNormScale == CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC)
 static_assert(attribute::kNormBias == CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC);
 static_assert(attribute::kNormEpsilon == CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC);
 static_assert(attribute::kNormY == CUDNN_ATTR_OPERATION_NORM_FWD_YDESC);
+static_assert(attribute::kNormGradientMode == CUDNN_ATTR_OPERATION_NORM_BWD_MODE);
+static_assert(attribute::kNormGradientX == CUDNN_ATTR_OPERATION_NORM_BWD_XDESC);
+static_assert(attribute::kNormGradientMean == CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC);
+static_assert(attribute::kNormGradientInverse == CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC);
+static_assert(attribute::kNormGradientGy == CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC);
+static_assert(attribute::kNormGradientScale == CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC);
+static_assert(attribute::kNormGradientGscale == CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC);
+static_assert(attribute::kNormGradientGbias == CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC);
+static_assert(attribute::kNormGradientGx == CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC);
+static_assert(attribute::kReshapeX == CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
+static_assert(attribute::kReshapeY == CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
 static_assert(attribute::kDeviceJson == CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
 static_assert(kInt32 == CUDNN_DATA_INT32);
 static_assert(kBool == CUDNN_DATA_BOOLEAN);

@@ -115,13 +115,86 @@ TEST_F(CudnnGraphLibrary, HasEnginesForTheNormsThatWeAskFor) {
           << (c.beta ? " beta" : "") << (c.statistics ? " statistics" : "");
 }
 
+TEST_F(CudnnGraphLibrary, HasEnginesForTheGradientsOfNorms) {
+  struct Case {
+    int mode;
+    std::vector<std::int64_t> dims;
+  };
+  const std::vector<Case> cases = {{kLayerNorm, {12, 64, 1, 1}},  {kLayerNorm, {3, 7, 1, 1}},
+                                   {kLayerNorm, {1, 1, 1, 1}},    {kRmsNorm, {12, 64, 1, 1}},
+                                   {kRmsNorm, {500, 1, 1, 1}},    {kInstanceNorm, {2, 6, 10, 1}},
+                                   {kInstanceNorm, {2, 6, 1, 1}}, {kInstanceNorm, {2, 8, 16, 1}}};
+  for (const Case& c : cases)
+    EXPECT_EQ(answer(
+                  [&] {
+                    const Tensor x = packed(c.dims, DType::f32);
+                    const Tensor vector = packed({1, c.dims[1], 1, 1}, DType::f32);
+                    const std::int64_t columns = c.mode == kInstanceNorm ? c.dims[1] : 1;
+                    const Tensor statistic = packed({c.dims[0], columns, 1, 1}, DType::f32);
+                    NormGradientCall norm{.mode = c.mode,
+                                          .gy = x,
+                                          .x = x,
+                                          .gamma = vector,
+                                          .inverse = statistic,
+                                          .gx = x,
+                                          .ggamma = vector};
+                    if (c.mode != kRmsNorm) norm.mean = statistic;
+                    if (c.mode != kRmsNorm) norm.gbeta = vector;
+                    return graph_of(norm);
+                  },
+                  Kind::f32),
+              "engines")
+        << c.mode << ' ' << packed(c.dims, DType::f32).text();
+}
+
+/// The RMS norm that finds the inverse deviation of rows: of x alone, in training.
+TEST_F(CudnnGraphLibrary, HasEnginesForInverseDeviations) {
+  for (const std::int64_t columns : {64, 7, 2})
+    EXPECT_EQ(answer(
+                  [&] {
+                    return inverse_deviation(packed({12, columns, 1, 1}, DType::f32),
+                                             packed({12, columns, 1, 1}, DType::f32),
+                                             packed({12, 1, 1, 1}, DType::f32), 1e-5);
+                  },
+                  Kind::f32),
+              "engines")
+        << columns;
+}
+
 struct AttentionCase {
   std::int64_t heads, shared_heads, queries, keys, depth, width;
   std::vector<std::int64_t> mask;  ///< none where it is empty
   bool causal;
 };
 
-TEST_F(CudnnGraphLibrary, HasEnginesForAttention) {
+constexpr std::int64_t kBatches = 3;
+
+AttentionCall call_of(const AttentionCase& c, DType dtype) {
+  AttentionCall a{.q = packed({kBatches, c.heads, c.queries, c.depth}, dtype),
+                  .k = packed({kBatches, c.shared_heads, c.keys, c.depth}, dtype),
+                  .v = packed({kBatches, c.shared_heads, c.keys, c.width}, dtype),
+                  .y = packed({kBatches, c.heads, c.queries, c.width}, dtype),
+                  .causal = c.causal};
+  if (!c.mask.empty()) a.mask = packed(c.mask, dtype);
+  return a;
+}
+
+AttentionGradientCall gradient_of(const AttentionCase& c, DType dtype) {
+  AttentionGradientCall g{.forward = call_of(c, dtype), .gy = {}, .gq = {}, .gk = {}, .gv = {}};
+  g.forward.sums = packed({kBatches, c.heads, c.queries, 1}, DType::f32);
+  g.gy = g.forward.y;
+  g.gq = g.forward.q;
+  g.gk = g.forward.k;
+  g.gv = g.forward.v;
+  return g;
+}
+
+std::string text_of(const AttentionCase& c) {
+  return fmt::format("{}/{} {} {} {}{}{}", c.heads, c.shared_heads, c.queries, c.keys, c.depth,
+                     c.mask.empty() ? "" : " mask", c.causal ? " causal" : "");
+}
+
+TEST_F(CudnnGraphLibrary, HasEnginesForAttentionAndItsGradient) {
   const std::vector<AttentionCase> cases = {{2, 2, 64, 64, 64, 64, {}, false},
                                             {2, 2, 5, 7, 8, 16, {}, false},
                                             {6, 2, 64, 32, 64, 64, {}, false},
@@ -130,24 +203,23 @@ TEST_F(CudnnGraphLibrary, HasEnginesForAttention) {
                                             {2, 2, 64, 64, 64, 64, {1, 1, 64, 64}, false},
                                             {2, 2, 64, 48, 64, 64, {3, 2, 64, 48}, false},
                                             {2, 2, 64, 64, 64, 64, {1, 1, 1, 64}, true}};
-  constexpr std::int64_t kBatches = 3;
   for (const AttentionCase& c : cases)
-    for (const DType dtype : {DType::f16, DType::bf16})
-      EXPECT_EQ(answer(
-                    [&] {
-                      AttentionCall a{
-                          .q = packed({kBatches, c.heads, c.queries, c.depth}, dtype),
-                          .k = packed({kBatches, c.shared_heads, c.keys, c.depth}, dtype),
-                          .v = packed({kBatches, c.shared_heads, c.keys, c.width}, dtype),
-                          .y = packed({kBatches, c.heads, c.queries, c.width}, dtype),
-                          .causal = c.causal};
-                      if (!c.mask.empty()) a.mask = packed(c.mask, dtype);
-                      return graph_of(a);
-                    },
-                    Kind::narrow),
-                "engines")
-          << c.heads << '/' << c.shared_heads << ' ' << c.queries << ' ' << c.keys << ' ' << c.depth
-          << (c.mask.empty() ? "" : " mask") << (c.causal ? " causal" : "");
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      EXPECT_EQ(answer([&] { return graph_of(call_of(c, dtype)); }, Kind::narrow), "engines")
+          << text_of(c);
+      EXPECT_EQ(answer([&] { return graph_of(gradient_of(c, dtype)); }, Kind::narrow), "engines")
+          << "gradient of " << text_of(c);
+    }
+}
+
+/// Which is why there are kernels of 16 bits alone.
+TEST_F(CudnnGraphLibrary, HasNoEnginesForTheGradientOfAttentionInF32) {
+  EXPECT_EQ(answer(
+                [] {
+                  return graph_of(gradient_of({2, 2, 64, 64, 64, 64, {}, false}, DType::f32));
+                },
+                Kind::narrow),
+            "none");
 }
 
 TEST_F(CudnnGraphLibrary, TakesOurVariantPacks) {

@@ -16,7 +16,7 @@ namespace mote::cudnn {
 namespace {
 
 #define LIKE(ours, theirs) \
-  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&theirs)()))
+  static_assert(test::are_alike(decltype(Calls().ours.pointer)(), decltype (&(theirs))()))
 
 static_assert(test::are_alike(Calls().version, decltype (&cudnnGetVersion)()));
 static_assert(test::are_alike(Calls().error_text, decltype (&cudnnGetErrorString)()));
@@ -25,6 +25,9 @@ LIKE(set_stream, cudnnSetStream);
 LIKE(create_tensor, cudnnCreateTensorDescriptor);
 LIKE(destroy_tensor, cudnnDestroyTensorDescriptor);
 LIKE(set_tensor, cudnnSetTensorNdDescriptor);
+LIKE(get_tensor, cudnnGetTensorNdDescriptor);
+LIKE(transform, cudnnTransformTensor);
+LIKE(set_all, cudnnSetTensor);
 LIKE(create_filter, cudnnCreateFilterDescriptor);
 LIKE(destroy_filter, cudnnDestroyFilterDescriptor);
 LIKE(set_filter, cudnnSetFilterNdDescriptor);
@@ -74,6 +77,16 @@ LIKE(destroy_reduction, cudnnDestroyReduceTensorDescriptor);
 LIKE(set_reduction, cudnnSetReduceTensorDescriptor);
 LIKE(reduction_workspace, cudnnGetReductionWorkspaceSize);
 LIKE(reduce, cudnnReduceTensor);
+LIKE(create_recurrent, cudnnCreateRNNDescriptor);
+LIKE(destroy_recurrent, cudnnDestroyRNNDescriptor);
+LIKE(set_recurrent, cudnnSetRNNDescriptor_v8);
+LIKE(create_sequences, cudnnCreateRNNDataDescriptor);
+LIKE(destroy_sequences, cudnnDestroyRNNDataDescriptor);
+LIKE(set_sequences, cudnnSetRNNDataDescriptor);
+LIKE(recurrent_weight_bytes, cudnnGetRNNWeightSpaceSize);
+LIKE(recurrent_work_bytes, cudnnGetRNNTempSpaceSizes);
+LIKE(recurrent_weights, cudnnGetRNNWeightParams);
+LIKE(recur, cudnnRNNForward);
 
 #undef LIKE
 
@@ -126,6 +139,17 @@ static_assert(kReduceNorm1 == CUDNN_REDUCE_TENSOR_NORM1);
 static_assert(kReduceNorm2 == CUDNN_REDUCE_TENSOR_NORM2);
 static_assert(kNoIndices == CUDNN_REDUCE_TENSOR_NO_INDICES);
 static_assert(kIndicesOf32Bits == CUDNN_32BIT_INDICES);
+static_assert(kTanhCell == CUDNN_RNN_TANH);
+static_assert(kLstmCell == CUDNN_LSTM);
+static_assert(kGruCell == CUDNN_GRU);
+static_assert(kInputBias == CUDNN_RNN_SINGLE_INP_BIAS);
+static_assert(kBothBiases == CUDNN_RNN_DOUBLE_BIAS);
+static_assert(kStandardAlgorithm == CUDNN_RNN_ALGO_STANDARD);
+static_assert(kOneDirection == CUDNN_UNIDIRECTIONAL);
+static_assert(kLinearInput == CUDNN_LINEAR_INPUT);
+static_assert(kPacked == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED);
+static_assert(kWithoutPads == CUDNN_RNN_PADDED_IO_DISABLED);
+static_assert(kInference == CUDNN_FWD_MODE_INFERENCE);
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionFwdAlgoPerf_t));
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionBwdDataAlgoPerf_t));
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionBwdFilterAlgoPerf_t));

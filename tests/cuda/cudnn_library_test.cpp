@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cudnn/describe.h"
+#include "cudnn/recurrent.h"
 
 namespace mote::cudnn {
 namespace {
@@ -67,8 +68,8 @@ TEST_F(CudnnLibrary, HasTheCataloguesExtentsOfConvolutions) {
     std::vector<Axis> axes;
     for (int axis = 0; axis < 2 + k % 2; ++axis) axes.push_back(draw(engine, false));
     const int groups = 1 + k % 3;
-    const Tensor x = dense(dims_of(2, 4 * groups, axes, &Axis::extent));
-    const Tensor w = dense(dims_of(5 * groups, 4, axes, &Axis::taps));
+    const Tensor x = dense(dims_of(2, std::int64_t{4} * groups, axes, &Axis::extent));
+    const Tensor w = dense(dims_of(std::int64_t{5} * groups, 4, axes, &Axis::taps));
     const auto desc = made(calls().create_convolution, calls().destroy_convolution);
     calls().set_convolution(desc.get(), static_cast<int>(axes.size()),
                             each(axes, &Axis::pad).data(), each(axes, &Axis::stride).data(),
@@ -79,7 +80,7 @@ TEST_F(CudnnLibrary, HasTheCataloguesExtentsOfConvolutions) {
     calls().convolution_dims(desc.get(), describe(x).get(), describe_filter(w).get(),
                              static_cast<int>(x.rank()), dims.data());
     EXPECT_EQ(std::vector<std::int64_t>(dims.begin(), dims.end()),
-              dims_of(2, 5 * groups, axes, nullptr))
+              dims_of(2, std::int64_t{5} * groups, axes, nullptr))
         << x.text() << ", " << w.text();
   }
 }
@@ -131,6 +132,24 @@ TEST_F(CudnnLibrary, TakesOurDescriptors) {
   const auto lrn = made(calls().create_lrn, calls().destroy_lrn);
   EXPECT_NO_THROW(calls().set_lrn(lrn.get(), kLrnMostSize, 1e-4, kLrnLeastBeta, kLrnLeastBias));
   EXPECT_THROW(calls().set_lrn(lrn.get(), kLrnMostSize + 1, 1e-4, 0.75, 1), cuda::LibraryError);
+}
+
+TEST_F(CudnnLibrary, TakesOurRecurrentLayers) {
+  for (const char* op : {"lstm_cell", "gru_cell", "rnn_cell"})
+    for (const DType dtype : {DType::f32, DType::f64})
+      for (const int math : {kFmaMath, kDefaultMath}) {
+        const Layer layer{.dtype = dtype, .math = math, .batch = 3, .inputs = 5, .states = 7};
+        EXPECT_NO_THROW(describe(cell_of(op), layer)) << op;
+        EXPECT_NO_THROW(describe_sequences(layer, 5)) << op;
+        const auto states = describe_states(layer);
+        int type = -1, rank = 0;
+        std::array<int, 4> dims{}, strides{};
+        calls().get_tensor(states.get(), 4, &type, &rank, dims.data(), strides.data());
+        EXPECT_EQ(type, type_of(dtype));
+        EXPECT_EQ(rank, 3);
+        EXPECT_EQ(dims, (std::array{1, 3, 7, 0}));
+        EXPECT_EQ(strides, (std::array{21, 7, 1, 0}));
+      }
 }
 
 TEST_F(CudnnLibrary, ErrorsAreNamed) {

@@ -12,8 +12,8 @@ namespace {
 
 // The header's macros give the name that the library has.
 #define NAME_OF(call) #call
-#define EXPECT_LIKE(ours, theirs)                                           \
-  static_assert(test::are_alike(DriverCalls().ours, decltype (&theirs)())); \
+#define EXPECT_LIKE(ours, theirs)                                             \
+  static_assert(test::are_alike(DriverCalls().ours, decltype (&(theirs))())); \
   EXPECT_NE(dlsym(fake, NAME_OF_EXPANDED(theirs)), nullptr) << #theirs
 #define NAME_OF_EXPANDED(call) NAME_OF(call)
 

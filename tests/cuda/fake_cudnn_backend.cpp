@@ -25,11 +25,14 @@ const std::map<int, std::vector<int>>& required() {
       {kGraph, {800, 801}},      // handle, operations
       {kPack, {1000, 1001}},     // ids, pointers
       {kTensor, {900, 901, 902, 903, 906}},
-      {18, {1500}},                           // MATMUL: precision
-      {19, {1520, 1521, 1522, 1523}},         // OPERATION_MATMUL: a, b, c, descriptor
-      {21, {1600, 1601}},                     // REDUCTION: operator, precision
-      {22, {1610, 1611, 1612}},               // OPERATION_REDUCTION: x, y, descriptor
-      {29, {2000, 2001, 2002, 2007, 2013}}};  // OPERATION_NORM_FORWARD: mode, phase, x, eps, y
+      {18, {1500}},                          // MATMUL: precision
+      {19, {1520, 1521, 1522, 1523}},        // OPERATION_MATMUL: a, b, c, descriptor
+      {21, {1600, 1601}},                    // REDUCTION: operator, precision
+      {22, {1610, 1611, 1612}},              // OPERATION_REDUCTION: x, y, descriptor
+      {29, {2000, 2001, 2002, 2007, 2013}},  // OPERATION_NORM_FORWARD: mode, phase, x, eps, y
+      // OPERATION_NORM_BACKWARD: mode, x, inverse deviation, gy, scale, its gradient, gx
+      {31, {2200, 2201}},  // OPERATION_RESHAPE: x, y
+      {30, {2100, 2101, 2103, 2104, 2105, 2107, 2109}}};
   return all;
 }
 

@@ -71,8 +71,21 @@ FAKE_EXPORT int cudnnSetTensorNdDescriptor(TensorDesc* desc, int type, int count
                                            const int* strides) {
   TensorDesc set{type, dims_of(count, dims), dims_of(count, strides)};
   const bool is_legal =
-      count >= 4 && count <= 8 && all_at_least(set.dims, 1) && all_at_least(set.strides, 1);
+      count >= 3 && count <= 8 && all_at_least(set.dims, 1) && all_at_least(set.strides, 1);
   return assign(desc, is_legal, std::move(set));
+}
+FAKE_EXPORT int cudnnGetTensorNdDescriptor(const TensorDesc* desc, int requested, int* type,
+                                           int* count, int* dims, int* strides) {
+  if (const int status = fake::counted()) return of_driver(status);
+  if (requested < 1 || requested > 8) return kBadParam;
+  *type = desc->type;
+  *count = static_cast<int>(desc->dims.size());
+  for (std::size_t k = 0; k < std::min(desc->dims.size(), static_cast<std::size_t>(requested));
+       ++k) {
+    dims[k] = static_cast<int>(desc->dims[k]);
+    strides[k] = static_cast<int>(desc->strides[k]);
+  }
+  return 0;
 }
 
 FAKE_EXPORT int cudnnCreateFilterDescriptor(TensorDesc** made) { return create(made); }

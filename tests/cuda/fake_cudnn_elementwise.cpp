@@ -66,6 +66,25 @@ double first_of(int operation) {
 
 }  // namespace
 
+FAKE_EXPORT int cudnnTransformTensor(Handle* handle, const void* alpha, TensorDesc* xd,
+                                     const void* x_data, const void* beta, TensorDesc* yd,
+                                     void* y_data) {
+  return computing(handle, [&] {
+    if (!are_alike(*xd, *yd)) return kBadParam;
+    if (xd->dims.size() < 4 || xd->dims.size() > 5) return kNotSupported;
+    const View x(*xd, x_data), y(*yd, y_data);
+    store(y, alpha, beta, [&](const Dims& at) { return x.get(at); });
+    return 0;
+  });
+}
+FAKE_EXPORT int cudnnSetTensor(Handle* handle, TensorDesc* yd, void* y_data, const void* value) {
+  return computing(handle, [&] {
+    const View y(*yd, y_data);
+    const double given = fake::factor(value, element_of(yd->type));
+    each(yd->dims, [&](const Dims& at) { y.set(at, given); });
+    return 0;
+  });
+}
 FAKE_EXPORT int cudnnAddTensor(Handle* handle, const void* alpha, TensorDesc* ad,
                                const void* a_data, const void* beta, TensorDesc* cd, void* c_data) {
   return computing(handle, [&] {

@@ -1,111 +1,30 @@
 // The fake cuDNN's operations of a graph, one after another. Sums and functions in floats, each
 // result rounded to its tensor's type.
-#include "fake_cudnn_graph.h"
-
 #include <cmath>
+
+#include "fake_cudnn_run.h"
 
 using namespace fake::cudnn;
 
 namespace fake::cudnn {
 namespace {
 
-constexpr int kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29;
-constexpr int kInt32 = 4, kBoolean = 11;
-constexpr int kLayer = 0, kInstance = 1, kRms = 4;
+constexpr int kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29, kNormGradient = 30,
+              kReshape = 31;
 
-double as_float(double value) { return static_cast<double>(static_cast<float>(value)); }
-
-TensorDesc described(const BackendDesc& t) {
-  return {t.value<int>(901), t.values<std::int64_t>(902), t.values<std::int64_t>(903)};
-}
-
-/// A value as an element of that type.
-double rounded(int type, double value) {
-  if (type == kInt32 || type == kBoolean) return value;
-  if (type == 2) return mote::from_f16(mote::to_f16(value));
-  return type == 9 ? mote::from_bf16(mote::to_bf16(value)) : as_float(value);
-}
-
-bool is_packed(const TensorDesc& t) {
-  std::int64_t inner = 1;
-  for (std::size_t k = t.dims.size(); k-- > 0; inner *= t.dims[k])
-    if (t.dims[k] != 1 && t.strides[k] != inner) return false;
-  return true;
-}
-
-void require(bool is_legal, int status = kBadParam) {
-  if (!is_legal) throw Unsupported(status);
-}
-
-/// One tensor of the graph while it runs: in the GPU's memory, a number of the caller's, or within
-/// the graph.
-class Slot {
- public:
-  Slot(const BackendDesc& tensor, void* data)
-      : desc_(described(tensor)), is_virtual_(tensor.value<bool>(907)) {
-    if (tensor.value<bool>(908)) {
-      number_ = static_cast<double>(*static_cast<const float*>(data));
-      is_number_ = true;
-    } else if (!is_virtual_) {
-      require(data != nullptr &&
-              reinterpret_cast<std::uint64_t>(data) %
-                      static_cast<std::uint64_t>(tensor.value<std::int64_t>(900)) ==
-                  0);
-      elements_ = std::make_unique<View>(desc_, data);
-    }
-  }
-  const TensorDesc& desc() const { return desc_; }
-  double get(const Dims& index) const {
-    const Dims at = repeated(index, desc_.dims);
-    return is_number_ ? number_ : is_virtual_ ? held_.at(at) : elements_->get(at);
-  }
-  void set(const Dims& index, double value) {
-    if (is_virtual_)
-      held_[index] = rounded(desc_.type, value);
-    else
-      elements_->set(index, value);
-  }
-
- private:
-  TensorDesc desc_;
-  bool is_virtual_, is_number_ = false;
-  double number_ = 0;
-  std::unique_ptr<View> elements_;
-  std::map<Dims, double> held_;
-};
+bool is_of_16_bits(const TensorDesc& t) { return t.type == 2 || t.type == 9; }
 
 class Run {
  public:
-  explicit Run(const std::map<std::int64_t, void*>& data) : data_(data) {}
+  explicit Run(Slots& slots) : slots_(slots) {}
 
-  void norm(const BackendDesc& op) {
-    const bool is_rms = op.value<int>(2000) == kRms;
-    Slot& x = slot(op, 2002);
-    Slot& y = slot(op, 2013);
-    const double eps = slot(op, 2007).get(Dims(x.desc().dims.size(), 0));
-    Dims inner = x.desc().dims, outer(inner.size(), 1);
-    const std::size_t kept = op.value<int>(2000) == kInstance ? 2 : 1;
-    for (std::size_t k = 0; k < kept; ++k) std::swap(inner[k], outer[k]);
-    each(outer, [&](const Dims& row) {
-      const Moments m = moments(x, row, inner, is_rms, eps);
-      if (op.has(2003)) slot(op, 2003).set(row, m.mean);
-      if (op.has(2004)) slot(op, 2004).set(row, m.inverse);
-      each(inner, [&](const Dims& step) {
-        const Dims at = sum(row, step);
-        double value = as_float(as_float(x.get(at) - m.mean) * m.inverse);
-        if (op.has(2005)) value = as_float(value * slot(op, 2005).get(at));
-        if (op.has(2006)) value = as_float(value + slot(op, 2006).get(at));
-        y.set(at, value);
-      });
-    });
-  }
-
-  /// Heads of a that share one of b read it in groups.
+  /// Heads of a that share one of b read it in groups. Both operands are of the fewer bits.
   void matmul(const BackendDesc& op) {
-    Slot& a = slot(op, 1520);
-    Slot& b = slot(op, 1521);
-    Slot& c = slot(op, 1522);
+    Slot& a = slots_.of(op, 1520);
+    Slot& b = slots_.of(op, 1521);
+    Slot& c = slots_.of(op, 1522);
     const std::size_t rank = c.desc().dims.size();
+    const int type = is_of_16_bits(a.desc()) ? a.desc().type : b.desc().type;
     each(c.desc().dims, [&](const Dims& at) {
       Dims of_a = at, of_b = at;
       for (std::size_t k = 0; k + 2 < rank; ++k)
@@ -113,35 +32,55 @@ class Run {
       Sum total(false);
       for (std::int64_t k = 0; k < a.desc().dims[rank - 1]; ++k) {
         of_a[rank - 1] = of_b[rank - 2] = k;
-        total.add(a.get(of_a) * b.get(of_b));
+        total.add(rounded(type, a.get(of_a)) * rounded(type, b.get(of_b)));
       }
       c.set(at, total.get());
     });
   }
 
+  /// Along an axis of which y has fewer, each of y's is of as many neighbours.
   void reduction(const BackendDesc& op) {
-    Slot& x = slot(op, 1610);
-    Slot& y = slot(op, 1611);
+    Slot& x = slots_.of(op, 1610);
+    Slot& y = slots_.of(op, 1611);
     const bool is_sum = op.link(1612)->value<int>(1600) == 0;
     Dims along = x.desc().dims;
-    for (std::size_t k = 0; k < along.size(); ++k)
-      if (y.desc().dims[k] != 1) along[k] = 1;
+    for (std::size_t k = 0; k < along.size(); ++k) along[k] /= y.desc().dims[k];
     each(y.desc().dims, [&](const Dims& at) {
       double value = is_sum ? 0 : -std::numeric_limits<double>::infinity();
+      Dims first = at;
+      for (std::size_t k = 0; k < first.size(); ++k) first[k] *= along[k];
       each(along, [&](const Dims& step) {
-        const double next = x.get(sum(at, step));
+        const double next = x.get(sum(first, step));
         value = is_sum ? as_float(value + next) : greater(value, next);
       });
       y.set(at, value);
     });
   }
 
+  /// The elements at the same places in memory.
+  void reshape(const BackendDesc& op) {
+    Slot& x = slots_.of(op, 2200);
+    Slot& y = slots_.of(op, 2201);
+    const auto place = [](const TensorDesc& t, const Dims& at) {
+      std::int64_t offset = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) offset += at[k] * t.strides[k];
+      return offset;
+    };
+    std::map<std::int64_t, double> elements;
+    each(x.desc().dims, [&](const Dims& at) { elements[place(x.desc(), at)] = x.get(at); });
+    each(y.desc().dims, [&](const Dims& at) {
+      const auto from = elements.find(place(y.desc(), at));
+      require(from != elements.end());
+      y.set(at, from->second);
+    });
+  }
+
   void pointwise(const BackendDesc& op) {
     const BackendDesc& function = *op.link(750);
-    Slot& x = slot(op, 751);
-    Slot* const b = op.has(752) ? &slot(op, 752) : nullptr;
-    Slot* const t = op.has(758) ? &slot(op, 758) : nullptr;
-    Slot& y = slot(op, 753);
+    Slot& x = slots_.of(op, 751);
+    Slot* const b = op.has(752) ? &slots_.of(op, 752) : nullptr;
+    Slot* const t = op.has(758) ? &slots_.of(op, 758) : nullptr;
+    Slot& y = slots_.of(op, 753);
     each(y.desc().dims, [&](const Dims& at) {
       const double left = x.get(at), right = b == nullptr ? 0 : b->get(at);
       switch (function.value<int>(0)) {
@@ -171,99 +110,92 @@ class Run {
   }
 
  private:
-  struct Moments {
-    double mean, inverse;
-  };
-  /// The variance from the sum of squares, as it is found in one pass.
-  static Moments moments(const Slot& x, const Dims& row, const Dims& inner, bool is_rms,
-                         double eps) {
-    Sum total(false), squares(false);
-    double count = 0;
-    each(inner, [&](const Dims& step) {
-      const double value = x.get(sum(row, step));
-      total.add(value);
-      squares.add(value * value);
-      ++count;
-    });
-    const double mean = is_rms ? 0 : as_float(total.get() / count);
-    const double square = as_float(squares.get() / count);
-    const double variance = as_float(square - as_float(mean * mean));
-    const double positive = variance < 0 ? 0 : variance;
-    return {mean, as_float(1 / as_float(std::sqrt(as_float(positive + eps))))};
-  }
-  static Dims sum(const Dims& a, const Dims& b) {
-    Dims at = a;
-    for (std::size_t k = 0; k < at.size(); ++k) at[k] += b[k];
-    return at;
-  }
-  Slot& slot(const BackendDesc& op, int name) {
-    const BackendDesc& tensor = *op.link(name);
-    const auto id = tensor.value<std::int64_t>(906);
-    const auto at = data_.find(id);
-    require(at != data_.end() || tensor.value<bool>(907));
-    return slots_.try_emplace(id, tensor, at == data_.end() ? nullptr : at->second).first->second;
-  }
-
-  const std::map<std::int64_t, void*>& data_;
-  std::map<std::int64_t, Slot> slots_;
+  Slots& slots_;
 };
-
-/// cuDNN 9: over packed tensors of floats or 16 bits, with parameters of the same type or floats;
-/// an instance norm wants both parameters.
-void check_norm(const BackendDesc& op) {
-  const TensorDesc x = described(*op.link(2002)), y = described(*op.link(2013));
-  const int mode = op.value<int>(2000);
-  require(mode == kLayer || mode == kInstance || mode == kRms, kNotSupported);
-  require(are_alike(x, y) && is_packed(x) && is_packed(y) && x.type != 1);
-  Dims vector(x.dims.size(), 1), row(x.dims.size(), 1);
-  vector[1] = x.dims[1];
-  row[0] = x.dims[0];
-  if (mode == kInstance) row[1] = x.dims[1];
-  for (const int name : {2005, 2006}) {
-    if (!op.has(name)) {
-      require(mode != kInstance, kNotSupported);
-      continue;
-    }
-    const TensorDesc v = described(*op.link(name));
-    require(v.dims == vector && is_packed(v) && (v.type == x.type || v.type == 0));
-  }
-  const bool is_training = op.value<int>(2001) == 1;
-  require(op.has(2003) == (is_training && mode != kRms) && op.has(2004) == is_training);
-  for (const int name : {2003, 2004})
-    if (op.has(name)) {
-      const TensorDesc statistic = described(*op.link(name));
-      require(statistic.dims == row && statistic.type == 0);
-    }
-}
 
 }  // namespace
 
 void check_operation(const BackendDesc& op) {
   if (op.kind == kNorm) check_norm(op);
+  if (op.kind == kNormGradient) check_norm_gradient(op);
 }
 
-bool is_known(const BackendDesc& graph) {
-  const auto& operations = graph.links.at(801);
-  if (operations.size() == 1) return operations[0]->kind == kNorm;
-  // Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
-  std::vector<int> functions;
+namespace {
+
+using Operations = std::vector<std::shared_ptr<const BackendDesc>>;
+
+/// Functions of elements by their number, other operations by that of their kind, below 0.
+std::vector<int> kinds_of(const Operations& operations) {
+  std::vector<int> kinds;
   for (const auto& op : operations)
-    functions.push_back(op->kind == kPointwise ? op->link(750)->value<int>(0) : -op->kind);
+    kinds.push_back(op->kind == kPointwise ? op->link(750)->value<int>(0) : -op->kind);
+  return kinds;
+}
+
+/// Of 16 bits, with rows of eights.
+bool is_whole(const BackendDesc* t) {
+  const TensorDesc of = described(*t);
+  return is_of_16_bits(of) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
+}
+
+bool is_stored_float(const BackendDesc* t) {
+  return !t->value<bool>(907) && t->value<int>(901) == 0;
+}
+
+const std::vector<int> kCausal = {501, 501, 303, 601};
+
+void append(std::vector<int>& to, const std::vector<int>& more, bool where = true) {
+  if (where) to.insert(to.end(), more.begin(), more.end());
+}
+
+/// Products, their factor, a mask, causal (two indices, a comparison, a choice), then softmax.
+bool is_attention(const Operations& operations) {
+  const std::vector<int> kinds = kinds_of(operations);
   std::vector<int> expected = {-kMatmul, 1};
-  if (functions.size() > 2 && functions[2] == 0) expected.push_back(0);
-  if (std::ranges::count(functions, 501) > 0) expected.insert(expected.end(), {501, 501, 303, 601});
-  expected.insert(expected.end(), {-kReduction, 9, 13, -kReduction, 15, 0, 6, -kMatmul});
-  if (functions != expected) return false;
+  append(expected, {0}, kinds.size() > 2 && kinds[2] == 0);
+  append(expected, kCausal, std::ranges::count(kinds, 501) > 0);
+  append(expected, {-kReduction, 9, 13, -kReduction, 15, 0, 6, -kMatmul});
+  if (kinds != expected) return false;
   const BackendDesc& first = *operations.front();
   const BackendDesc& last = *operations.back();
-  const BackendDesc& sums = *operations[operations.size() - 3]->link(753);
-  const auto is_whole = [](const BackendDesc& t) {
-    const TensorDesc of = described(t);
-    return (of.type == 2 || of.type == 9) && of.dims.back() % 8 == 0 && of.strides.back() == 1;
-  };
-  return is_whole(*first.link(1520)) && is_whole(*last.link(1521)) && is_whole(*last.link(1522)) &&
+  return is_whole(first.link(1520)) && is_whole(last.link(1521)) && is_whole(last.link(1522)) &&
          last.link(1520)->value<int>(901) == last.link(1522)->value<int>(901) &&
-         !sums.value<bool>(907) && sums.value<int>(901) == 0;
+         is_stored_float(operations[operations.size() - 3]->link(753));
+}
+
+/// The sum of gy y; the scores again; gv, whose heads are summed where they are shared; the
+/// gradient of the scores; gk; gq.
+bool is_attention_gradient(const Operations& operations) {
+  const std::vector<int> kinds = kinds_of(operations);
+  if (kinds.size() < 17) return false;
+  std::vector<int> expected = {1, -kReduction, 1, -kMatmul, 1};
+  append(expected, {0}, kinds[5] == 0);
+  append(expected, {9});
+  append(expected, kCausal, std::ranges::count(kinds, 501) > 0);
+  const bool are_shared = std::ranges::count(kinds, -kReduction) == 3;
+  append(expected, {13, -kReshape, -kMatmul});
+  append(expected, {-kReduction}, are_shared);
+  append(expected, {-kMatmul, 9, 1, 1, -kReshape, -kMatmul});
+  append(expected, {-kReduction}, are_shared);
+  append(expected, {-kReshape, -kMatmul});
+  if (kinds != expected) return false;
+  const BackendDesc& scores = *operations[3];
+  const int type = scores.link(1520)->value<int>(901);
+  for (const auto& op : operations)
+    if (op->kind == kReshape && op->link(2201)->value<int>(901) != type) return false;
+  const BackendDesc& minus_sums = *operations[kinds[5] == 0 ? 6 : 5];
+  return is_whole(operations[0]->link(751)) && is_whole(operations[0]->link(752)) &&
+         is_whole(scores.link(1520)) && is_whole(operations.back()->link(1522)) &&
+         is_stored_float(operations[2]->link(753)) && is_stored_float(minus_sums.link(752));
+}
+
+}  // namespace
+
+bool is_known(const BackendDesc& graph) {
+  const Operations& operations = graph.links.at(801);
+  if (operations.size() == 1)
+    return operations[0]->kind == kNorm || operations[0]->kind == kNormGradient;
+  return is_attention(operations) || is_attention_gradient(operations);
 }
 
 bool is_narrow(const BackendDesc& graph) {
@@ -276,17 +208,24 @@ bool is_narrow(const BackendDesc& graph) {
 }
 
 void run_graph(const BackendDesc& graph, const std::map<std::int64_t, void*>& data) {
-  Run run(data);
+  Slots slots(data);
+  Run run(slots);
   for (const auto& op : graph.links.at(801)) {
     switch (op->kind) {
       case kNorm:
-        run.norm(*op);
+        run_norm(*op, slots);
+        break;
+      case kNormGradient:
+        run_norm_gradient(*op, slots);
         break;
       case kMatmul:
         run.matmul(*op);
         break;
       case kReduction:
         run.reduction(*op);
+        break;
+      case kReshape:
+        run.reshape(*op);
         break;
       case kPointwise:
         run.pointwise(*op);

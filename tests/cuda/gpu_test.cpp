@@ -150,8 +150,9 @@ std::string sum_on_the_gpu(bool only_x) {
     view.device = {kDLCUDA, 0};
     return view;
   };
-  const DLTensor x = moved(sum.x(), 4 * 139);
-  DLTensor y = moved(sum.y(), 4 * 19);
+  constexpr std::size_t kBytesOfX = 556, kBytesOfY = 76;  // of 139 and 19 elements
+  const DLTensor x = moved(sum.x(), kBytesOfX);
+  DLTensor y = moved(sum.y(), kBytesOfY);
   if (only_x) y = sum.y().view();
   const std::array<const DLTensor*, 1> inputs = {&x};
   const std::array<DLTensor*, 1> outputs = {&y};
@@ -164,7 +165,7 @@ std::string sum_on_the_gpu(bool only_x) {
   if (chosen.kernel->run(&call, nullptr) != MOTE_OK) return sum.call().message();
   if (sum.is_right()) return "the host's memory was written";
   of.fake<int(void*, std::uint64_t, std::size_t, void*)>("cuMemcpyDtoHAsync_v2")(
-      sum.y().data(), reinterpret_cast<std::uint64_t>(y.data), 4 * 19, nullptr);
+      sum.y().data(), reinterpret_cast<std::uint64_t>(y.data), kBytesOfY, nullptr);
   return sum.is_right() ? "right" : "wrong";
 }
 

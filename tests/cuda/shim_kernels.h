@@ -5,7 +5,7 @@
 #include "mote_cuda_host.h"
 
 /// y = x reversed within the block. Else: no barrier between the stores and the loads.
-extern "C" __global__ void reverse_block(const float* x, float* y, bool correct) {
+static __global__ void reverse_block(const float* x, float* y, bool correct) {
   __shared__ float tile[64];
   const unsigned t = threadIdx.x;
   tile[t] = x[blockIdx.x * 64 + t];
@@ -15,12 +15,12 @@ extern "C" __global__ void reverse_block(const float* x, float* y, bool correct)
 
 /// y = the sum of what each chunk of 64 adds, read from the neighbour. Else: no barrier before the
 /// tile is overwritten.
-extern "C" __global__ void sum_of_neighbours(const float* x, float* y, int chunks, bool correct) {
+static __global__ void sum_of_neighbours(const float* x, float* y, int chunks, bool correct) {
   __shared__ float tile[64];
   const unsigned t = threadIdx.x;
   float sum = 0;
   for (int c = 0; c < chunks; ++c) {
-    tile[t] = x[c * 64 + t];
+    tile[t] = x[static_cast<unsigned>(c) * 64 + t];
     __syncthreads();
     sum += tile[(t + 1) % 64] * static_cast<float>(c + 1);
     if (correct) __syncthreads();
@@ -30,19 +30,19 @@ extern "C" __global__ void sum_of_neighbours(const float* x, float* y, int chunk
 
 /// y[row] = Σ x[row, k]: shuffles within warps, shared memory between them. Else: no barrier before
 /// the first warp reads what the others stored.
-extern "C" __global__ void row_sum(const float* x, float* y, int n, bool correct) {
+static __global__ void row_sum(const float* x, float* y, int n, bool correct) {
   __shared__ float parts[4];
   const unsigned t = threadIdx.x;
   float sum = 0;
   for (int k = static_cast<int>(t); k < n; k += 128) sum += x[static_cast<int>(blockIdx.x) * n + k];
-  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
+  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, lanes);
   if (t % 32 == 0) parts[t / 32] = sum;
   if (correct) __syncthreads();
   if (t == 0) y[blockIdx.x] = parts[0] + parts[1] + parts[2] + parts[3];
 }
 
 /// Lane 0 of a warp gives the others a number. Else: no __syncwarp between.
-extern "C" __global__ void from_lane_0(const float* x, float* y, bool correct) {
+static __global__ void from_lane_0(const float* x, float* y, bool correct) {
   __shared__ float given[2];
   const unsigned t = threadIdx.x;
   if (t % 32 == 0) given[t / 32] = x[t];
@@ -51,7 +51,7 @@ extern "C" __global__ void from_lane_0(const float* x, float* y, bool correct) {
 }
 
 /// y = the greatest thread's number. Else: every thread writes its own.
-extern "C" __global__ void last_writer(float* y, bool correct) {
+static __global__ void last_writer(float* y, bool correct) {
   __shared__ float last;
   const unsigned t = threadIdx.x;
   if (!correct || t == 63) last = static_cast<float>(t);
@@ -60,24 +60,24 @@ extern "C" __global__ void last_writer(float* y, bool correct) {
 }
 
 /// Counts in shared memory. Else: what nobody set to 0.
-extern "C" __global__ void count(float* y, bool correct) {
+static __global__ void count(float* y, bool correct) {
   __shared__ float counter;
   if (correct) {
     if (threadIdx.x == 0) counter = 0;
     __syncthreads();
   }
-  atomicAdd(&counter, 1.0f);
+  atomicAdd(&counter, 1.0F);
   __syncthreads();
-  y[threadIdx.x] = counter == 64.0f ? 1.0f : 0.0f;
+  y[threadIdx.x] = counter == 64.0F ? 1.0F : 0.0F;
 }
 
 /// Each block writes its own element. Else: all blocks write the first.
-extern "C" __global__ void block_number(float* y, bool correct) {
+static __global__ void block_number(float* y, bool correct) {
   if (threadIdx.x == 0) y[correct ? blockIdx.x : 0] = static_cast<float>(blockIdx.x);
 }
 
 /// A barrier for all. Else: one for even threads and another for odd ones.
-extern "C" __global__ void divergent_barrier(float* y, bool correct) {
+static __global__ void divergent_barrier(float* y, bool correct) {
   y[threadIdx.x] = 1;
   if (correct || threadIdx.x % 2 == 0) {
     __syncthreads();
@@ -87,23 +87,23 @@ extern "C" __global__ void divergent_barrier(float* y, bool correct) {
 }
 
 /// A barrier for all. Else: half of the threads wait at it, the others for lanes of their warp.
-extern "C" __global__ void some_at_barrier(float* y, bool correct) {
+static __global__ void some_at_barrier(float* y, bool correct) {
   y[threadIdx.x] = 1;
   if (correct || threadIdx.x % 32 < 16) __syncthreads();
   __syncwarp();
 }
 
 /// A shuffle of 16 lanes with their mask. Else: with the mask of all.
-extern "C" __global__ void half_a_warp(float* y, bool correct) {
+static __global__ void half_a_warp(float* y, bool correct) {
   const unsigned t = threadIdx.x;
   y[t] = 0;
   if (t % 32 < 16)
-    y[t] = __shfl_xor_sync(correct ? 0x0000ffffu : 0xffffffffu, static_cast<float>(t), 1);
+    y[t] = __shfl_xor_sync(correct ? 0x0000ffffU : 0xffffffffU, static_cast<float>(t), 1);
 }
 
 /// A shuffle within the mask. Else: from a lane outside of it.
-extern "C" __global__ void from_outside(float* y, bool correct) {
+static __global__ void from_outside(float* y, bool correct) {
   const unsigned t = threadIdx.x;
   y[t] = 0;
-  if (t % 32 < 16) y[t] = __shfl_sync(0x0000ffffu, static_cast<float>(t), correct ? 3 : 20);
+  if (t % 32 < 16) y[t] = __shfl_sync(0x0000ffffU, static_cast<float>(t), correct ? 3 : 20);
 }

@@ -65,8 +65,8 @@ Shape shape_of(unsigned blocks, unsigned threads) {
 Run run(const Trial& t, bool correct, const Options& options) {
   mote_host = calls();
   std::vector<float> x(1024);
-  std::iota(x.begin(), x.end(), 1.0f);
-  std::vector<float> y(t.outputs, -1.0f);
+  std::iota(x.begin(), x.end(), 1.0F);
+  std::vector<float> y(t.outputs, -1.0F);
   Run out;
   out.error = launch(shape_of(t.blocks, t.threads), options,
                      [&] { t.kernel(x.data(), y.data(), correct); });
@@ -78,8 +78,8 @@ Run run(const Trial& t, bool correct, const Options& options) {
 class Shim : public testing::TestWithParam<std::tuple<Trial, Engine>> {};
 
 TEST_P(Shim, FindsTheDefectUnderEverySeed) {
-  const Trial& trial = std::get<Trial>(GetParam());
-  const Engine engine = std::get<Engine>(GetParam());
+  const auto& trial = std::get<Trial>(GetParam());
+  const auto engine = std::get<Engine>(GetParam());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const std::string found = find_race(
         seed, [&](const Options& o) { return run(trial, false, o); }, engine);
@@ -89,8 +89,8 @@ TEST_P(Shim, FindsTheDefectUnderEverySeed) {
 }
 
 TEST_P(Shim, FindsNothingInTheCorrectTwin) {
-  const Trial& trial = std::get<Trial>(GetParam());
-  const Engine engine = std::get<Engine>(GetParam());
+  const auto& trial = std::get<Trial>(GetParam());
+  const auto engine = std::get<Engine>(GetParam());
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
     EXPECT_EQ(find_race(
                   seed, [&](const Options& o) { return run(trial, true, o); }, engine),
@@ -119,10 +119,10 @@ TEST(ShimMemory, SharedMemoryHoldsNaNBeforeEachBlock) {
     const auto made = run(counts, correct, {});
     EXPECT_EQ(made.error, "");
     std::memcpy(y.data(), made.output.data(), made.output.size());
-    return std::accumulate(y.begin(), y.end(), 0.0f);
+    return std::accumulate(y.begin(), y.end(), 0.0F);
   };
-  EXPECT_EQ(right(true), 64.0f);
-  EXPECT_EQ(right(false), 0.0f);
+  EXPECT_EQ(right(true), 64.0F);
+  EXPECT_EQ(right(false), 0.0F);
 }
 
 TEST(ShimMemory, DynamicSharedMemoryIsOneArrayOfTheBlock) {
@@ -149,7 +149,7 @@ TEST(ShimShuffles, DoWhatCudaSays) {
   std::vector<unsigned> votes(32);
   const std::string error = launch(shape_of(1, 32), {Order::reverse, 0, best_engine()}, [&] {
     const int t = static_cast<int>(threadIdx.x);
-    const unsigned mask = 0xffffffffu;
+    const unsigned mask = 0xffffffffU;
     const auto at = static_cast<std::size_t>(t);
     down[at] = __shfl_down_sync(mask, t, 3);
     up[at] = __shfl_up_sync(mask, t, 3U);
@@ -162,13 +162,13 @@ TEST(ShimShuffles, DoWhatCudaSays) {
     EXPECT_EQ(down[at], t + 3 < 32 ? t + 3 : t);
     EXPECT_EQ(up[at], t < 3 ? t : t - 3);
     EXPECT_EQ(in_groups[at], t / 4 * 4 + 1);
-    EXPECT_EQ(votes[at], 0x55555555u);
+    EXPECT_EQ(votes[at], 0x55555555U);
   }
 }
 
 TEST(ShimBarriers, GiveEachThreadTheVoteOfAll) {
   mote_host = calls();
-  std::vector<int> votes(64 * 3);
+  std::vector<int> votes(std::size_t{64} * 3);
   for (const Order order : {Order::forward, Order::reverse, Order::random}) {
     const std::string error = launch(shape_of(1, 64), {order, 5, best_engine()}, [&] {
       const unsigned t = threadIdx.x;
@@ -219,10 +219,13 @@ std::uint16_t f16(float x) {
                                     (magnitude == 0 ? 0 : (magnitude - 0x38000000U) >> 13U));
 }
 
+/// Elements of the left operand, 16 x 16, and of the right one and the sums, 16 x 8.
+constexpr std::size_t kLeft = 256, kRight = 128;
+
 TEST(ShimTensorCores, MultiplyAsLanesHoldTheOperands) {
   for (const bool is_bf16 : {false, true}) {
     const auto narrow = is_bf16 ? bf16 : f16;
-    std::vector<float> left(16 * 16), right(16 * 8), d(16 * 8);
+    std::vector<float> left(kLeft), right(kRight), d(kRight);
     for (std::size_t k = 0; k < left.size(); ++k) left[k] = static_cast<float>(k * 7 % 23) - 11;
     for (std::size_t k = 0; k < right.size(); ++k) right[k] = static_cast<float>(k * 5 % 19) - 9;
     for (std::size_t k = 0; k < d.size(); ++k) d[k] = static_cast<float>(k);
@@ -241,21 +244,21 @@ TEST(ShimTensorCores, MultiplyAsLanesHoldTheOperands) {
 
 /// d = 1 with sixteen products of 2^-23 (1 - 2^-7): all digits of these are cut off.
 TEST(ShimTensorCores, CutDigitsOffWhereOthersWouldRound) {
-  const std::vector<std::uint16_t> a(16 * 16, bf16(0x1p-23F)), b(16 * 8, bf16(1 - 0x1p-7F));
-  for (const float y : multiplied(a, b, std::vector<float>(16 * 8, 1.0F), true)) EXPECT_EQ(y, 1.0F);
+  const std::vector<std::uint16_t> a(kLeft, bf16(0x1p-23F)), b(kRight, bf16(1 - 0x1p-7F));
+  for (const float y : multiplied(a, b, std::vector<float>(kRight, 1.0F), true)) EXPECT_EQ(y, 1.0F);
   // With a start of 0 they are the greatest, and whole.
-  for (const float y : multiplied(a, b, std::vector<float>(16 * 8, 0.0F), true))
+  for (const float y : multiplied(a, b, std::vector<float>(kRight, 0.0F), true))
     EXPECT_EQ(y, 16 * 0x1p-23F * (1 - 0x1p-7F));
 }
 
 TEST(ShimTensorCores, KeepInfinitiesAndNaN) {
-  std::vector<std::uint16_t> a(16 * 16, f16(1)), b(16 * 8, f16(1));
+  std::vector<std::uint16_t> a(kLeft, f16(1)), b(kRight, f16(1));
   constexpr std::uint16_t kInfinite = 0x7c00;
   a[0 * 16 + 3] = kInfinite;
   a[1 * 16 + 3] = kInfinite;
   a[1 * 16 + 14] = kInfinite | 0x8000;
   b[14 * 8 + 5] = 0;
-  const std::vector<float> y = multiplied(a, b, std::vector<float>(16 * 8, 1.0F), false);
+  const std::vector<float> y = multiplied(a, b, std::vector<float>(kRight, 1.0F), false);
   EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(y[8]));
   EXPECT_TRUE(std::isnan(y[8 + 5]));

@@ -144,6 +144,45 @@ class RmsNorm {
   test::Call call_;
 };
 
+/// A step of gru_cell whose gates are open or shut and whose functions are at their ends: where z
+/// is 1 h' is h, else it is 1 or -1.
+class Gru {
+ public:
+  Gru() : call_("gru_cell", {&x_, &h_, &w_, &r_, &b_}, {&next_}) {
+    x_.fill_integers(1);
+    h_.fill_integers(2);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      b_.set({0, k}, k == 0 ? kFar : -kFar);
+      b_.set({1, k}, k % 2 == 0 ? kFar : -kFar);
+      b_.set({2, k}, k == 1 ? kFar : 0);
+      b_.set({3, k}, k == 2 ? -kFar : kFar);
+    }
+    for (std::int64_t k = 0; k < 4; ++k) w_.set({2, k, 0}, k == 3 ? -kFar : 0);
+    for (std::int64_t n = 0; n < 3; ++n) x_.set({n, 0}, n == 1 ? -1 : 1);
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    for (std::int64_t n = 0; n < 3; ++n) {
+      const double by_x = n == 1 ? 1 : -1;
+      if (next_.get({n, 0}) != h_.get({n, 0}) || next_.get({n, 1}) != 1 ||
+          next_.get({n, 2}) != -1 || next_.get({n, 3}) != by_x)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double kFar = 200;  ///< where f32's sigmoid is 0 or 1, and tanh 1
+  test::Tensor x_{DType::f32, {3, 2}};
+  test::Tensor h_{DType::f32, {3, 4}};
+  test::Tensor w_{DType::f32, {3, 4, 2}, {8, 1, 4}};
+  test::Tensor r_{DType::f32, {3, 4, 4}};
+  test::Tensor b_{DType::f32, {4, 4}, {5, 1}};
+  test::Tensor next_{DType::f32, {3, 4}};
+  test::Call call_;
+};
+
 template <typename Subject>
 const mote_kernel& kernel_of(Subject& subject) {
   return *test::kernel_of(Libraries::all().backend(Subject::kBackend), subject.call().get().op);

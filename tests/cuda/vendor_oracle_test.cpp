@@ -79,13 +79,23 @@ TEST(CudaVendor, PoolingAndNormsOfCudnnPassTheOracle) {
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"batch_norm_training"}, kWide, 1000);
 }
 
+TEST(CudaVendor, CellsOfCudnnPassTheOracle) {
+  const std::vector<std::string> cells = {"lstm_cell", "gru_cell", "rnn_cell"};
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", cells, kWide, 150);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", cells, {"f32"}, 150);
+}
+
 TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {
   const std::vector<std::string> dtypes = {"f32", "f16", "bf16"};
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
                 {"layer_norm", "layer_norm_with_statistics", "rms_norm", "group_norm"}, dtypes,
                 100);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"instance_norm"}, dtypes, 200);
-  expect_cases_pass("vendor_attention.cases", MOTE_CUDNN_PLUGIN, "cudnn", 9);
+  expect_passes(
+      MOTE_CUDNN_PLUGIN, "cudnn",
+      {"layer_norm.grad", "layer_norm_with_statistics.grad", "rms_norm.grad", "instance_norm.grad"},
+      {"f32"}, 200);
+  expect_cases_pass("vendor_attention.cases", MOTE_CUDNN_PLUGIN, "cudnn", 19);
 }
 
 TEST(CudaVendor, ElementsAndReductionsOfCudnnPassTheOracle) {

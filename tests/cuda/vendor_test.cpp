@@ -1,6 +1,6 @@
-// The backends over NVIDIA's libraries, on fakes of these: in a gemm, a conv2d and an rms_norm
-// every call of a library may fail and that is a status with the kernel's name, and nothing is left
-// behind; tensors of the GPU are used where they are.
+// The backends over NVIDIA's libraries, on fakes of these: in a gemm, a conv2d, an rms_norm and a
+// gru_cell every call of a library may fail and that is a status with the kernel's name, and
+// nothing is left behind; tensors of the GPU are used where they are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +69,7 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gemm>();
   expect_statuses<Convolution>();
   expect_statuses<RmsNorm>();
+  expect_statuses<Gru>();
 }
 
 /// Copies of a call's tensors in the fake GPU's memory, and workspace there that is aligned to 64
@@ -80,7 +81,8 @@ class OnGpu {
     of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
     of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
     of_.fake<int(void**, unsigned)>("cuStreamCreate")(&stream_, 1);
-    views_.reserve(static_cast<std::size_t>(call.input_count + call.output_count));
+    views_.reserve(static_cast<std::size_t>(call.input_count) +
+                   static_cast<std::size_t>(call.output_count));
     for (int k = 0; k < call.input_count; ++k) inputs_.push_back(&copy(*call.inputs[k]));
     for (int k = 0; k < call.output_count; ++k) outputs_.push_back(&copy(*call.outputs[k]));
     call_.inputs = inputs_.data();
@@ -158,6 +160,7 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Gemm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
   EXPECT_EQ(in_child(on_the_gpu<RmsNorm>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<Gru>), "right");
 }
 
 }  // namespace

@@ -299,11 +299,31 @@ Interval negated(const Interval& x) {
   return y;
 }
 
+namespace {
+
+/// An operand of a multiplication in the format that the contract lets it have: with fewer bits,
+/// and where that has a least number too, with that error, as the accuracy of kOperand says. A
+/// value of that format stays.
+Interval as_operand(const Interval& x, const Contract& contract) {
+  if (contract.multiply_bits == 0) return x;
+  Interval y = narrowed(x, contract.multiply_bits);
+  const auto declared = contract.functions.find(kOperand);
+  if (declared == contract.functions.end()) return y;
+  const double error = declared->second.abs;
+  const Uop is_on_grid = either(eq(y.lo, 0), lowest_bit(y.lo) >= 2 * error);
+  const Uop stays = eq(y.lo, y.hi) && is_on_grid;
+  const Uop lo = y.nonnegative ? not_below_zero(y.lo - error) : y.lo - error;
+  y.hi = where(stays, y.hi, y.hi + error);
+  y.lo = where(stays, y.lo, lo);
+  return y;
+}
+
+}  // namespace
+
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum) {
-  const int bits = feeds_sum ? c.contract.multiply_bits : 0;
-  const Interval a = bits > 0 ? narrowed(x, bits) : x, b = bits > 0 ? narrowed(y, bits) : y;
-  return product_of(a, b, square, dtype, c);
+  if (!feeds_sum) return product_of(x, y, square, dtype, c);
+  return product_of(as_operand(x, c.contract), as_operand(y, c.contract), square, dtype, c);
 }
 
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {

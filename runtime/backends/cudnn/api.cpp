@@ -29,12 +29,12 @@ Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
   Calls& c = calls_;
   from.get(c.version, "cudnnGetVersion");
   from.get(c.error_text, "cudnnGetErrorString");
-  get(from, c.create, c.set_stream, c.create_tensor, c.destroy_tensor, c.set_tensor,
-      c.create_filter, c.destroy_filter, c.set_filter, c.create_convolution, c.destroy_convolution,
-      c.set_convolution, c.set_groups, c.set_math, c.convolution_dims, c.forward_algorithms,
-      c.data_algorithms, c.filter_algorithms, c.forward_workspace, c.data_workspace,
-      c.filter_workspace, c.convolve, c.convolve_data, c.convolve_filter, c.bias_gradient,
-      c.add_tensor);
+  get(from, c.create, c.set_stream, c.create_tensor, c.destroy_tensor, c.set_tensor, c.get_tensor,
+      c.transform, c.set_all, c.create_filter, c.destroy_filter, c.set_filter, c.create_convolution,
+      c.destroy_convolution, c.set_convolution, c.set_groups, c.set_math, c.convolution_dims,
+      c.forward_algorithms, c.data_algorithms, c.filter_algorithms, c.forward_workspace,
+      c.data_workspace, c.filter_workspace, c.convolve, c.convolve_data, c.convolve_filter,
+      c.bias_gradient, c.add_tensor);
   get(from, c.create_pooling, c.destroy_pooling, c.set_pooling, c.pooling_dims, c.pool,
       c.pool_gradient, c.softmax, c.softmax_gradient, c.batch_norm, c.batch_norm_training,
       c.create_lrn, c.destroy_lrn, c.set_lrn, c.lrn);
@@ -42,6 +42,9 @@ Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
       c.activate, c.activation_gradient, c.create_operation, c.destroy_operation, c.set_operation,
       c.operate, c.create_reduction, c.destroy_reduction, c.set_reduction, c.reduction_workspace,
       c.reduce);
+  get(from, c.create_recurrent, c.destroy_recurrent, c.set_recurrent, c.create_sequences,
+      c.destroy_sequences, c.set_sequences, c.recurrent_weight_bytes, c.recurrent_work_bytes,
+      c.recurrent_weights, c.recur);
   get(from, c.create_backend, c.destroy_backend, c.finalize, c.set_attribute, c.get_attribute,
       c.execute);
 }

@@ -24,6 +24,8 @@ struct ActivationDesc;
 struct OpTensorDesc;
 struct ReduceDesc;
 struct LrnDesc;
+struct RecurrentDesc;
+struct SequenceDesc;
 struct BackendDesc;
 
 /// A call whose status is checked: throws LibraryError unless it is 0, with the name.
@@ -58,6 +60,9 @@ struct Calls {
   Function<TensorDesc**> create_tensor{"cudnnCreateTensorDescriptor"};
   Function<TensorDesc*> destroy_tensor{"cudnnDestroyTensorDescriptor"};
   Function<TensorDesc*, int, int, Ints, Ints> set_tensor{"cudnnSetTensorNdDescriptor"};
+  Function<const TensorDesc*, int, int*, int*, int*, int*> get_tensor{"cudnnGetTensorNdDescriptor"};
+  Function<Handle*, In, TensorDesc*, In, In, TensorDesc*, Out> transform{"cudnnTransformTensor"};
+  Function<Handle*, TensorDesc*, Out, In> set_all{"cudnnSetTensor"};
   Function<FilterDesc**> create_filter{"cudnnCreateFilterDescriptor"};
   Function<FilterDesc*> destroy_filter{"cudnnDestroyFilterDescriptor"};
   Function<FilterDesc*, int, int, int, Ints> set_filter{"cudnnSetFilterNdDescriptor"};
@@ -149,6 +154,27 @@ struct Calls {
   Function<Handle*, ReduceDesc*, Out, std::size_t, Out, std::size_t, In, TensorDesc*, In, In,
            TensorDesc*, Out>
       reduce{"cudnnReduceTensor"};
+
+  Function<RecurrentDesc**> create_recurrent{"cudnnCreateRNNDescriptor"};
+  Function<RecurrentDesc*> destroy_recurrent{"cudnnDestroyRNNDescriptor"};
+  Function<RecurrentDesc*, int, int, int, int, int, int, int, int, std::int32_t, std::int32_t,
+           std::int32_t, std::int32_t, Out, std::uint32_t>
+      set_recurrent{"cudnnSetRNNDescriptor_v8"};
+  Function<SequenceDesc**> create_sequences{"cudnnCreateRNNDataDescriptor"};
+  Function<SequenceDesc*> destroy_sequences{"cudnnDestroyRNNDataDescriptor"};
+  Function<SequenceDesc*, int, int, int, int, int, Ints, Out> set_sequences{
+      "cudnnSetRNNDataDescriptor"};
+  Function<Handle*, RecurrentDesc*, std::size_t*> recurrent_weight_bytes{
+      "cudnnGetRNNWeightSpaceSize"};
+  Function<Handle*, RecurrentDesc*, int, SequenceDesc*, std::size_t*, std::size_t*>
+      recurrent_work_bytes{"cudnnGetRNNTempSpaceSizes"};
+  Function<Handle*, RecurrentDesc*, std::int32_t, std::size_t, In, std::int32_t, TensorDesc*, Out*,
+           TensorDesc*, Out*>
+      recurrent_weights{"cudnnGetRNNWeightParams"};
+  Function<Handle*, RecurrentDesc*, int, const std::int32_t*, SequenceDesc*, In, SequenceDesc*, Out,
+           TensorDesc*, In, Out, TensorDesc*, In, Out, std::size_t, In, std::size_t, Out,
+           std::size_t, Out>
+      recur{"cudnnRNNForward"};
 
   // The graph API: attributes pass with their type, a count, and the address of the first.
   Function<int, BackendDesc**> create_backend{"cudnnBackendCreateDescriptor"};

@@ -1,4 +1,4 @@
-// Attention by cuDNN's graph API, as a graph.
+// Attention by cuDNN's graph API, and its gradient, as graphs.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,32 @@ namespace mote::cudnn {
 /// v[B,HK,S,E]; each H/HK heads share one of k and v. Causal: key s counts for query t where s <=
 /// t. p is rounded to y's dtype before it is multiplied.
 struct AttentionCall {
-  Tensor q, k, v, y;
+  Tensor q, k, v;
+  Tensor y = {};
   std::optional<Tensor> mask = {};  ///< [1|B,1|H,1|T,1|S]
+  std::optional<Tensor> sums = {};  ///< takes the logarithms of softmax's sums, f32[B,H,T,1]
   double scale = 1;
   bool causal = false;
 };
-
 Graph graph_of(const AttentionCall& a);
+
+/// Of y's gradient those of q, k and v; what the forward graph gives as y and sums is read.
+struct AttentionGradientCall {
+  AttentionCall forward;
+  Tensor gy, gq, gk, gv;
+};
+Graph graph_of(const AttentionGradientCall& g);
+
+/// The inputs of a call from q on, and its parameters; y is left empty.
+AttentionCall operands_of(const Reader& call, int first);
+/// Rank 4, the last axis adjacent: as cuDNN wants attention's tensors.
+Tensor with_adjacent_rows(Tensor t);
+
+/// scale q kᵀ (+ mask), [B,H,T,S]; `transposed` is k with its last axes swapped.
+Graph::Node scores_of(Graph& graph, const AttentionCall& a, const Graph::Node& q,
+                      const Graph::Node& transposed, const Graph::Node& scale);
+/// The least float in place of what belongs to keys behind the query.
+Graph::Node hide_later_keys(Graph& graph, const Graph::Node& s);
+Tensor with_last_axes_swapped(Tensor t);
 
 }  // namespace mote::cudnn

@@ -1,7 +1,9 @@
 #include "describe.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace mote::cudnn {
@@ -34,6 +36,11 @@ Tensor channels_last(const Tensor& t) {
 
 }  // namespace
 
+std::size_t aligned(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 double epsilon_of(const Reader& call) {
   const double eps = call.real("eps", 1e-5);
   if (!(eps >= 0)) decline("eps is below 0");
@@ -59,6 +66,13 @@ const void* zero(DType dtype) {
   static const float narrow = 0;
   static const double wide = 0;
   return dtype == DType::f64 ? static_cast<const void*>(&wide) : &narrow;
+}
+
+std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> strides(dims.size());
+  std::int64_t inner = 1;
+  for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) strides[k] = inner;
+  return strides;
 }
 
 Tensor with_axis(Tensor t, std::size_t axis) {
@@ -106,6 +120,30 @@ Work work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps) {
   return {most, [handle = std::move(handle), steps = std::move(steps)](const OnDevice& at) {
             calls().set_stream(handle.get(), at.stream);
             for (const Step& s : steps) s.run(handle.get(), at);
+          }};
+}
+
+Tensor Between::tensor(DType dtype, const std::vector<std::int64_t>& dims) {
+  const auto count =
+      std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+  places_.push_back(bytes_);
+  bytes_ += aligned(static_cast<std::size_t>(count) * size_of(dtype));
+  return {.name = "between",
+          .dtype = dtype,
+          .dims = dims,
+          .strides = packed_strides(dims),
+          .slot = next_++};
+}
+
+Work Between::work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps) const {
+  const Work work = cudnn::work_of(std::move(handle), std::move(steps));
+  return {bytes_ + work.workspace_bytes,
+          [run = work.run, places = places_, bytes = bytes_](const OnDevice& at) {
+            OnDevice with = at;
+            char* const begin = static_cast<char*>(at.workspace);
+            for (const std::size_t place : places) with.data.push_back(begin + place);
+            with.workspace = begin + bytes;
+            run(with);
           }};
 }
 

@@ -21,6 +21,9 @@ using nvidia::Work;
 /// An algorithm or engine that wants more workspace is not taken.
 constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
 
+/// The next multiple of 256, where a part of the workspace may begin.
+std::size_t aligned(std::size_t bytes);
+
 /// The parameter eps of a norm; cuDNN wants 0 or more.
 double epsilon_of(const Reader& call);
 
@@ -30,6 +33,8 @@ int compute_type(DType dtype);  ///< in which sums are kept: doubles for doubles
 const void* one(DType dtype);
 const void* zero(DType dtype);
 
+/// Row-major strides.
+std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& dims);
 /// An axis of extent 1 before `axis`.
 Tensor with_axis(Tensor t, std::size_t axis);
 /// Of rank 4 at least: axes of extent 1 behind.
@@ -50,6 +55,21 @@ struct Step {
 };
 /// The steps, one after another on the call's stream. They share the workspace.
 Work work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps);
+/// Tensors in the workspace that steps of one call leave to each other. Their slots are behind
+/// those of the call.
+class Between {
+ public:
+  explicit Between(const Reader& call) : next_(call.slots()) {}
+  /// Row-major.
+  Tensor tensor(DType dtype, const std::vector<std::int64_t>& dims);
+  Work work_of(std::shared_ptr<Handle> handle, std::vector<Step> steps) const;
+
+ private:
+  std::size_t next_;
+  std::vector<std::size_t> places_;
+  std::size_t bytes_ = 0;
+};
+
 /// One step without workspace.
 Work work_of(std::function<void(Handle*, const OnDevice&)> run);
 

@@ -15,17 +15,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 16;
 constexpr int kMostConfigurations = 16;
-constexpr std::size_t kWorkspaceAlignment = 256;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
 
 Tensor row_major(const std::vector<std::int64_t>& dims) {
-  Tensor t{.name = "", .dtype = DType::f32, .dims = dims, .strides = dims};
-  std::int64_t inner = 1;
-  for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) t.strides[k] = inner;
-  return t;
+  return {.name = "", .dtype = DType::f32, .dims = dims, .strides = packed_strides(dims)};
 }
 
 /// Whether an engine with that note keeps the kind's contract.
@@ -99,6 +91,23 @@ void Graph::norm(const Norm& n) {
   op.finalize();
 }
 
+void Graph::norm_gradient(const NormGradient& n) {
+  const auto id_of = [](const std::optional<Node>& node) { return node ? node->id : 0; };
+  Descriptor& op =
+      operation(descriptor::kNormBackward, {n.mode, n.x.id, n.gy.id, n.scale.id, id_of(n.mean),
+                                            n.inverse.id, n.gx.id, n.gscale.id, id_of(n.gbias)});
+  op.choose(attribute::kNormGradientMode, of::kNormMode, n.mode)
+      .link(attribute::kNormGradientX, n.x.desc)
+      .link(attribute::kNormGradientInverse, n.inverse.desc)
+      .link(attribute::kNormGradientGy, n.gy.desc)
+      .link(attribute::kNormGradientScale, n.scale.desc)
+      .link(attribute::kNormGradientGscale, n.gscale.desc)
+      .link(attribute::kNormGradientGx, n.gx.desc);
+  if (n.mean) op.link(attribute::kNormGradientMean, n.mean->desc);
+  if (n.gbias) op.link(attribute::kNormGradientGbias, n.gbias->desc);
+  op.finalize();
+}
+
 void Graph::matmul(const Node& a, const Node& b, const Node& c) {
   parts_.emplace_back(descriptor::kMatmul);
   parts_.back().choose(attribute::kMatmulMath, of::kDataType, kFloat).finalize();
@@ -160,6 +169,15 @@ Graph::Node Graph::map(int function, const Node& x, const Node& b) {
 Graph::Node Graph::select(const Node& condition, const Node& x, const Node& otherwise) {
   Node y = between(x.dims);
   map_into(y, kSelect, x, &otherwise, &condition);
+  return y;
+}
+
+Graph::Node Graph::reshaped(const Node& x, const Tensor& as) {
+  Node y = made(as, type_of(as.dtype), attribute::kTensorIsVirtual);
+  operation(descriptor::kReshapeOperation, {x.id, y.id})
+      .link(attribute::kReshapeX, x.desc)
+      .link(attribute::kReshapeY, y.desc)
+      .finalize();
   return y;
 }
 

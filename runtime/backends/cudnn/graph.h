@@ -50,6 +50,14 @@ class Graph {
     double epsilon = 0;
   };
   void norm(const Norm& n);
+  struct NormGradient {
+    int mode = kLayerNorm;
+    Node x, gy, scale, inverse;  ///< 1 / deviation
+    std::optional<Node> mean = {};
+    Node gx, gscale;
+    std::optional<Node> gbias = {};
+  };
+  void norm_gradient(const NormGradient& n);
   /// c = a b, of matrices in the last two axes.
   void matmul(const Node& a, const Node& b, const Node& c);
   /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y's extent is 1.
@@ -60,6 +68,8 @@ class Graph {
   void map_into(const Node& y, int function, const Node& x, const Node& b);
   Node map(int function, const Node& x);
   Node map(int function, const Node& x, const Node& b);
+  /// The same elements in memory, with the extents, strides and dtype of another tensor.
+  Node reshaped(const Node& x, const Tensor& as);
   /// condition ? x : otherwise.
   Node select(const Node& condition, const Node& x, const Node& otherwise);
 

@@ -22,4 +22,20 @@ struct NormCall {
 
 Graph graph_of(const NormCall& norm);
 
+/// inverse[R,1,1,1] = 1 / sqrt(mean x^2 + eps) of the rows of x[R,N,1,1]; y = x * inverse is
+/// written too.
+Graph inverse_deviation(const Tensor& x, const Tensor& y, const Tensor& inverse, double eps);
+
+/// The gradients of NormCall's x, gamma and beta from y's, where statistics are known; gamma is
+/// there, and beta but for kRmsNorm, which has no mean either.
+struct NormGradientCall {
+  int mode = kLayerNorm;
+  Tensor gy, x, gamma, inverse;
+  std::optional<Tensor> mean = {};
+  Tensor gx, ggamma;
+  std::optional<Tensor> gbeta = {};
+};
+
+Graph graph_of(const NormGradientCall& norm);
+
 }  // namespace mote::cudnn

@@ -22,8 +22,14 @@ Work lrn(const Reader& call);
 Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics, rms_norm
 Work instance_norm(const Reader& call);
 Work group_norm(const Reader& call);
+/// The gradients of layer_norm, of it with its statistics (from y's gradient alone), of rms_norm
+/// and of instance_norm, of f32.
+Work norm_gradient(const Reader& call);
 
-Work attention(const Reader& call);  ///< of 16 bits
+Work recurrent_cell(const Reader& call);  ///< lstm_cell, gru_cell, rnn_cell
+
+Work attention(const Reader& call);           ///< of 16 bits
+Work attention_gradient(const Reader& call);  ///< attention.grad, of 16 bits
 
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
 Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad

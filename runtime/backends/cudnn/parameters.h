@@ -6,11 +6,12 @@
 
 namespace mote::cudnn {
 
-template <std::size_t First, typename... More>
-constexpr auto with(const std::array<const char*, First>& first, More... more) {
-  std::array<const char*, First + sizeof...(More)> all{};
+/// The elements of an array, and more of them.
+template <typename T, std::size_t First, typename... More>
+constexpr auto with(const std::array<T, First>& first, More... more) {
+  std::array<T, First + sizeof...(More)> all{};
   std::size_t next = 0;
-  for (const char* name : first) all[next++] = name;
+  for (const T& element : first) all[next++] = element;
   ((all[next++] = more), ...);
   return all;
 }

@@ -64,6 +64,24 @@ constexpr Contracts kF64 = contracts(Kind::f64);
 constexpr Contracts kNarrow = contracts(Kind::narrow);
 constexpr Contracts kTf32 = contracts(Kind::tf32);
 
+/// Cells multiply by cuBLAS, whose choice of kernels depends on what other streams do: NVIDIA's
+/// release notes of cuDNN 8 say so, and no later ones take it back.
+constexpr auto kWithTensorCores = with(kFunctions, nvidia::kTensorCores);
+constexpr mote_contract cell_contract(Kind kind) {
+  const std::span<const mote_accuracy> functions =
+      kind == Kind::f64    ? std::span<const mote_accuracy>(kFunctionsF64)
+      : kind == Kind::tf32 ? std::span<const mote_accuracy>(kWithTensorCores)
+                           : std::span<const mote_accuracy>(kFunctions);
+  return nvidia::contract({.kind = kind, .functions = functions, .deterministic = false});
+}
+constexpr mote_contract kF32Cell = cell_contract(Kind::f32);
+constexpr mote_contract kF64Cell = cell_contract(Kind::f64);
+constexpr mote_contract kTf32Cell = cell_contract(Kind::tf32);
+constexpr std::array<Op, 3> cells(const mote_contract& by) {
+  return {Op{"lstm_cell", recurrent_cell, &by}, Op{"gru_cell", recurrent_cell, &by},
+          Op{"rnn_cell", recurrent_cell, &by}};
+}
+
 /// What multiplies, in all kinds.
 constexpr std::array<Op, 4> convolutions(const Contracts& by) {
   return {Op{"conv1d", convolution, &by.windowed, kWindow1d},
@@ -120,6 +138,16 @@ constexpr std::array<Op, 7> wide_only(const Contracts& by) {
           Op{"tanh.grad", activation_gradient, &by.direct}};
 }
 
+/// Of f32 alone. No manual says in which order the terms of a gradient are added, and so whether
+/// infinities give infinities or NaN.
+constexpr mote_contract kNormGradient =
+    nvidia::contract({.kind = Kind::f32, .functions = kRoot, .ignores_nan = true});
+constexpr std::array kNormGradients = {
+    Op{"layer_norm.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"layer_norm_with_statistics.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"rms_norm.grad", norm_gradient, &kNormGradient, kEpsilon},
+    Op{"instance_norm.grad", norm_gradient, &kNormGradient, kEpsilon}};
+
 /// Norms that the graph API has for f32 and 16 bits.
 constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
   return {Op{"layer_norm", row_norm, &by.one_pass, kEpsilon},
@@ -129,18 +157,29 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
           Op{"group_norm", group_norm, &by.one_pass, kGroups}};
 }
 
-constexpr std::array kAttentionFunctions = {kFunctions[0], kFunctions[1], kFunctions[2],
-                                            kFunctions[3], kFunctions[4], nvidia::kTensorCores};
-/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
+/// Attention multiplies softmax's results by v as it would store them, in f16 0 below half of its
+/// least number. A mask's -inf may hide all
 /// keys of a query, for which cuDNN documents no result.
-constexpr mote_contract attention_contract(Kind kind, int bits) {
+constexpr auto kF16AttentionFunctions =
+    with(kWithTensorCores, mote_accuracy{"operand", 0, 0, 0x1p-25});
+constexpr mote_contract attention_contract(Kind kind, int bits,
+                                           const char* form = "divided_weights",
+                                           bool deterministic = true) {
+  const std::span<const mote_accuracy> functions =
+      kind == Kind::f16 ? std::span<const mote_accuracy>(kF16AttentionFunctions)
+                        : std::span<const mote_accuracy>(kWithTensorCores);
   return nvidia::contract({.kind = kind,
-                           .functions = kAttentionFunctions,
+                           .functions = functions,
                            .ignores_nan = true,
-                           .multiply_rounding = bits});
+                           .form = form,
+                           .multiply_rounding = bits,
+                           .deterministic = deterministic});
 }
 constexpr mote_contract kF16Attention = attention_contract(Kind::f16, 11);
 constexpr mote_contract kBf16Attention = attention_contract(Kind::bf16, 8);
+/// NVIDIA says which engines of the gradient are deterministic on some GPUs, and no note of theirs
+/// does. In f16 gradients of scores would leave its range, which no contract allows.
+constexpr mote_contract kBf16AttentionGradient = attention_contract(Kind::bf16, 8, "direct", false);
 
 template <std::size_t... Counts>
 constexpr auto joined(const std::array<Op, Counts>&... parts) {
@@ -153,13 +192,16 @@ constexpr auto joined(const std::array<Op, Counts>&... parts) {
   return all;
 }
 
-constexpr auto kF32Ops =
-    joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32), graph_norms(kF32));
-constexpr auto kF64Ops = joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64));
+constexpr auto kF32Ops = joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32),
+                                graph_norms(kF32), cells(kF32Cell), kNormGradients);
+constexpr auto kF64Ops =
+    joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64), cells(kF64Cell));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));
 constexpr std::array kF16Ops = {Op{"attention", attention, &kF16Attention, kAttention}};
-constexpr std::array kBf16Ops = {Op{"attention", attention, &kBf16Attention, kAttention}};
-constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32));
+constexpr std::array kBf16Ops = {
+    Op{"attention", attention, &kBf16Attention, kAttention},
+    Op{"attention.grad", attention_gradient, &kBf16AttentionGradient, kAttention}};
+constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32), cells(kTf32Cell));
 constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};

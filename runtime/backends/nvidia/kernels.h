@@ -93,6 +93,7 @@ struct Promise {
   bool ignores_nan = false;
   const char* form = "direct";
   int multiply_rounding = 0;  ///< significant bits; 0: those of the kind
+  bool deterministic = true;
 };
 constexpr mote_contract contract(const Promise& p) {
   constexpr int kTf32Bits = 11;
@@ -100,7 +101,7 @@ constexpr mote_contract contract(const Promise& p) {
           .accumulator = is_narrow(p.kind) ? MOTE_ACC_F32 : MOTE_ACC_NATIVE,
           .multiply_rounding = p.kind == Kind::tf32 ? kTf32Bits : p.multiply_rounding,
           .flushes_denormals = 1,
-          .deterministic = 1,
+          .deterministic = p.deterministic ? 1 : 0,
           .form = p.form,
           .function_count = static_cast<std::int32_t>(p.functions.size()),
           .in_place_count = static_cast<std::int32_t>(p.in_place.size()),

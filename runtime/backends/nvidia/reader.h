@@ -51,6 +51,11 @@ class Reader {
   Tensor output(int k, const char* name, int rank, std::optional<DType> fixed = {}) const;
   bool has_input(int k) const { return backend::has_input(call_, k); }
   bool has_output(int k) const { return k < call_.output_count && call_.outputs[k] != nullptr; }
+  /// How many tensors the call may have: slots begin with those of its inputs.
+  std::size_t slots() const {
+    return static_cast<std::size_t>(call_.input_count) +
+           static_cast<std::size_t>(call_.output_count);
+  }
   /// Rejects what is below the minimum.
   std::int64_t integer(const std::string& name, std::int64_t otherwise,
                        std::int64_t minimum = 0) const;
