@@ -27,7 +27,7 @@
 namespace mote {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 25;
 constexpr std::uint64_t kDraws = 48;
 constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
 constexpr double kLeastSeconds = 0.002;  ///< of what is timed at once
@@ -45,9 +45,10 @@ double seconds(const std::function<void()>& run, int times) {
   return (now() - start) / times;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + kRounds / 2);
-  return values[kRounds / 2];
+/// How often it is run so that all of it takes kLeastSeconds.
+int times_of(const std::function<void()>& run) {
+  run();  // memory is had, tables are made
+  return static_cast<int>(std::clamp(kLeastSeconds / seconds(run, 1), 1.0, 1e4));
 }
 
 bool is_empty(const CaseTensor& t) { return volume(t.shape) == 0; }
@@ -127,15 +128,19 @@ Cost measure(const Case& c) {
   const auto of_reference = [&] { reference->run(c, inputs, expected); };
   const auto of_bound = [&] { bound->compute(c, inputs); };
   const auto of_interpreted = [&] { interpreted->compute(c, inputs); };
-  const double once = seconds(of_reference, 1);
-  const int times = static_cast<int>(std::clamp(kLeastSeconds / once, 1.0, 1e4));
-  std::vector<double> references, bounds, by_blocks;
-  for (int k = 0; k < kRounds; ++k) {
-    references.push_back(seconds(of_reference, times));
-    bounds.push_back(seconds(of_bound, std::max(times / 4, 1)) / references.back());
-    by_blocks.push_back(seconds(of_interpreted, std::max(times / 4, 1)) / references.back());
+  const std::function<void()> runs[] = {of_reference, of_bound, of_interpreted};
+  int times[3];
+  double least[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
+  for (int k = 0; k < 3; ++k) times[k] = times_of(runs[k]);
+  std::vector<double> rb;
+  for (int round = 0; round < kRounds; ++round) {
+    double t[3];
+    for (int k = 0; k < 3; ++k) {t[k]=seconds(runs[k], times[k]); least[k] = std::min(least[k], t[k]);}
+    rb.push_back(t[1]/t[0]);
   }
-  return {median(references), median(bounds), median(by_blocks)};
+  std::ranges::sort(rb);
+  if (std::getenv("MED")) fmt::print("   med {:.1f} q {:.1f} {:.1f}\n", rb[kRounds/2], rb[kRounds/4], rb[kRounds*3/4]);
+  return {least[0], least[1] / least[0], least[2] / least[0]};
 }
 
 std::size_t node_count(const Program& p) {

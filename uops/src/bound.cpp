@@ -139,6 +139,7 @@ class IntervalWalk {
     const Uop stored = cast(cast(value, f.dtype), DType::f64);
     x.lo = min(value, stored);
     x.hi = max(value, stored);
+    x.point_bits = f.precision;
     return x;
   }
 
@@ -169,6 +170,7 @@ class IntervalWalk {
     y.whole = x.whole && fill.whole;
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);
+    y.point_bits = std::max(x.digits(), fill.digits());
     if (!x.sum) return y;
     const double v = std::fabs(r.fill.real()), size = std::isinf(v) ? 0 : v;
     y.sum->count = moved(x.sum->count, v == 0 ? 0.0 : 1.0);
@@ -210,6 +212,7 @@ class IntervalWalk {
     y.nonnegative = real && x.nonnegative && fill.nonnegative;
     y.whole = real && x.whole && fill.whole;
     y.bits = std::max(x.bits, fill.bits);
+    y.point_bits = std::max(x.digits(), fill.digits());
     if (index.certain()) return y;
     const Uop unknown = ne(index.lo, index.hi);
     if (real) return bounds::unless(unknown, y);

@@ -15,6 +15,10 @@ void fill_cells(Cell* to, std::int64_t count, Cell value) {
   for (std::int64_t k = 0; k < count; ++k) bits[k] = v;
 }
 
+Cells uninitialised(std::size_t count) {
+  return Cells(static_cast<Cell*>(::operator new(count * sizeof(Cell), kCellAlignment)));
+}
+
 bool are_cells(DType dtype) { return dtype == DType::f64 || dtype == DType::i64; }
 
 }  // namespace
@@ -92,7 +96,7 @@ void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
 }
 
 Cell* Storage::allocate(Array& a) {
-  a.own = std::make_unique_for_overwrite<Cell[]>(static_cast<std::size_t>(a.count));
+  a.own = uninitialised(static_cast<std::size_t>(a.count));
   return a.cells = a.own.get();
 }
 
@@ -194,7 +198,7 @@ void Storage::make_blocks(int count, std::int64_t length) {
   block_length_ = (static_cast<std::size_t>(length) + kAligned - 1) / kAligned * kAligned;
   const std::size_t cells = static_cast<std::size_t>(count) * block_length_;
   if (cells <= block_cells_) return;
-  blocks_ = std::make_unique_for_overwrite<Cell[]>(cells);
+  blocks_ = uninitialised(cells);
   block_cells_ = cells;
 }
 
