@@ -302,6 +302,57 @@ struct ToFloat {
   }
 };
 
+/// Rounded outward, by the factors k and k + 1. X is computed once, however often it occurs; so it
+/// is below.
+template <MapOp end, typename X, std::size_t k>
+struct Outward : End<end, Node<MapOp::mul, X, Constant<k>>, Node<MapOp::mul, X, Constant<k + 1>>> {
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    typename V::Real v;
+    X::template at<V>(x, i, v);
+    of<V>(v, x, y);
+  }
+  template <typename V>
+  static void of(const typename V::Real& v, const Cell* const* x, typename V::Real& y) {
+    set_end<end>(typename V::Real(v * x[k]->real), typename V::Real(v * x[k + 1]->real), y);
+  }
+};
+
+/// The same of what is not below 0.
+template <typename X, std::size_t k>
+struct Up : Node<MapOp::mul, X, Constant<k>> {
+  template <typename V>
+  static void of(const typename V::Real& v, const Cell* const* x, typename V::Real& y) {
+    y = v * x[k]->real;
+  }
+};
+
+/// X, rounded as `Widened` does unless the condition holds.
+template <typename Condition, typename X, typename Widened>
+struct Unless : Node<MapOp::where, Condition, X, Widened> {
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    typename V::Truth condition;
+    typename V::Real v, wide;
+    Condition::template at<V>(x, i, condition);
+    X::template at<V>(x, i, v);
+    Widened::template of<V>(v, x, wide);
+    y = condition ? v : wide;
+  }
+};
+
+/// X, or its rounding to f32 where that is less (min) or greater (max).
+template <MapOp end, typename X>
+struct Joined : End<end, X, ToFloat<X>> {
+  template <typename V>
+  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
+    typename V::Real v;
+    X::template at<V>(x, i, v);
+    const auto narrow = __builtin_convertvector(v, typename V::Single);
+    set_end<end>(v, typename V::Real(__builtin_convertvector(narrow, typename V::Real)), y);
+  }
+};
+
 template <typename X, typename V>
 void store(const Cell* const* x, std::int64_t i, Cell* y) {
   Result<X, V> v;

@@ -42,11 +42,6 @@ using D = Block<3>;
 using E = Block<4>;
 using F = Block<5>;
 
-/// min: a lower end, max: an upper one.
-template <MapOp end, typename X, std::size_t k>
-using Outward = End<end, Mul<X, Constant<k>>, Mul<X, Constant<k + 1>>>;
-template <MapOp end, typename X>
-using Joined = End<end, X, ToFloat<X>>;
 template <MapOp op, MapOp end>
 using Corners =
     Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
@@ -96,13 +91,13 @@ template <MapOp end, typename X, std::size_t k>
 using Rounded = Joined<end, Outward<end, X, k>>;
 /// The same of what is not below 0.
 template <MapOp end, typename X, std::size_t k>
-using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
+using RoundedUp = Joined<end, Up<X, k>>;
 
 /// Where the condition holds, joined with its rounding, else rounded outward before.
 template <MapOp end, typename Exact, typename X, std::size_t k>
-using Chosen = Joined<end, Where<Exact, X, Outward<end, X, k>>>;
+using Chosen = Joined<end, Unless<Exact, X, Outward<end, X, k>>>;
 template <MapOp end, typename Exact, typename X, std::size_t k>
-using ChosenUp = Joined<end, Where<Exact, X, Mul<X, Constant<k>>>>;
+using ChosenUp = Joined<end, Unless<Exact, X, Up<X, k>>>;
 
 /// A sum of X and Y, with no rest.
 template <typename X, typename Y>
