@@ -58,12 +58,15 @@ struct Region {
   std::vector<Step> steps;
   std::vector<Read> reads;
   int blocks = 0;  ///< how many blocks of results live at a time, at most
+  /// The steps with a block for each result, where parameters may decide some of them (decide.h).
+  std::vector<Step> undecided;
 };
 
 /// Sums over the same axes follow one another.
 void put_sums_together(Region& region);
-/// Results of steps share blocks where one is read for the last time before the other begins.
-void share_blocks(Region& region);
+/// Results of steps share blocks where one is read for the last time before the other begins; how
+/// many blocks there are.
+int share_blocks(std::vector<Step>& steps);
 
 struct Stage {
   std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions

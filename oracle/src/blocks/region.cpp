@@ -38,20 +38,21 @@ void put_sums_together(Region& region) {
   region.steps = std::move(steps);
 }
 
-void share_blocks(Region& region) {
+int share_blocks(std::vector<Step>& steps) {
+  int blocks = 0;
   std::map<int, std::size_t> last;
-  for (std::size_t k = 0; k < region.steps.size(); ++k)
-    for (const Place& p : region.steps[k].args)
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    for (const Place& p : steps[k].args)
       if (p.kind == Place::Kind::block) last[p.at] = k;
   std::vector<int> free;
   std::map<int, int> block_of;
-  for (std::size_t k = 0; k < region.steps.size(); ++k) {
-    Step& step = region.steps[k];
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    Step& step = steps[k];
     const std::vector<Place> args = step.args;
     for (Place& p : step.args)
       if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
     if (step.result.kind == Place::Kind::block) {
-      if (free.empty()) free.push_back(region.blocks++);
+      if (free.empty()) free.push_back(blocks++);
       block_of[step.result.at] = free.back();
       step.result.at = free.back();
       free.pop_back();
@@ -61,6 +62,7 @@ void share_blocks(Region& region) {
       if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
     free.insert(free.end(), over.begin(), over.end());
   }
+  return blocks;
 }
 
 }  // namespace mote::blocks

@@ -19,6 +19,52 @@ Cells uninitialised(std::size_t count) {
   return Cells(static_cast<Cell*>(::operator new(count * sizeof(Cell), kCellAlignment)));
 }
 
+Cell as_cell(Cell c) { return c; }
+Cell as_cell(float v) { return {.real = v}; }
+
+/// Elements that are a step apart.
+template <typename Element>
+void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
+  if (step == 0) {
+    fill_cells(to, count, as_cell(*from));
+  } else if (step == 1) {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k]);
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k * step]);
+  }
+}
+
+/// Axes of which the inner one ends where the outer one goes on count as one; the last is the row.
+void merge_axes(Extents& shape, Extents& strides) {
+  Extents extents{1};
+  Extents steps{0};
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] == 1) continue;
+    if (extents.back() != 1 && steps.back() != strides[k] * shape[k]) {
+      extents.push_back(1);
+      steps.push_back(0);
+    }
+    extents.back() *= shape[k];
+    steps.back() = strides[k];
+  }
+  shape = std::move(extents);
+  strides = std::move(steps);
+}
+
+/// All elements, in row-major order, of a tensor that has those strides.
+template <typename Element>
+void read_all(const Element* from, Extents shape, Extents strides, Cell* to) {
+  merge_axes(shape, strides);
+  const std::int64_t count = shape.back();
+  const std::int64_t step = strides.back();
+  if (count == 0) return;
+  shape.pop_back();
+  strides.pop_back();
+  for_each_element(shape, strides, [&](std::int64_t row, std::int64_t at) {
+    read_line(from + at, step, count, to + row * count);
+  });
+}
+
 bool are_cells(DType dtype) { return dtype == DType::f64 || dtype == DType::i64; }
 
 }  // namespace
@@ -83,13 +129,10 @@ void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
   for (std::size_t k = given.size(); k-- > 0; stride *= given[k])
     if (!in.broadcast[k + missing] || given[k] != 1) strides[k + missing] = stride;
   Cell* const cells = allocate(to);
-  if (from.dtype() == DType::f32) {
-    const auto* const floats = static_cast<const float*>(from.data());
-    for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
-      cells[linear].real = static_cast<double>(floats[at]);
-    });
-    return;
-  }
+  if (from.dtype() == DType::f32)
+    return read_all(static_cast<const float*>(from.data()), full, strides, cells);
+  if (are_cells(from.dtype()))
+    return read_all(static_cast<const Cell*>(from.data()), full, strides, cells);
   for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
     cells[linear] = cell_of(from.at(at));
   });
@@ -131,21 +174,6 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
 }
 
 namespace {
-
-Cell as_cell(Cell c) { return c; }
-Cell as_cell(float v) { return {.real = v}; }
-
-/// Elements that are a step apart.
-template <typename Element>
-void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
-  if (step == 0) {
-    fill_cells(to, count, as_cell(*from));
-  } else if (step == 1) {
-    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k]);
-  } else {
-    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k * step]);
-  }
-}
 
 template <typename Element>
 void read_pieces(const Element* from, const Stretch& s, Cell* to) {

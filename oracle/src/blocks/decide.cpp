@@ -1,0 +1,77 @@
+// Forwards: what is decided stands for another place. Backwards: what nobody reads goes.
+#include "decide.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace mote::blocks {
+namespace {
+
+const uop::Map* map_of(const Step& step) {
+  return step.loop == nullptr && !step.gathers && !step.stores && !step.widens
+             ? as<uop::Map>(step.node)
+             : nullptr;
+}
+
+/// The argument that the result is.
+const Place* result_of(const Step& step, const std::function<bool(const Place&)>& holds) {
+  const uop::Map* m = map_of(step);
+  if (m == nullptr) return nullptr;
+  const std::vector<Place>& args = step.args;
+  if (m->op == MapOp::where) {
+    if (!args[0].single) return nullptr;
+    return holds(args[0]) ? &args[1] : &args[2];
+  }
+  if (m->op != MapOp::logical_and && m->op != MapOp::logical_or) return nullptr;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (!args[k].single) continue;
+    const bool settles = holds(args[k]) == (m->op == MapOp::logical_or);
+    return &args[settles ? k : 1 - k];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_decidable(const Step& step) {
+  const uop::Map* m = map_of(step);
+  if (m == nullptr) return false;
+  if (m->op == MapOp::where) return step.args[0].single;
+  return (m->op == MapOp::logical_and || m->op == MapOp::logical_or) &&
+         std::ranges::any_of(step.args, [](const Place& p) { return p.single; });
+}
+
+std::vector<Step> decided(const std::vector<Step>& steps,
+                          const std::function<bool(const Place&)>& holds) {
+  std::map<int, Place> instead;  // of a block
+  std::vector<Step> all;
+  for (Step step : steps) {
+    for (Place& p : step.args)
+      if (p.kind == Place::Kind::block)
+        if (const auto at = instead.find(p.at); at != instead.end()) p = at->second;
+    const Place* same = result_of(step, holds);
+    if (same != nullptr && step.result.kind == Place::Kind::block) {
+      instead[step.result.at] = *same;
+      continue;
+    }
+    // An array is filled with what is chosen.
+    if (same != nullptr && as<uop::Map>(step.node)->op == MapOp::where)
+      step.args = {step.args[0], *same, *same};
+    all.push_back(std::move(step));
+  }
+  std::set<int> read;
+  std::vector<Step> left;
+  for (std::size_t k = all.size(); k-- > 0;) {
+    Step& step = all[k];
+    const bool is_block = step.result.kind == Place::Kind::block;
+    if (is_block && !step.stores && !read.contains(step.result.at)) continue;
+    for (const Place& p : step.args)
+      if (p.kind == Place::Kind::block) read.insert(p.at);
+    left.push_back(std::move(step));
+  }
+  std::ranges::reverse(left);
+  return left;
+}
+
+}  // namespace mote::blocks
