@@ -64,7 +64,9 @@ Interval with_nans(Interval x, const Interval& a, const Interval& b, bool alike)
   if (a.certain() && b.certain()) return x;
   Uop unknown = alike ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
   Uop apart = Uop();
-  for (const Interval* arg : {&a, &b}) {
+  // What is the same for all elements comes last, so that it decides alone.
+  const bool in_order = a.lo.rank() >= b.lo.rank();
+  for (const Interval* arg : {in_order ? &a : &b, in_order ? &b : &a}) {
     unknown = unknown && negation(isnan(arg->lo));
     if (arg->certain()) continue;
     const Uop differ = ne(arg->lo, arg->hi);

@@ -32,6 +32,22 @@ const Place* result_of(const Step& step, const std::function<bool(const Place&)>
   return nullptr;
 }
 
+/// The step that computes a block computes it there.
+void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Place& block,
+              const Place& to) {
+  const auto is_block = [&](const Place& p) {
+    return p.kind == Place::Kind::block && p.at == block.at;
+  };
+  for (auto& [from, place] : instead)
+    if (is_block(place)) place = to;
+  instead[block.at] = to;
+  for (Step& step : steps) {
+    for (Place& p : step.args)
+      if (is_block(p)) p = to;
+    if (is_block(step.result)) step.result = to;
+  }
+}
+
 }  // namespace
 
 bool is_decidable(const Step& step) {
@@ -55,7 +71,11 @@ std::vector<Step> decided(const std::vector<Step>& steps,
       instead[step.result.at] = *same;
       continue;
     }
-    // An array is filled with what is chosen.
+    if (same != nullptr && same->kind == Place::Kind::block) {
+      redirect(all, instead, *same, step.result);
+      continue;
+    }
+    // What other steps read too is copied.
     if (same != nullptr && as<uop::Map>(step.node)->op == MapOp::where)
       step.args = {step.args[0], *same, *same};
     all.push_back(std::move(step));

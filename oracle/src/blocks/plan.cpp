@@ -139,7 +139,8 @@ class Planner {
   }
 
   void set_stage(const Uop& u) {
-    int at = is_constant(u) || as<uop::Map>(u) ? -1 : 0;
+    const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // by parameters and sizes
+    int at = is_constant(u) || as<uop::Map>(u) || is_given ? -1 : 0;
     if (as<uop::Reduce>(u)) {
       at = reduced_in(args(u)[0]) + 1;
     } else {

@@ -42,9 +42,11 @@ using D = Block<3>;
 using E = Block<4>;
 using F = Block<5>;
 
+template <MapOp op, MapOp end, typename Lo, typename Hi, typename OtherLo, typename OtherHi>
+using Hull = Node<end, Node<end, Node<op, Lo, OtherLo>, Node<op, Lo, OtherHi>>,
+                  Node<end, Node<op, Hi, OtherLo>, Node<op, Hi, OtherHi>>>;
 template <MapOp op, MapOp end>
-using Corners =
-    Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
+using Corners = Hull<op, end, A, B, C, D>;
 template <MapOp op, MapOp end>
 using TwoCorners = Node<end, Node<op, A, B>, Node<op, C, D>>;
 
@@ -176,6 +178,7 @@ using Ends =
          ChosenSum<end, A, Constant<1>, 2>, Chosen<end, Eq<B, C>, OneByEnds<end>, 3>,
          Chosen<end, Eq<B, C>, EndsByOne<end>, 3>,
          Chosen<end, BothArePoints, Corners<MapOp::mul, end>, 4>,
+         Chosen<end, Flags<0>, Hull<MapOp::mul, end, B, C, D, E>, 5>,
          Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>,
          Chosen<end, Flags<0>, Mul<B, C>, 3>, Chosen<end, Flags<0>, B, 2>,
          ChosenUp<end, Flags<0>, B, 2>, Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
@@ -203,7 +206,7 @@ using Others =
     List<WithSlack<MapOp::add>, WithSlack<MapOp::sub>, SumSlack, UnlessGreat<Add<B, C>>,
          UnlessGreat<Sub<B, C>>, OneOf, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
          FiniteSize<B>, Size, Where<IsInf<Abs<A>>, Constant<1>, Abs<A>>,
-         Where<Eq<A, B>, Lowest<A>, Constant<2>>, Sub<Either, Constant<3>>,
+         Where<Eq<A, B>, Lowest<A>, Constant<2>>, Neg<Either>, Sub<Either, Constant<3>>,
          Add<Either, Constant<3>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;
