@@ -50,6 +50,7 @@ struct Summands {
     constexpr std::int64_t kTogether = 4;
     std::int64_t line = 0;
     for (; line + kTogether <= s.lines; line += kTogether) add_lines<kTogether>(s, line);
+    for (; line + 2 <= s.lines; line += 2) add_lines<2>(s, line);
     for (; line < s.lines; ++line) add_lines<1>(s, line);
   }
   /// One element of each line.

@@ -175,15 +175,35 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
 
 namespace {
 
-template <typename Element>
-void read_pieces(const Element* from, const Stretch& s, Cell* to) {
+/// take(its first element, how many, where to) for each piece.
+template <typename Element, typename Take>
+void for_each_piece(const Element* from, const Stretch& s, Cell* to, const Take& take) {
   std::int64_t skipped = s.skipped;
   const std::int64_t* offset = s.offsets;
   for (std::int64_t done = 0; done < s.count; ++offset) {
     const std::int64_t n = std::min(s.piece - skipped, s.count - done);
-    read_line(from + *offset + skipped * s.step, s.step, n, to + done);
+    take(from + *offset + skipped * s.step, n, to + done);
     done += n;
     skipped = 0;
+  }
+}
+
+/// Pieces are short: how they are read is decided once for all.
+template <typename Element>
+void read_pieces(const Element* from, const Stretch& s, Cell* to) {
+  const std::int64_t step = s.step;
+  if (step == 0) {
+    for_each_piece(from, s, to, [](const Element* x, std::int64_t count, Cell* y) {
+      fill_cells(y, count, as_cell(*x));
+    });
+  } else if (step == 1) {
+    for_each_piece(from, s, to, [](const Element* x, std::int64_t count, Cell* y) {
+      for (std::int64_t k = 0; k < count; ++k) y[k] = as_cell(x[k]);
+    });
+  } else {
+    for_each_piece(from, s, to, [step](const Element* x, std::int64_t count, Cell* y) {
+      for (std::int64_t k = 0; k < count; ++k) y[k] = as_cell(x[k * step]);
+    });
   }
 }
 
