@@ -27,10 +27,10 @@
 namespace mote {
 namespace {
 
-constexpr int kRounds = 25;
+constexpr int kRounds = 15;
 constexpr std::uint64_t kDraws = 48;
 constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
-constexpr double kLeastSeconds = 0.002;  ///< of what is timed at once
+constexpr double kLeastSeconds = 0.005;  ///< of what is timed at once
 
 /// Of this thread: what others do on the machine does not count.
 double now() {
@@ -135,7 +135,7 @@ Cost measure(const Case& c) {
   std::vector<double> rb;
   for (int round = 0; round < (getenv("R")?atoi(getenv("R")):kRounds); ++round) {
     double t[3];
-    for (int k = 0; k < 3; ++k) {t[k]=seconds(runs[k], times[k]); least[k] = std::min(least[k], t[k]);}
+    for (int q = 0; q < 3; ++q) {int k=(q+round)%3; t[k]=seconds(runs[k], times[k]); least[k] = std::min(least[k], t[k]);}
     rb.push_back(t[1]/t[0]);
   }
   std::ranges::sort(rb);
