@@ -1,11 +1,13 @@
 // How many times the reference's time the error bound takes, evaluated in full, for every op of the
 // catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
-// has few nodes, and interpreted in any case. Times are those of the thread, so that other work on
-// the machine counts little. $MOTE_BOUND_COST is the greatest median that passes, 20 without it;
-// with $MOTE_BOUND_CASES each op's case is printed too.
+// has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal
+// length, and of each the least counts: what others do on the machine can only add to it.
+// $MOTE_BOUND_COST is the greatest median that passes, 20 without it; with $MOTE_BOUND_CASES each
+// op's case is printed too.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -27,7 +29,7 @@
 namespace mote {
 namespace {
 
-constexpr int kRounds = 15;
+constexpr std::size_t kRounds = 15;
 constexpr std::uint64_t kDraws = 48;
 constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
 constexpr double kLeastSeconds = 0.005;  ///< of what is timed at once
@@ -128,18 +130,17 @@ Cost measure(const Case& c) {
   const auto of_reference = [&] { reference->run(c, inputs, expected); };
   const auto of_bound = [&] { bound->compute(c, inputs); };
   const auto of_interpreted = [&] { interpreted->compute(c, inputs); };
-  const std::function<void()> runs[] = {of_reference, of_bound, of_interpreted};
-  int times[3];
-  double least[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
-  for (int k = 0; k < 3; ++k) times[k] = times_of(runs[k]);
-  std::vector<double> rb;
-  for (int round = 0; round < (getenv("R")?atoi(getenv("R")):kRounds); ++round) {
-    double t[3];
-    for (int q = 0; q < 3; ++q) {int k=(q+round)%3; t[k]=seconds(runs[k], times[k]); least[k] = std::min(least[k], t[k]);}
-    rb.push_back(t[1]/t[0]);
+  const std::array<std::function<void()>, 3> runs = {of_reference, of_bound, of_interpreted};
+  std::array<int, 3> times{};
+  std::array<double, 3> least{};
+  for (std::size_t k = 0; k < runs.size(); ++k) times[k] = times_of(runs[k]);
+  least.fill(HUGE_VAL);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    for (std::size_t turn = 0; turn < runs.size(); ++turn) {
+      const std::size_t k = (round + turn) % runs.size();  // each follows each
+      least[k] = std::min(least[k], seconds(runs[k], times[k]));
+    }
   }
-  std::ranges::sort(rb);
-  if (std::getenv("MED")) fmt::print("   med {:.1f} q {:.1f} {:.1f}\n", rb[rb.size()*0+kRounds/2], rb[rb.size()*0+kRounds/4], rb[rb.size()*0+kRounds*3/4]);
   return {least[0], least[1] / least[0], least[2] / least[0]};
 }
 

@@ -58,27 +58,35 @@ Interval narrowed(Interval x, int bits) {
   return x;
 }
 
-/// A NaN from certain operands is a certain one; else nothing is known. `alike`: the ends of x are
-/// NaN together.
-Interval with_nans(Interval x, const Interval& a, const Interval& b, bool alike) {
-  if (a.certain() && b.certain()) return x;
-  Uop unknown = alike ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
+/// The certain value that it is around, if it is 0, finite, infinite or NaN where both its ends
+/// are: double has a wider range than the format.
+const Uop* centre_of(const Interval& x, const Format& f) {
+  const Spread* s = f.dtype != DType::f64 ? x.around() : nullptr;
+  return s != nullptr ? &s->centre : nullptr;
+}
+
+/// A NaN among the corners shows in both ends.
+bool shows_in_both(MapOp op, const Interval& a, const Interval& b, const Format& f) {
+  if (a.certain() || b.certain() || centre_of(a, f) != nullptr || centre_of(b, f) != nullptr)
+    return true;
+  return !b.nonnegative && !(a.nonnegative && op == MapOp::mul);
+}
+
+/// x, the hull of op over the ends: a NaN from certain operands is a certain one; else nothing is
+/// known. Where it is from an operand that is around a value, that is 0 or infinite, and certain.
+Interval with_nans(Interval x, MapOp op, const Interval& a, const Interval& b, const Format& f) {
+  Uop unknown = shows_in_both(op, a, b, f) ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
   Uop apart = Uop();
   // What is the same for all elements comes last, so that it decides alone.
   const bool in_order = a.lo.rank() >= b.lo.rank();
   for (const Interval* arg : {in_order ? &a : &b, in_order ? &b : &a}) {
-    unknown = unknown && negation(isnan(arg->lo));
-    if (arg->certain()) continue;
+    const Uop* centre = centre_of(*arg, f);
+    unknown = unknown && negation(isnan(centre != nullptr ? *centre : arg->lo));
+    if (arg->certain() || centre != nullptr) continue;
     const Uop differ = ne(arg->lo, arg->hi);
     apart = apart ? either(apart, differ) : differ;
   }
-  return unless(unknown && apart, x);
-}
-
-/// A NaN among the corners shows in both ends.
-bool shows_in_both(MapOp op, const Interval& a, const Interval& b) {
-  if (a.certain() || b.certain()) return true;
-  return !b.nonnegative && !(a.nonnegative && op == MapOp::mul);
+  return apart ? unless(unknown && apart, x) : x;
 }
 
 /// The hull of op over the ends.
@@ -174,7 +182,7 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
   const Interval y = c.rigid && !exact ? rounded_unless(is_exact_product(x, a, b), x, f, c)
                                        : rounded(x, f, c, exact);
   // The squares of numbers, of infinities too, are numbers.
-  return square ? y : with_nans(y, a, b, shows_in_both(MapOp::mul, a, b));
+  return square ? y : with_nans(y, MapOp::mul, a, b, f);
 }
 
 }  // namespace
@@ -358,7 +366,7 @@ Interval divided(const Interval& a, const Interval& b, DType dtype, const Contex
     y = choose(power_of_two && grid && eq(a.lo, a.hi), rounded(x, f, c, true), y);
   }
   if (y.nonnegative) y.lo = not_below_zero(y.lo);
-  y = with_nans(y, a, b, shows_in_both(MapOp::div, a, b));
+  y = with_nans(y, MapOp::div, a, b, f);
   if (b.certain() && b.sign_of_zero) return y;
   // The infinity of x/0 has the sign of a zero that correct implementations need not agree on.
   const Uop may_be_zero = b.lo <= 0 && b.hi >= 0;

@@ -121,6 +121,11 @@ template <MapOp end>
 using OneByEnds = Node<end, Mul<A, B>, Mul<A, C>>;
 template <MapOp end>
 using EndsByOne = Node<end, Mul<B, A>, Mul<C, A>>;
+/// A product of [A, C] and what is around B, in either order.
+template <MapOp end, typename Side>
+using EndsByAround = Node<end, Mul<A, Side>, Mul<C, Side>>;
+template <MapOp end, typename Side>
+using AroundByEnds = Node<end, Mul<Side, A>, Mul<Side, C>>;
 using BothArePoints = And<Eq<A, B>, Eq<C, D>>;
 
 /// A quotient: rounded outward, then by 1.5 units and a subnormal number more; [0, 0] stays.
@@ -149,6 +154,7 @@ using UnlessGreat = Where<Node<MapOp::gt, A, Constant<3>>, Constant<4>, X>;
 
 /// What is chosen by flags that are known.
 using Either = Where<Flags<0>, Constant<1>, C>;
+using Masked = Where<Flags<0>, Where<Flags<1>, Constant<2>, D>, Constant<4>>;
 using OneOf = Where<Flags<0>, Constant<1>, Where<Flags<2>, Constant<1>, D>>;
 
 template <typename... X>
@@ -182,6 +188,8 @@ using Ends =
          Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>,
          Chosen<end, Flags<0>, Mul<B, C>, 3>, Chosen<end, Flags<0>, B, 2>,
          ChosenUp<end, Flags<0>, B, 2>, Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
+         Rounded<end, EndsByAround<end, Outward<end, B, 3>>, 5>,
+         Rounded<end, AroundByEnds<end, Outward<end, B, 3>>, 5>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
          RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
          Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
@@ -204,7 +212,7 @@ using Conditions =
          And<Flags<0>, GreaterEqual<Whole<1>, Whole<2>>>>;
 using Others =
     List<WithSlack<MapOp::add>, WithSlack<MapOp::sub>, SumSlack, UnlessGreat<Add<B, C>>,
-         UnlessGreat<Sub<B, C>>, OneOf, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
+         UnlessGreat<Sub<B, C>>, OneOf, Masked, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
          FiniteSize<B>, Size, Where<IsInf<Abs<A>>, Constant<1>, Abs<A>>,
          Where<Eq<A, B>, Lowest<A>, Constant<2>>, Neg<Either>, Sub<Either, Constant<3>>,
          Add<Either, Constant<3>>>;
