@@ -105,6 +105,15 @@ output u = sum[0](v)
   }
 }
 
+/// The first 40 positions follow one another, others do not.
+TEST(BlockRows, AgreeWithEvaluateWherePositionsOnlyBeginAlike) {
+  const auto program = std::make_shared<const Program>(parse_program(R"(op positions
+input x f32[A, B]
+output y = x[i0, i1 + (i1/40)*(i1 % 3) over A, b: 80 else 0]
+)"));
+  EXPECT_EQ(compare_with_evaluate(program, drawn(*program, 50, 99), {}), "");
+}
+
 /// Inputs that repeat along axes, and that are of other dtypes.
 TEST(BlockRows, AgreeWithEvaluateWhereInputsRepeat) {
   const auto program = std::make_shared<const Program>(parse_program(R"(op repeated
