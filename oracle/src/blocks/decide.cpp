@@ -2,22 +2,17 @@
 #include "decide.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 namespace mote::blocks {
 namespace {
 
-const uop::Map* map_of(const Step& step) {
-  return step.loop == nullptr && !step.gathers && !step.stores && !step.widens
-             ? as<uop::Map>(step.node)
-             : nullptr;
-}
-
 /// The argument that the result is.
 const Place* result_of(const Step& step, const std::function<bool(const Place&)>& holds) {
-  const uop::Map* m = map_of(step);
-  if (m == nullptr) return nullptr;
+  const auto* m = as<uop::Map>(step.node);
+  if (m == nullptr || step.loop != nullptr || step.gathers || step.stores) return nullptr;
   const std::vector<Place>& args = step.args;
   if (m->op == MapOp::where) {
     if (!args[0].single) return nullptr;
@@ -51,11 +46,7 @@ void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Pla
 }  // namespace
 
 bool is_decidable(const Step& step) {
-  const uop::Map* m = map_of(step);
-  if (m == nullptr) return false;
-  if (m->op == MapOp::where) return step.args[0].single;
-  return (m->op == MapOp::logical_and || m->op == MapOp::logical_or) &&
-         std::ranges::any_of(step.args, [](const Place& p) { return p.single; });
+  return result_of(step, [](const Place&) { return true; }) != nullptr;
 }
 
 std::vector<Step> decided(const std::vector<Step>& steps,

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -34,23 +33,6 @@ void scatter_onto(ScatterOp op, DType dtype, Cell& old, Cell x) {
   } else {
     old = cell_of(apply(op, number_of(old, dtype), number_of(x, dtype), dtype));
   }
-}
-
-/// How many elements are taken at a time: whole rows, of as many of the last axes as a block holds,
-/// and whole vectors, if they nearly fill it. So rows are reduced several at a time, none of them
-/// in parts.
-std::int64_t block_of(const Extents& shape) {
-  constexpr std::int64_t kLanes = 8;
-  constexpr std::int64_t kLeast = kBlock / 4 * 3;
-  std::int64_t best = kBlock;
-  std::int64_t row = 1;
-  for (std::size_t k = shape.size(); k-- > 0 && row <= kBlock;) {
-    row *= shape[k];
-    if (row == 0) return kBlock;
-    const std::int64_t rows = std::lcm(row, kLanes);
-    if (rows <= kBlock && kBlock / rows * rows >= kLeast) best = kBlock / rows * rows;
-  }
-  return best;
 }
 
 /// What the steps of a region need that are no arithmetic, made ready for the sizes of a case; by

@@ -67,6 +67,10 @@ void put_sums_together(Region& region);
 /// Results of steps share blocks where one is read for the last time before the other begins; how
 /// many blocks there are.
 int share_blocks(std::vector<Step>& steps);
+/// How many elements of that shape are taken at a time: whole rows, of as many of the last axes as
+/// a block holds, and whole vectors, if they nearly fill it. So rows are reduced several at a time,
+/// none of them in parts.
+std::int64_t block_of(const Extents& shape);
 
 struct Stage {
   std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions

@@ -1,7 +1,8 @@
-// Steps of a region, once they are all known: which sums are taken together, and which results
-// share memory.
+// Steps of a region, once they are all known: which sums are taken together, which results share
+// memory, and how many elements are taken at a time.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "plan.h"
@@ -63,6 +64,20 @@ int share_blocks(std::vector<Step>& steps) {
     free.insert(free.end(), over.begin(), over.end());
   }
   return blocks;
+}
+
+std::int64_t block_of(const Extents& shape) {
+  constexpr std::int64_t kLanes = 8;
+  constexpr std::int64_t kLeast = kBlock / 4 * 3;
+  std::int64_t best = kBlock;
+  std::int64_t row = 1;
+  for (std::size_t k = shape.size(); k-- > 0 && row <= kBlock;) {
+    row *= shape[k];
+    if (row == 0) return kBlock;
+    const std::int64_t rows = std::lcm(row, kLanes);
+    if (rows <= kBlock && kBlock / rows * rows >= kLeast) best = kBlock / rows * rows;
+  }
+  return best;
 }
 
 }  // namespace mote::blocks

@@ -1,7 +1,7 @@
 // The trees of bounds: which there are, and their loops.
 #pragma once
 
-#include "tree_nodes.h"
+#include "tree_ends.h"
 
 namespace mote::blocks {
 namespace {
@@ -107,10 +107,7 @@ using ExactSum = And<Eq<Sub<Add<X, Y>, X>, Y>, Eq<Sub<Add<X, Y>, Y>, X>>;
 /// Of certain values.
 template <MapOp end, typename X, typename Y, std::size_t k>
 using ChosenSum = Chosen<end, ExactSum<X, Y>, Add<X, Y>, k>;
-/// The upper end of [A, C] + B, of A + [B, C], and of [A, C] + [B, D]; the lower one is that of
-/// A + B.
-template <MapOp end, typename X>
-using SumOfOne = Chosen<end, And<ExactSum<A, B>, Eq<A, C>>, X, 3>;
+/// The upper end of A + [B, C], and of [A, C] + [B, D]; the lower one is that of A + B.
 template <MapOp end, typename X>
 using SumOfOther = Chosen<end, And<ExactSum<A, B>, Eq<B, C>>, X, 3>;
 template <MapOp end, typename X>
@@ -173,39 +170,34 @@ using Large =
     List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
          BoundedUpper<MapOp::max>, ChosenUp<MapOp::min, Eq<A, B>, SquareLower, 5>,
          ChosenUp<MapOp::max, Eq<A, B>, SquareUpper, 4>, RoundedUp<MapOp::min, SquareLower, 5>,
-         RoundedUp<MapOp::max, SquareUpper, 4>, SumOfOne<MapOp::min, Add<A, B>>,
-         SumOfOne<MapOp::max, Add<C, B>>, SumOfOther<MapOp::min, Add<A, B>>,
+         RoundedUp<MapOp::max, SquareUpper, 4>, SumOfOther<MapOp::min, Add<A, B>>,
          SumOfOther<MapOp::max, Add<A, C>>, SumOfBoth<MapOp::min, Add<A, B>>,
          SumOfBoth<MapOp::max, Add<C, D>>, QuotientLower, QuotientUpper, QuotientLowerUp,
          QuotientUpperUp, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
     List<ChosenSum<end, A, Neg<B>, 2>, ChosenSum<end, A, B, 2>, ChosenSum<end, Constant<0>, B, 2>,
-         ChosenSum<end, A, Constant<1>, 2>, Chosen<end, Eq<B, C>, OneByEnds<end>, 3>,
-         Chosen<end, Eq<B, C>, EndsByOne<end>, 3>,
+         Chosen<end, Eq<B, C>, OneByEnds<end>, 3>, Chosen<end, Eq<B, C>, EndsByOne<end>, 3>,
          Chosen<end, BothArePoints, Corners<MapOp::mul, end>, 4>,
          Chosen<end, Flags<0>, Hull<MapOp::mul, end, B, C, D, E>, 5>,
-         Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>,
-         Chosen<end, Flags<0>, Mul<B, C>, 3>, Chosen<end, Flags<0>, B, 2>,
-         ChosenUp<end, Flags<0>, B, 2>, Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
+         Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>, Chosen<end, Flags<0>, B, 2>,
+         Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
          Rounded<end, EndsByAround<end, Outward<end, B, 3>>, 5>,
          Rounded<end, AroundByEnds<end, Outward<end, B, 3>>, 5>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
-         RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
-         Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
-         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
-         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
-         Joined<end, A>, Outward<end, A, 1>>;
+         Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>,
+         Rounded<end, A, 1>, RoundedUp<end, A, 1>, Corners<MapOp::mul, end>,
+         Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>,
+         Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
 using Conditions =
     List<MaybeNanOfEnds, MaybeNan, MaybeNanOfOne, MaybeNanOfOther, MayBeZero, Differ,
          Ne<Size, Constant<2>>, OnGrid<A, B, ProductGrid<C, D>, 4>,
          OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Mul<Lowest<C>, D>, 4>,
          OnGrid<A, B, Mul<C, Lowest<D>>, 4>, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>,
-         And<ExactSum<A, B>, Eq<A, C>>, And<ExactSum<A, B>, Eq<B, C>>, ExactSum<A, B>,
-         BothArePoints, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>,
-         And<And<Flags<0>, Eq<B, C>>, Flags<3>>, NanOfOne, And<IsNan<A>, Not<IsNan<B>>>, Apart,
-         And<Flags<0>, Ne<B, C>>, And<Flags<0>, Not<IsNan<B>>>, And<Flags<0>, Eq<B, C>>,
-         Or<IsNan<A>, IsNan<B>>, Unknown,
+         And<ExactSum<A, B>, Eq<B, C>>, ExactSum<A, B>, BothArePoints,
+         And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, And<And<Flags<0>, Eq<B, C>>, Flags<3>>, NanOfOne,
+         And<IsNan<A>, Not<IsNan<B>>>, And<Flags<0>, Ne<B, C>>, And<Flags<0>, Not<IsNan<B>>>,
+         And<Flags<0>, Eq<B, C>>, Or<IsNan<A>, IsNan<B>>, Unknown,
          And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
          InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
          And<Flags<0>, InRange<1, WholeConstant<2>, 3>>,
