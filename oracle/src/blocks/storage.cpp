@@ -156,7 +156,6 @@ Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, st
   if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
   const float* const floats = a.floats + (p.single ? 0 : first);
   Cell* const to = converted_[number].data();
-  filled_[number].count = 0;
   for (std::int64_t k = 0; k < (p.single ? 1 : count); ++k) to[k].real = floats[k];
   return {to, p.single};
 }
@@ -165,12 +164,17 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
                                std::size_t number) {
   const Operand x = read(p, first, count, number);
   if (!x.single) return x.at;
-  Cell* const to = converted_[number].data();
-  Filled& filled = filled_[number];
-  if (filled.count >= count && filled.value == x.at->whole) return to;
-  filled = {count, x.at->whole};
-  fill_cells(to, count, *x.at);
-  return to;
+  const auto is_known = [&](const Spread& s) { return s.value == x.at->whole; };
+  auto known = std::ranges::find_if(spread_, is_known);
+  if (known == spread_.end()) {
+    spread_.push_back({x.at->whole, 0, uninitialised(kBlock)});
+    known = spread_.end() - 1;
+  }
+  if (known->count < count) {
+    fill_cells(known->cells.get(), count, *x.at);
+    known->count = count;
+  }
+  return known->cells.get();
 }
 
 namespace {

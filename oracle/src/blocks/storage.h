@@ -73,11 +73,13 @@ class Storage {
   std::size_t block_cells_ = 0;   ///< of all
   std::size_t block_length_ = 0;  ///< of each
   alignas(64) std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
-  struct Filled {
-    std::int64_t count = 0;
+  /// One value in as many cells.
+  struct Spread {
     std::int64_t value = 0;
+    std::int64_t count = 0;
+    Cells cells;
   };
-  std::array<Filled, kFusedOperands> filled_;  ///< that many cells of converted_ have one value
+  std::vector<Spread> spread_;  ///< of places that are the same for all elements
 };
 
 }  // namespace mote::blocks
