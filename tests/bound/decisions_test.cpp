@@ -104,7 +104,7 @@ TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
     const Ends e = ends_of(std::string("input x f32[N]\ninput v f32[N]\noutput y = ") + formula,
                            {array_of(DType::f32, {7}, {nan, 1, kInf, -kInf, 200, -200, 1}),
                             array_of(DType::f32, {7}, {2, nan, 0, kInf, 0, kInf, 3})});
-    for (const std::size_t k : {0, 1, 2, 3}) {
+    for (std::size_t k = 0; k < 4; ++k) {
       EXPECT_TRUE(std::isnan(e.lo[k].real())) << formula << k;
       EXPECT_TRUE(std::isnan(e.hi[k].real())) << formula << k;
     }

@@ -74,7 +74,8 @@ bool shows_in_both(MapOp op, const Interval& a, const Interval& b, const Format&
 
 /// x, the hull of op over the ends: a NaN from certain operands is a certain one; else nothing is
 /// known. Where it is from an operand that is around a value, that is 0 or infinite, and certain.
-Interval with_nans(Interval x, MapOp op, const Interval& a, const Interval& b, const Format& f) {
+Interval with_nans(const Interval& x, MapOp op, const Interval& a, const Interval& b,
+                   const Format& f) {
   Uop unknown = shows_in_both(op, a, b, f) ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
   Uop apart = Uop();
   // What is the same for all elements comes last, so that it decides alone.

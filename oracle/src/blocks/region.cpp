@@ -75,7 +75,8 @@ std::int64_t block_of(const Extents& shape) {
     row *= shape[k];
     if (row == 0) return kBlock;
     const std::int64_t rows = std::lcm(row, kLanes);
-    if (rows <= kBlock && kBlock / rows * rows >= kLeast) best = kBlock / rows * rows;
+    if (rows < 1 || rows > kBlock) continue;
+    if (kBlock / rows * rows >= kLeast) best = kBlock / rows * rows;
   }
   return best;
 }

@@ -65,6 +65,7 @@ class Storage {
   Cell constant(const Uop& u) const;
   static Cell* allocate(Array& a);
 
+  alignas(64) std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
   const Plan& plan_;
   const Case& case_;
   std::vector<Cell> constants_;
@@ -72,7 +73,6 @@ class Storage {
   Cells blocks_;
   std::size_t block_cells_ = 0;   ///< of all
   std::size_t block_length_ = 0;  ///< of each
-  alignas(64) std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
   /// One value in as many cells.
   struct Spread {
     std::int64_t value = 0;
