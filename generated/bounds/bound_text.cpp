@@ -49,9 +49,12 @@ bool is_worth_compiling(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
   const std::vector<Uop> nodes = topological(outputs);
+  // A parameter has its value at all elements.
   const auto is_elementwise = [](const Uop& u) {
     const auto& kind = u.node().kind;
-    return std::holds_alternative<uop::Map>(kind) || operands(u).empty();
+    const auto* r = std::get_if<uop::Reindex>(&kind);
+    return std::holds_alternative<uop::Map>(kind) || operands(u).empty() ||
+           (r != nullptr && r->x.shape().empty());
   };
   const auto has = [&](ReduceOp op) {
     return std::ranges::any_of(nodes, [&](const Uop& u) {

@@ -1,11 +1,13 @@
 // How many times the reference's time the error bound takes, evaluated in full, for every op of the
 // catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
-// has few nodes, and interpreted in any case. Times are those of the thread, so that other work on
-// the machine counts little. $MOTE_BOUND_COST is the greatest median that passes, 20 without it;
-// with $MOTE_BOUND_CASES each op's case is printed too.
+// has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal
+// length, and of each the least counts: what others do on the machine can only add to it.
+// $MOTE_BOUND_COST is the greatest median that passes, 20 without it; with $MOTE_BOUND_CASES each
+// op's case is printed too.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -27,10 +29,10 @@
 namespace mote {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr std::size_t kRounds = 15;
 constexpr std::uint64_t kDraws = 48;
 constexpr double kWork = 1e5;            ///< multiply-adds that are wanted
-constexpr double kLeastSeconds = 0.002;  ///< of what is timed at once
+constexpr double kLeastSeconds = 0.005;  ///< of what is timed at once
 
 /// Of this thread: what others do on the machine does not count.
 double now() {
@@ -45,9 +47,10 @@ double seconds(const std::function<void()>& run, int times) {
   return (now() - start) / times;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + kRounds / 2);
-  return values[kRounds / 2];
+/// How often it is run so that all of it takes kLeastSeconds.
+int times_of(const std::function<void()>& run) {
+  run();  // memory is had, tables are made
+  return static_cast<int>(std::clamp(kLeastSeconds / seconds(run, 1), 1.0, 1e4));
 }
 
 bool is_empty(const CaseTensor& t) { return volume(t.shape) == 0; }
@@ -127,15 +130,18 @@ Cost measure(const Case& c) {
   const auto of_reference = [&] { reference->run(c, inputs, expected); };
   const auto of_bound = [&] { bound->compute(c, inputs); };
   const auto of_interpreted = [&] { interpreted->compute(c, inputs); };
-  const double once = seconds(of_reference, 1);
-  const int times = static_cast<int>(std::clamp(kLeastSeconds / once, 1.0, 1e4));
-  std::vector<double> references, bounds, by_blocks;
-  for (int k = 0; k < kRounds; ++k) {
-    references.push_back(seconds(of_reference, times));
-    bounds.push_back(seconds(of_bound, std::max(times / 4, 1)) / references.back());
-    by_blocks.push_back(seconds(of_interpreted, std::max(times / 4, 1)) / references.back());
+  const std::array<std::function<void()>, 3> runs = {of_reference, of_bound, of_interpreted};
+  std::array<int, 3> times{};
+  std::array<double, 3> least{};
+  for (std::size_t k = 0; k < runs.size(); ++k) times[k] = times_of(runs[k]);
+  least.fill(HUGE_VAL);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    for (std::size_t turn = 0; turn < runs.size(); ++turn) {
+      const std::size_t k = (round + turn) % runs.size();  // each follows each
+      least[k] = std::min(least[k], seconds(runs[k], times[k]));
+    }
   }
-  return {median(references), median(bounds), median(by_blocks)};
+  return {least[0], least[1] / least[0], least[2] / least[0]};
 }
 
 std::size_t node_count(const Program& p) {

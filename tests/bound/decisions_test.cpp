@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "bound_ends.h"
 #include "judge.h"
@@ -58,6 +59,59 @@ TEST(BoundDecisions, AProductThatUnderflowsInDoubleNeedNotBeZero) {
   };
   EXPECT_GE(prod({1e-200, 1e-200, 1e300}).hi[0].real(), 1e-100);
   expect_point(prod({1e-200, 0, 1e300}), 0, 0);
+}
+
+// ---- exactness in double
+
+TEST(BoundDecisions, ASumThatDoubleRoundsIsNoPoint) {
+  const auto sum = [](double a, double b) {
+    return ends_of("input x f32[N]\ninput v f32[N]\noutput y = x + v",
+                   {array_of(DType::f32, {1}, {a}), array_of(DType::f32, {1}, {b})});
+  };
+  expect_point(sum(1, 2), 0, 3);
+  expect_point(sum(1, -0x1p-20), 0, 1 - 0x1p-20);
+  // Held by double, not by f32: it and its rounding.
+  EXPECT_EQ(sum(1, 0x1p-40).lo[0].real(), 1);
+  EXPECT_EQ(sum(1, 0x1p-40).hi[0].real(), 1 + 0x1p-40);
+  for (const auto& [a, b] : {std::pair(1.0, 0x1p-60), std::pair(0x1p-60, 1.0)}) {
+    EXPECT_LE(sum(a, b).lo[0].real(), 1);
+    EXPECT_GT(sum(a, b).hi[0].real(), 1);
+    EXPECT_LT(sum(-a, -b).lo[0].real(), -1);
+  }
+  expect_point(sum(kInf, 1), 0, kInf);
+  EXPECT_TRUE(std::isnan(sum(kInf, -kInf).lo[0].real()));
+}
+
+TEST(BoundDecisions, AProductOfPointsIsThatAndItsRounding) {
+  const auto product = [](const std::string& factor, double x) {
+    return ends_of("param a real = " + factor + "\ninput x f32[N]\noutput y = $a*x*x",
+                   {array_of(DType::f32, {1}, {x})});
+  };
+  expect_point(product("0.5", 3), 0, 4.5);
+  expect_point(product("0.5", kInf), 0, kInf);
+  const double x = 1 + 0x1p-23;
+  const Ends one = product("1", x);  // 47 bits, held by double
+  EXPECT_EQ(one.lo[0].real(), double{static_cast<float>(x * x)});
+  EXPECT_EQ(one.hi[0].real(), x * x);
+  const Ends tenth = product("0.1", 1);  // as it is, or rounded first
+  EXPECT_LE(tenth.lo[0].real(), 0.1);
+  EXPECT_GE(tenth.hi[0].real(), double{0.1F});
+}
+
+TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const char* formula : {"exp(x)*v", "v*exp(x)"}) {
+    const Ends e = ends_of(std::string("input x f32[N]\ninput v f32[N]\noutput y = ") + formula,
+                           {array_of(DType::f32, {7}, {nan, 1, kInf, -kInf, 200, -200, 1}),
+                            array_of(DType::f32, {7}, {2, nan, 0, kInf, 0, kInf, 3})});
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_TRUE(std::isnan(e.lo[k].real())) << formula << k;
+      EXPECT_TRUE(std::isnan(e.hi[k].real())) << formula << k;
+    }
+    expect_unknown(e, 4);  // exp(200) may be infinite in f32, and exp(-200) may be 0
+    expect_unknown(e, 5);
+    expect_around(e, 6, std::exp(1.0) * 3, 4);
+  }
 }
 
 // ---- reads and writes where an index says

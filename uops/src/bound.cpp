@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "bound_value.h"
 #include "mote/base/error.h"
@@ -88,6 +89,14 @@ class IntervalWalk {
     return args;
   }
 
+  /// A certain value, a little more and a little less.
+  static void set_around(Interval& x, Uop centre, double slack) {
+    const Uop less = centre * (1 - slack), more = centre * (1 + slack);
+    x.lo = min(less, more);
+    x.hi = max(less, more);
+    x.spread = {std::move(centre), slack, x.lo, x.hi};
+  }
+
   Interval visit(const Uop& u, const uop::Input&) const {
     if (!is_real(u.dtype())) return bounds::exactly(u);
     Interval x = bounds::exactly(u.dtype() == DType::f64 ? u : cast(u, DType::f64));
@@ -96,11 +105,8 @@ class IntervalWalk {
     x.sign_of_zero = true;
     if (!context_.rigid) {
       constexpr double kUnits = 2;
-      const Uop v = x.lo;
-      x.lo = min(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
-      x.hi = max(v * (1 - kUnits * f.unit), v * (1 + kUnits * f.unit));
+      set_around(x, x.lo, kUnits * f.unit);
       x.sign_of_zero = false;
-      x.spread = {v, kUnits * f.unit, x.lo, x.hi};
     }
     if (context_.contract.flushes_denormals) {
       x.lo = where(abs(x.lo) < f.normal, min(x.lo, 0), x.lo);
@@ -139,6 +145,7 @@ class IntervalWalk {
     const Uop stored = cast(cast(value, f.dtype), DType::f64);
     x.lo = min(value, stored);
     x.hi = max(value, stored);
+    x.point_bits = f.precision;
     return x;
   }
 
@@ -164,11 +171,13 @@ class IntervalWalk {
     y.lo = moved(x.lo, end(fill.lo));
     y.hi = same ? y.lo : moved(x.hi, end(fill.hi));
     if (!real) return y;
+    // One value is read where it is, not two.
     if (const bounds::Spread* s = x.around(); s && r.fill.real() == 0)
-      y.spread = {moved(s->centre, 0.0), s->slack, y.lo, y.hi};
+      set_around(y, moved(s->centre, 0.0), s->slack);
     y.whole = x.whole && fill.whole;
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);
+    y.point_bits = std::max(x.digits(), fill.digits());
     if (!x.sum) return y;
     const double v = std::fabs(r.fill.real()), size = std::isinf(v) ? 0 : v;
     y.sum->count = moved(x.sum->count, v == 0 ? 0.0 : 1.0);
@@ -210,6 +219,7 @@ class IntervalWalk {
     y.nonnegative = real && x.nonnegative && fill.nonnegative;
     y.whole = real && x.whole && fill.whole;
     y.bits = std::max(x.bits, fill.bits);
+    y.point_bits = std::max(x.digits(), fill.digits());
     if (index.certain()) return y;
     const Uop unknown = ne(index.lo, index.hi);
     if (real) return bounds::unless(unknown, y);

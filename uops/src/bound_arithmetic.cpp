@@ -13,6 +13,7 @@ Uop either(const Uop& a, const Uop& b) { return a || b; }
 Interval relative(const Interval& x, double k) {
   Interval y = x;
   y.whole = false;
+  y.point_bits = 1000;
   if (x.nonnegative) {
     y.lo = x.lo * (1 - k);
     y.hi = x.hi * (1 + k);
@@ -49,6 +50,7 @@ Interval flushed(Interval x, const Format& f) {
 Interval narrowed(Interval x, int bits) {
   const Uop fits = eq(x.lo, x.hi) && abs(x.lo) <= lowest_bit(x.lo) * std::ldexp(1.0, bits);
   const Interval wide = relative(x, std::ldexp(1.0, -bits));
+  x.point_bits = x.digits();
   x.lo = where(fits, x.lo, wide.lo);
   x.hi = where(fits, x.hi, wide.hi);
   x.whole = false;
@@ -56,15 +58,36 @@ Interval narrowed(Interval x, int bits) {
   return x;
 }
 
-/// A NaN from certain operands is a certain one; else nothing is known.
-Interval with_nans(Interval x, const Interval& a, const Interval& b) {
-  if (a.certain() && b.certain()) return x;
-  Uop certain = either(isnan(a.lo), isnan(b.lo));
-  Uop points = Uop();
-  if (!a.certain()) points = eq(a.lo, a.hi);
-  if (!b.certain()) points = points ? points && eq(b.lo, b.hi) : eq(b.lo, b.hi);
-  certain = either(certain, points);
-  return unless(either(isnan(x.lo), isnan(x.hi)) && negation(certain), x);
+/// The certain value that it is around, if it is 0, finite, infinite or NaN where both its ends
+/// are: double has a wider range than the format.
+const Uop* centre_of(const Interval& x, const Format& f) {
+  const Spread* s = f.dtype != DType::f64 ? x.around() : nullptr;
+  return s != nullptr ? &s->centre : nullptr;
+}
+
+/// A NaN among the corners shows in both ends.
+bool shows_in_both(MapOp op, const Interval& a, const Interval& b, const Format& f) {
+  if (a.certain() || b.certain() || centre_of(a, f) != nullptr || centre_of(b, f) != nullptr)
+    return true;
+  return !b.nonnegative && !(a.nonnegative && op == MapOp::mul);
+}
+
+/// x, the hull of op over the ends: a NaN from certain operands is a certain one; else nothing is
+/// known. Where it is from an operand that is around a value, that is 0 or infinite, and certain.
+Interval with_nans(const Interval& x, MapOp op, const Interval& a, const Interval& b,
+                   const Format& f) {
+  Uop unknown = shows_in_both(op, a, b, f) ? isnan(x.lo) : either(isnan(x.lo), isnan(x.hi));
+  Uop apart = Uop();
+  // What is the same for all elements comes last, so that it decides alone.
+  const bool in_order = a.lo.rank() >= b.lo.rank();
+  for (const Interval* arg : {in_order ? &a : &b, in_order ? &b : &a}) {
+    const Uop* centre = centre_of(*arg, f);
+    unknown = unknown && negation(isnan(centre != nullptr ? *centre : arg->lo));
+    if (arg->certain() || centre != nullptr) continue;
+    const Uop differ = ne(arg->lo, arg->hi);
+    apart = apart ? either(apart, differ) : differ;
+  }
+  return apart ? unless(unknown && apart, x) : x;
 }
 
 /// The hull of op over the ends.
@@ -97,10 +120,14 @@ Uop on_grid(const Interval& x, const Uop& grid) {
   return eq(x.lo, x.hi) && abs(x.lo) < grid * 0x1p53;
 }
 
-/// Both are points, beside what fails where they are NaN.
+/// Both are points, beside a condition, if there is one.
 Uop and_points(Uop condition, const Interval& a, const Interval& b) {
-  for (const Interval* x : {&a, &b})
-    if (x->lo.id() != x->hi.id()) condition = condition && eq(x->lo, x->hi);
+  const bool same = a.lo.id() == b.lo.id() && a.hi.id() == b.hi.id();
+  for (const Interval* x : {&a, &b}) {
+    if (x->lo.id() == x->hi.id() || (same && x == &b)) continue;
+    const Uop point = eq(x->lo, x->hi);
+    condition = condition ? condition && point : point;
+  }
   return condition;
 }
 
@@ -108,6 +135,26 @@ Interval choose(const Uop& condition, const Interval& a, Interval b) {
   b.lo = where(condition, a.lo, b.lo);
   b.hi = where(condition, a.hi, b.hi);
   return b;
+}
+
+/// Rounded; where `exact` holds, the ends are the exact result, else double has rounded it.
+Interval rounded_unless(const Uop& exact, const Interval& x, const Format& f, const Context& c) {
+  return rounded(choose(exact, x, outward(x, f)), f, c, true);
+}
+
+/// No digit of a sum of points, `sum`, is lost in double. Of the two differences the one with the
+/// operand of greater magnitude is exact (Dekker), so that it tells whether there is a rest; an
+/// infinity fails the other.
+Uop is_exact_sum(const Uop& sum, const Interval& a, const Interval& b) {
+  return and_points(eq(sum - a.lo, b.lo) && eq(sum - b.lo, a.lo), a, b);
+}
+
+/// No digit of x, a product of points, is lost in double, which holds the digits of all products of
+/// two numbers of a narrower format. Not of two operands that are known to be so.
+Uop is_exact_product(const Interval& x, const Interval& a, const Interval& b) {
+  constexpr int kDouble = 53;
+  if (a.digits() + b.digits() <= kDouble) return and_points(Uop(), a, b);
+  return and_points(on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo)), a, b);
 }
 
 /// Of two values that are each a certain one, a little more and a little less: so is the product,
@@ -133,12 +180,10 @@ Interval product_of(const Interval& a, const Interval& b, bool square, DType dty
   }
   x.nonnegative = square || (a.nonnegative && b.nonnegative);
   const bool exact = a.certain() && b.certain() && a.bits + b.bits <= 53;
-  Interval y = rounded(x, f, c, exact);
-  if (c.rigid && !exact) {
-    const Uop grid = on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo));
-    y = choose(and_points(grid, a, b), rounded(x, f, c, true), y);
-  }
-  return with_nans(y, a, b);
+  const Interval y = c.rigid && !exact ? rounded_unless(is_exact_product(x, a, b), x, f, c)
+                                       : rounded(x, f, c, exact);
+  // The squares of numbers, of infinities too, are numbers.
+  return square ? y : with_nans(y, MapOp::mul, a, b, f);
 }
 
 }  // namespace
@@ -191,6 +236,7 @@ Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_do
   if (c.contract.flushes_denormals) x = flushed(x, f);
   x.sign_of_zero = false;
   x.bits = 1000;
+  x.point_bits = f.dtype != DType::f64 ? f.precision : 1000;  // it is its own rounding
   return x;
 }
 
@@ -279,14 +325,13 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
   }
   const bool certain = a.certain() && b.certain();
   const Interval exact = x;
-  x = rounded(x, f, c, false);
-  x.whole = a.whole && b.whole;
-  if (x.whole) {  // the format holds them all, up to 2^p
+  const bool whole = a.whole && b.whole;
+  x = c.rigid && !whole ? rounded_unless(is_exact_sum(x.lo, a, b), x, f, c)
+                        : rounded(x, f, c, false);
+  x.whole = whole;
+  if (whole) {  // the format holds them all, up to 2^p
     const Uop size = max(abs(exact.lo), abs(exact.hi));
     x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
-  } else if (c.rigid) {
-    const Uop grid = on_grid(exact, min(lowest_bit(a.lo), lowest_bit(b.lo)));
-    x = choose(and_points(grid, a, b), rounded(exact, f, c, true), x);
   }
   return certain ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
 }
@@ -342,7 +387,7 @@ Interval divided(const Interval& a, const Interval& b, DType dtype, const Contex
     y = choose(power_of_two && grid && eq(a.lo, a.hi), rounded(x, f, c, true), y);
   }
   if (y.nonnegative) y.lo = not_below_zero(y.lo);
-  y = with_nans(y, a, b);
+  y = with_nans(y, MapOp::div, a, b, f);
   if (b.certain() && b.sign_of_zero) return y;
   // The infinity of x/0 has the sign of a zero that correct implementations need not agree on.
   const Uop may_be_zero = b.lo <= 0 && b.hi >= 0;

@@ -100,6 +100,7 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
   x.whole = a.whole && b.whole;
   x.sign_of_zero = a.sign_of_zero && b.sign_of_zero && c.certain();
   x.bits = std::max(a.bits, b.bits);
+  x.point_bits = std::max(a.digits(), b.digits());
   x.lo = where(c.lo, a.lo, b.lo);
   const bool points = a.certain() && b.certain();
   x.hi = points ? x.lo : where(c.lo, a.hi, b.hi);
@@ -364,7 +365,7 @@ Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& 
     Interval y = x;
     y.lo = cast(cast(x.lo, to), DType::f64);
     y.hi = x.certain() ? y.lo : cast(cast(x.hi, to), DType::f64);
-    y.bits = wide.precision;
+    y.bits = y.point_bits = wide.precision;
     y.sign_of_zero = x.sign_of_zero;
     return y;
   }

@@ -36,8 +36,11 @@ struct Interval {
   bool whole = false;         ///< whatever an implementation holds is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
   int bits = 1000;            ///< significant bits that a certain value has at most
+  int point_bits = 1000;      ///< and any other value whose ends are equal
   std::optional<Spread> spread;
   bool certain() const { return lo.id() == hi.id() && !sum; }
+  /// Significant bits of the value where its ends are equal.
+  int digits() const { return certain() ? bits : point_bits; }
   const Spread* around() const {
     const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();
     return holds && !sum ? &*spread : nullptr;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "decide.h"
 #include "fold.h"
 #include "hoist.h"
 #include "index.h"
@@ -104,29 +105,44 @@ class Run {
   }
 
   void run_region(const Region& region) {
+    constexpr std::int64_t kMany = 4 * kBlock;  // looking at the steps costs as much as some blocks
     const Extents shape = extents_of(region.shape, sizes_);
     const std::int64_t count = element_count(shape);
     const Rows rows(shape);
-    storage_.make_blocks(region.blocks, std::min(count, kBlock));
-    Ready ready = make_ready(region, rows, count);
+    if (region.undecided.empty() || count < kMany) {
+      run_region(region, region.steps, region.blocks, rows, count);
+    } else {
+      std::vector<Step> steps = decided(region.undecided, [&](const Place& p) {
+        return storage_.read(p, 0, 1, 0).at->whole != 0;
+      });
+      const int blocks = share_blocks(steps);
+      run_region(region, steps, blocks, rows, count);
+    }
+  }
+
+  void run_region(const Region& region, const std::vector<Step>& steps, int blocks,
+                  const Rows& rows, std::int64_t count) {
+    storage_.make_blocks(blocks, std::min(count, kBlock));
+    Ready ready = make_ready(steps, rows, count);
     if (count == 0) return;
     std::vector<Positions> reads;
     for (const Read& r : region.reads)
       reads.emplace_back(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
     positions_.resize((reads.size() + 1) * kBlock);
     stretches_.resize(std::max(stretches_.size(), reads.size()));
-    if (!region.conditions.empty()) return run_thin(region, ready, rows, reads);
-    for (std::int64_t first = 0; first < count; first += kBlock) {
-      const std::int64_t n = std::min(kBlock, count - first);
+    if (!region.conditions.empty()) return run_thin(region, steps, ready, rows, reads);
+    const std::int64_t block = block_of(rows.shape);
+    for (std::int64_t first = 0; first < count; first += block) {
+      const std::int64_t n = std::min(block, count - first);
       for (std::size_t k = 0; k < reads.size(); ++k)
         reads[k].stretches(first, n, positions_.data() + k * kBlock, stretches_[k]);
-      run_steps(region, ready, first, n);
+      run_steps(steps, ready, first, n);
     }
   }
 
   /// Blocks of the elements that are chosen, row by row.
-  void run_thin(const Region& region, Ready& ready, const Rows& rows,
-                const std::vector<Positions>& reads) {
+  void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
+                const Rows& rows, const std::vector<Positions>& reads) {
     Chosen chosen(region.conditions, rows, sizes_);
     const std::int64_t all = element_count(rows.extents);
     std::int64_t n = 0;
@@ -139,23 +155,23 @@ class Run {
           reads[k].fill_of(walk, part, positions_.data() + k * kBlock + n);
         n += static_cast<std::int64_t>(part.size());
         row = row.subspan(part.size());
-        if (n == kBlock) run_chosen(region, ready, reads.size(), std::exchange(n, 0));
+        if (n == kBlock) run_chosen(steps, ready, reads.size(), std::exchange(n, 0));
       }
       walk.advance(rows.extents.back());
     }
-    if (n > 0) run_chosen(region, ready, reads.size(), n);
+    if (n > 0) run_chosen(steps, ready, reads.size(), n);
   }
 
-  void run_chosen(const Region& region, Ready& ready, std::size_t reads, std::int64_t n) {
+  void run_chosen(const std::vector<Step>& steps, Ready& ready, std::size_t reads, std::int64_t n) {
     for (std::size_t k = 0; k < reads; ++k)
       stretches_[k] = {{n, 0, 0, positions_.data() + k * kBlock, false}};
-    run_steps(region, ready, 0, n);
+    run_steps(steps, ready, 0, n);
   }
 
-  Ready make_ready(const Region& region, const Rows& rows, std::int64_t count) {
+  Ready make_ready(const std::vector<Step>& steps, const Rows& rows, std::int64_t count) {
     Ready ready;
-    for (std::size_t k = 0; k < region.steps.size(); ++k) {
-      const Step& step = region.steps[k];
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const Step& step = steps[k];
       const auto& kind = step.node.node().kind;
       if (step.result.kind == Place::Kind::array) storage_.make(step.result);
       // Elements that nobody looks at are read along with others.
@@ -175,10 +191,10 @@ class Run {
     return ready;
   }
 
-  void run_steps(const Region& region, Ready& ready, std::int64_t first, std::int64_t n) {
+  void run_steps(const std::vector<Step>& steps, Ready& ready, std::int64_t first, std::int64_t n) {
     std::size_t fold = 0;
-    for (std::size_t k = 0; k < region.steps.size(); ++k) {
-      const Step& step = region.steps[k];
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const Step& step = steps[k];
       const auto& kind = step.node.node().kind;
       if (step.stores) {
         store_chosen(step, n);

@@ -163,7 +163,7 @@ Fold::Fold(ReduceOp op, DType dtype, const Extents& shape, const std::vector<int
   std::fill_n(result, result_count, start);
 }
 
-I64 Fold::offset(const Extents& index, const Extents& strides) {
+I64 Fold::offset(std::span<const I64> index, const Extents& strides) {
   I64 at = 0;
   for (std::size_t k = 0; k < index.size(); ++k) at += index[k] * strides[k];
   return at;

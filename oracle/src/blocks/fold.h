@@ -36,7 +36,7 @@ class Fold {
   void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   bool into_one() const { return strides_.back() == 0; }
-  static std::int64_t offset(const Extents& index, const Extents& strides);
+  static std::int64_t offset(std::span<const std::int64_t> index, const Extents& strides);
 
   ReduceOp op_;
   DType dtype_;

@@ -50,6 +50,7 @@ struct Summands {
     constexpr std::int64_t kTogether = 4;
     std::int64_t line = 0;
     for (; line + kTogether <= s.lines; line += kTogether) add_lines<kTogether>(s, line);
+    for (; line + 2 <= s.lines; line += 2) add_lines<2>(s, line);
     for (; line < s.lines; ++line) add_lines<1>(s, line);
   }
   /// One element of each line.
@@ -104,7 +105,8 @@ double extreme(double start, const Cell* x, std::int64_t step, std::int64_t coun
 constexpr std::int64_t kShortLine = 32;
 constexpr std::int64_t kBeside = 4;
 
-/// Of `kBeside` short lines, line_step apart; NaN and zero, whose sign matters, as `extreme` does.
+/// Of `kBeside` short lines, line_step apart. Element after element, so that of zeros the last one
+/// stays; NaN as `extreme` does.
 template <bool kLeast>
 void extremes(Cell* y, const Cell* x, const Lines& s) {
   double value[kBeside];
@@ -119,11 +121,8 @@ void extremes(Cell* y, const Cell* x, const Lines& s) {
       nans[n] |= v != v;
       value[n] = (kLeast ? value[n] < v : value[n] > v) ? value[n] : v;
     }
-  for (std::int64_t n = 0; n < kBeside; ++n) {
-    const bool plain = nans[n] == 0 && value[n] != 0;
-    y[n].real =
-        plain ? value[n] : extreme<kLeast>(y[n].real, x + n * s.line_step, s.step, s.elements);
-  }
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t n = 0; n < kBeside; ++n) y[n].real = nans[n] == 0 ? value[n] : kNan;
 }
 
 /// How many hold in each of `kBeside` short lines, added to y; exact in any order.

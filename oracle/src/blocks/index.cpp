@@ -31,7 +31,7 @@ std::optional<std::int64_t> linear_step(const Extents& table) {
   return rise(1);
 }
 
-std::int64_t factor_value(const IndexTree::Factor& f, const Extents& index) {
+std::int64_t factor_value(const IndexTree::Factor& f, std::span<const std::int64_t> index) {
   if (f.kind == Atom::Kind::symbol) return index[f.axis];
   const std::int64_t a = f.args[0].value(index);
   if (f.kind == Atom::Kind::div) return floor_div(a, f.args[1].value(index));
@@ -92,7 +92,7 @@ void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes) {
 
 IndexTree index_tree(const Expr& e, const Sizes& sizes) { return tree_of(e, sizes); }
 
-std::int64_t IndexTree::value(const Extents& index) const {
+std::int64_t IndexTree::value(std::span<const std::int64_t> index) const {
   std::int64_t total = 0;
   for (const Product& term : terms) {
     std::int64_t product = term.coefficient;
@@ -110,10 +110,10 @@ Rows::Rows(const Extents& of) : shape(of.empty() ? Extents{1} : of), first(shape
   extents.push_back(tail);
 }
 
-Walk::Walk(const Extents& shape, std::int64_t first) : shape_(shape), index_(shape.size()) {
+Walk::Walk(const Extents& shape, std::int64_t first) : shape_(shape) {
   for (std::size_t k = shape.size(); k-- > 0;) {
-    index_[k] = first % shape[k];
-    first /= shape[k];
+    index_[k] = first == 0 ? 0 : first % shape[k];
+    if (first != 0) first /= shape[k];
   }
 }
 

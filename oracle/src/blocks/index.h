@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 
@@ -33,7 +34,7 @@ struct IndexTree {
   };
   std::vector<Product> terms;
 
-  std::int64_t value(const Extents& index) const;
+  std::int64_t value(std::span<const std::int64_t> index) const;
 };
 /// Sizes and parameters are replaced by their values.
 IndexTree index_tree(const Expr& e, const Sizes& sizes);
@@ -57,19 +58,20 @@ class Walk {
  public:
   Walk(const Extents& shape, std::int64_t first);
 
-  const Extents& index() const { return index_; }
+  std::span<const std::int64_t> index() const { return {index_.data(), shape_.size()}; }
   /// Elements left on the last axis, and no more than `most`.
   std::int64_t run(std::int64_t most) const {
-    return std::min(shape_.back() - index_.back(), most);
+    return std::min(shape_.back() - index_[shape_.size() - 1], most);
   }
   /// Not beyond the last axis' end.
-  void advance(std::int64_t by) { advance_along(index_.size() - 1, by); }
+  void advance(std::int64_t by) { advance_along(shape_.size() - 1, by); }
   /// Whole rows, not beyond the end of the last axis but one.
-  void advance_rows(std::int64_t by) { advance_along(index_.size() - 2, by); }
+  void advance_rows(std::int64_t by) { advance_along(shape_.size() - 2, by); }
   /// Elements, not beyond the end of the last axis but one.
   void advance_over_rows(std::int64_t by) {
-    const std::int64_t at = index_.back() + by;
-    index_.back() = at % shape_.back();
+    std::int64_t& last = index_[shape_.size() - 1];
+    const std::int64_t at = last + by;
+    last = at % shape_.back();
     advance_rows(at / shape_.back());
   }
 
@@ -82,7 +84,7 @@ class Walk {
     }
   }
   const Extents& shape_;
-  Extents index_;
+  std::array<std::int64_t, kMaxRank> index_;
 };
 
 /// run(walk, count, out) for each stretch along the last axis among the elements from `first` on.

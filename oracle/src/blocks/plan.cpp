@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "decide.h"
 #include "demand.h"
 #include "thin.h"
 
@@ -107,6 +108,13 @@ class Planner {
   Uop one_of(const Uop& x) {
     const auto* r = as<uop::Reindex>(x);
     if (r && r->x.shape().empty()) return plain(r->x);
+    if (const auto* i = as<uop::Iota>(x)) {
+      const auto moves = [&](int axis) { return i->value.symbols().contains(loop_symbol(axis)); };
+      for (int axis = 0; axis < x.rank(); ++axis)
+        if (moves(axis)) return x;
+      const Uop one = iota(i->value, Shape{});
+      return x.dtype() == DType::i64 ? one : cast(one, x.dtype());
+    }
     const auto* m = as<uop::Map>(x);
     if (m == nullptr) return x;
     std::vector<Uop> ones;
@@ -131,7 +139,8 @@ class Planner {
   }
 
   void set_stage(const Uop& u) {
-    int at = is_constant(u) || as<uop::Map>(u) ? -1 : 0;
+    const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // by parameters and sizes
+    int at = is_constant(u) || as<uop::Map>(u) || is_given ? -1 : 0;
     if (as<uop::Reduce>(u)) {
       at = reduced_in(args(u)[0]) + 1;
     } else {
@@ -300,10 +309,21 @@ class Planner {
 
   /// Nodes between a tree's operands and its root are computed again where others read them too:
   /// that is less than reading them.
-  Fused tree_of(const Uop& u) const {
+  Fused tree_of(const Uop& u) {
+    if (may_be_decided(u)) return {};
     return fused(u, [&](const Uop& x) {
       return x.id() == u.id() || (same_shape(x, u) && !places_.contains(x.id()));
     });
+  }
+
+  /// A step of its own can be left out (decide.h).
+  bool may_be_decided(const Uop& u) {
+    const auto* m = as<uop::Map>(u);
+    if (m == nullptr) return false;
+    const auto is_one = [&](const Uop& x) { return operand(x).shape().empty(); };
+    if (m->op == MapOp::where) return is_one(m->args[0]);
+    return (m->op == MapOp::logical_and || m->op == MapOp::logical_or) &&
+           std::ranges::any_of(m->args, is_one);
   }
 
   void add_step(Draft& draft, int stage, const Uop& u) {
@@ -346,8 +366,10 @@ class Planner {
     };
     for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {
-      put_sums_together(draft.region);
-      share_blocks(draft.region);
+      Region& region = draft.region;
+      put_sums_together(region);
+      if (std::ranges::any_of(region.steps, is_decidable)) region.undecided = region.steps;
+      region.blocks = share_blocks(region.steps);
       stage_at(std::get<0>(key)).regions.push_back(std::move(draft.region));
     }
     std::set<int> outputs;

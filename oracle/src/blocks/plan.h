@@ -58,12 +58,19 @@ struct Region {
   std::vector<Step> steps;
   std::vector<Read> reads;
   int blocks = 0;  ///< how many blocks of results live at a time, at most
+  /// The steps with a block for each result, where parameters may decide some of them (decide.h).
+  std::vector<Step> undecided;
 };
 
 /// Sums over the same axes follow one another.
 void put_sums_together(Region& region);
-/// Results of steps share blocks where one is read for the last time before the other begins.
-void share_blocks(Region& region);
+/// Results of steps share blocks where one is read for the last time before the other begins; how
+/// many blocks there are.
+int share_blocks(std::vector<Step>& steps);
+/// How many elements of that shape are taken at a time: whole rows, of as many of the last axes as
+/// a block holds, and whole vectors, if they nearly fill it. So rows are reduced several at a time,
+/// none of them in parts.
+std::int64_t block_of(const Extents& shape);
 
 struct Stage {
   std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions

@@ -115,18 +115,25 @@ void Positions::make_offsets() {
   make_pieces();
 }
 
+/// As long as the first is.
 void Positions::make_pieces() {
-  const std::int64_t piece = rows_.shape.back();
-  if (piece < kLeastPiece) return;
-  step_ = wrap_add(offsets_[1], wrap_mul(offsets_[0], -1));
-  const auto count = static_cast<std::int64_t>(offsets_.size());
-  for (std::int64_t begin = 0; begin < count; begin += piece) {
-    const std::int64_t* const of = offsets_.data() + begin;
-    for (std::int64_t k = 1; k < piece; ++k)
-      if (of[k] != wrap_add(of[k - 1], step_)) return pieces_.clear();
-    pieces_.push_back(of[0]);
+  const std::int64_t step =
+      offsets_.size() > 1 ? wrap_add(offsets_[1], wrap_mul(offsets_[0], -1)) : 0;
+  const auto follows = [&](std::size_t k) {
+    return offsets_[k] == wrap_add(offsets_[k - 1], step);
+  };
+  std::size_t piece = 1;
+  while (piece < offsets_.size() && follows(piece)) ++piece;
+  if (piece < kLeastPiece || offsets_.size() % piece != 0) return;
+  for (std::size_t k = 0; k < offsets_.size(); ++k) {
+    if (k % piece == 0) {
+      pieces_.push_back(offsets_[k]);
+    } else if (!follows(k)) {
+      return pieces_.clear();
+    }
   }
-  piece_ = piece;
+  step_ = step;
+  piece_ = static_cast<std::int64_t>(piece);
 }
 
 void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {

@@ -1,7 +1,8 @@
-// Steps of a region, once they are all known: which sums are taken together, and which results
-// share memory.
+// Steps of a region, once they are all known: which sums are taken together, which results share
+// memory, and how many elements are taken at a time.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "plan.h"
@@ -38,20 +39,21 @@ void put_sums_together(Region& region) {
   region.steps = std::move(steps);
 }
 
-void share_blocks(Region& region) {
+int share_blocks(std::vector<Step>& steps) {
+  int blocks = 0;
   std::map<int, std::size_t> last;
-  for (std::size_t k = 0; k < region.steps.size(); ++k)
-    for (const Place& p : region.steps[k].args)
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    for (const Place& p : steps[k].args)
       if (p.kind == Place::Kind::block) last[p.at] = k;
   std::vector<int> free;
   std::map<int, int> block_of;
-  for (std::size_t k = 0; k < region.steps.size(); ++k) {
-    Step& step = region.steps[k];
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    Step& step = steps[k];
     const std::vector<Place> args = step.args;
     for (Place& p : step.args)
       if (p.kind == Place::Kind::block) p.at = block_of.at(p.at);
     if (step.result.kind == Place::Kind::block) {
-      if (free.empty()) free.push_back(region.blocks++);
+      if (free.empty()) free.push_back(blocks++);
       block_of[step.result.at] = free.back();
       step.result.at = free.back();
       free.pop_back();
@@ -61,6 +63,22 @@ void share_blocks(Region& region) {
       if (p.kind == Place::Kind::block && last.at(p.at) == k) over.insert(block_of.at(p.at));
     free.insert(free.end(), over.begin(), over.end());
   }
+  return blocks;
+}
+
+std::int64_t block_of(const Extents& shape) {
+  constexpr std::int64_t kLanes = 8;
+  constexpr std::int64_t kLeast = kBlock / 4 * 3;
+  std::int64_t best = kBlock;
+  std::int64_t row = 1;
+  for (std::size_t k = shape.size(); k-- > 0 && row <= kBlock;) {
+    row *= shape[k];
+    if (row == 0) return kBlock;
+    const std::int64_t rows = std::lcm(row, kLanes);
+    if (rows < 1 || rows > kBlock) continue;
+    if (kBlock / rows * rows >= kLeast) best = kBlock / rows * rows;
+  }
+  return best;
 }
 
 }  // namespace mote::blocks

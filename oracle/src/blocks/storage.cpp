@@ -15,6 +15,56 @@ void fill_cells(Cell* to, std::int64_t count, Cell value) {
   for (std::int64_t k = 0; k < count; ++k) bits[k] = v;
 }
 
+Cells uninitialised(std::size_t count) {
+  return Cells(static_cast<Cell*>(::operator new(count * sizeof(Cell), kCellAlignment)));
+}
+
+Cell as_cell(Cell c) { return c; }
+Cell as_cell(float v) { return {.real = v}; }
+
+/// Elements that are a step apart.
+template <typename Element>
+void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
+  if (step == 0) {
+    fill_cells(to, count, as_cell(*from));
+  } else if (step == 1) {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k]);
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k * step]);
+  }
+}
+
+/// Axes of which the inner one ends where the outer one goes on count as one; the last is the row.
+void merge_axes(Extents& shape, Extents& strides) {
+  Extents extents{1};
+  Extents steps{0};
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] == 1) continue;
+    if (extents.back() != 1 && steps.back() != strides[k] * shape[k]) {
+      extents.push_back(1);
+      steps.push_back(0);
+    }
+    extents.back() *= shape[k];
+    steps.back() = strides[k];
+  }
+  shape = std::move(extents);
+  strides = std::move(steps);
+}
+
+/// All elements, in row-major order, of a tensor that has those strides.
+template <typename Element>
+void read_all(const Element* from, Extents shape, Extents strides, Cell* to) {
+  merge_axes(shape, strides);
+  const std::int64_t count = shape.back();
+  const std::int64_t step = strides.back();
+  if (count == 0) return;
+  shape.pop_back();
+  strides.pop_back();
+  for_each_element(shape, strides, [&](std::int64_t row, std::int64_t at) {
+    read_line(from + at, step, count, to + row * count);
+  });
+}
+
 bool are_cells(DType dtype) { return dtype == DType::f64 || dtype == DType::i64; }
 
 }  // namespace
@@ -79,20 +129,17 @@ void Storage::copy_input(const ArrayPlan& plan, const Dense& from, Array& to) {
   for (std::size_t k = given.size(); k-- > 0; stride *= given[k])
     if (!in.broadcast[k + missing] || given[k] != 1) strides[k + missing] = stride;
   Cell* const cells = allocate(to);
-  if (from.dtype() == DType::f32) {
-    const auto* const floats = static_cast<const float*>(from.data());
-    for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
-      cells[linear].real = static_cast<double>(floats[at]);
-    });
-    return;
-  }
+  if (from.dtype() == DType::f32)
+    return read_all(static_cast<const float*>(from.data()), full, strides, cells);
+  if (are_cells(from.dtype()))
+    return read_all(static_cast<const Cell*>(from.data()), full, strides, cells);
   for_each_element(full, strides, [&](std::int64_t linear, std::int64_t at) {
     cells[linear] = cell_of(from.at(at));
   });
 }
 
 Cell* Storage::allocate(Array& a) {
-  a.own = std::make_unique_for_overwrite<Cell[]>(static_cast<std::size_t>(a.count));
+  a.own = uninitialised(static_cast<std::size_t>(a.count));
   return a.cells = a.own.get();
 }
 
@@ -109,7 +156,6 @@ Operand Storage::read(const Place& p, std::int64_t first, std::int64_t count, st
   if (a.floats == nullptr) return {a.cells + (p.single ? 0 : first), p.single};
   const float* const floats = a.floats + (p.single ? 0 : first);
   Cell* const to = converted_[number].data();
-  filled_[number].count = 0;
   for (std::int64_t k = 0; k < (p.single ? 1 : count); ++k) to[k].real = floats[k];
   return {to, p.single};
 }
@@ -118,40 +164,50 @@ const Cell* Storage::read_each(const Place& p, std::int64_t first, std::int64_t 
                                std::size_t number) {
   const Operand x = read(p, first, count, number);
   if (!x.single) return x.at;
-  Cell* const to = converted_[number].data();
-  Filled& filled = filled_[number];
-  if (filled.count >= count && filled.value == x.at->whole) return to;
-  filled = {count, x.at->whole};
-  fill_cells(to, count, *x.at);
-  return to;
+  const auto is_known = [&](const Spread& s) { return s.value == x.at->whole; };
+  auto known = std::ranges::find_if(spread_, is_known);
+  if (known == spread_.end()) {
+    spread_.push_back({x.at->whole, 0, uninitialised(kBlock)});
+    known = spread_.end() - 1;
+  }
+  if (known->count < count) {
+    fill_cells(known->cells.get(), count, *x.at);
+    known->count = count;
+  }
+  return known->cells.get();
 }
 
 namespace {
 
-Cell as_cell(Cell c) { return c; }
-Cell as_cell(float v) { return {.real = v}; }
-
-/// Elements that are a step apart.
-template <typename Element>
-void read_line(const Element* from, std::int64_t step, std::int64_t count, Cell* to) {
-  if (step == 0) {
-    fill_cells(to, count, as_cell(*from));
-  } else if (step == 1) {
-    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k]);
-  } else {
-    for (std::int64_t k = 0; k < count; ++k) to[k] = as_cell(from[k * step]);
-  }
-}
-
-template <typename Element>
-void read_pieces(const Element* from, const Stretch& s, Cell* to) {
+/// take(its first element, how many, where to) for each piece.
+template <typename Element, typename Take>
+void for_each_piece(const Element* from, const Stretch& s, Cell* to, const Take& take) {
   std::int64_t skipped = s.skipped;
   const std::int64_t* offset = s.offsets;
   for (std::int64_t done = 0; done < s.count; ++offset) {
     const std::int64_t n = std::min(s.piece - skipped, s.count - done);
-    read_line(from + *offset + skipped * s.step, s.step, n, to + done);
+    take(from + *offset + skipped * s.step, n, to + done);
     done += n;
     skipped = 0;
+  }
+}
+
+/// Pieces are short: how they are read is decided once for all.
+template <typename Element>
+void read_pieces(const Element* from, const Stretch& s, Cell* to) {
+  const std::int64_t step = s.step;
+  if (step == 0) {
+    for_each_piece(from, s, to, [](const Element* x, std::int64_t count, Cell* y) {
+      fill_cells(y, count, as_cell(*x));
+    });
+  } else if (step == 1) {
+    for_each_piece(from, s, to, [](const Element* x, std::int64_t count, Cell* y) {
+      for (std::int64_t k = 0; k < count; ++k) y[k] = as_cell(x[k]);
+    });
+  } else {
+    for_each_piece(from, s, to, [step](const Element* x, std::int64_t count, Cell* y) {
+      for (std::int64_t k = 0; k < count; ++k) y[k] = as_cell(x[k * step]);
+    });
   }
 }
 
@@ -194,7 +250,7 @@ void Storage::make_blocks(int count, std::int64_t length) {
   block_length_ = (static_cast<std::size_t>(length) + kAligned - 1) / kAligned * kAligned;
   const std::size_t cells = static_cast<std::size_t>(count) * block_length_;
   if (cells <= block_cells_) return;
-  blocks_ = std::make_unique_for_overwrite<Cell[]>(cells);
+  blocks_ = uninitialised(cells);
   block_cells_ = cells;
 }
 

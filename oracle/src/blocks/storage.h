@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -16,9 +17,17 @@ namespace mote::blocks {
 
 Extents extents_of(const std::vector<Expr>& shape, const Sizes& sizes);
 
+inline constexpr std::align_val_t kCellAlignment{64};
+
 /// The input of that array is not read where it is given, since an axis repeats or its elements are
 /// neither cells nor floats.
 bool needs_copy(const ArrayPlan& a, const Case& c);
+
+/// Cells that begin where a vector of any width may: one that crosses a cache line takes two reads.
+struct FreeAligned {
+  void operator()(Cell* p) const { ::operator delete(p, kCellAlignment); }
+};
+using Cells = std::unique_ptr<Cell[], FreeAligned>;
 
 class Storage {
  public:
@@ -48,7 +57,7 @@ class Storage {
   struct Array {
     const float* floats = nullptr;  ///< an input's own memory; else
     Cell* cells = nullptr;          ///< an input's or output's own, or
-    std::unique_ptr<Cell[]> own;
+    Cells own;
     std::int64_t count = 0;
   };
   void copy_input(const ArrayPlan& plan, const Dense& from, Array& to);
@@ -56,19 +65,21 @@ class Storage {
   Cell constant(const Uop& u) const;
   static Cell* allocate(Array& a);
 
+  alignas(64) std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
   const Plan& plan_;
   const Case& case_;
   std::vector<Cell> constants_;
   std::vector<Array> arrays_;
-  std::unique_ptr<Cell[]> blocks_;
+  Cells blocks_;
   std::size_t block_cells_ = 0;   ///< of all
   std::size_t block_length_ = 0;  ///< of each
-  std::array<std::array<Cell, kBlock>, kFusedOperands> converted_;
-  struct Filled {
-    std::int64_t count = 0;
+  /// One value in as many cells.
+  struct Spread {
     std::int64_t value = 0;
+    std::int64_t count = 0;
+    Cells cells;
   };
-  std::array<Filled, kFusedOperands> filled_;  ///< that many cells of converted_ have one value
+  std::vector<Spread> spread_;  ///< of places that are the same for all elements
 };
 
 }  // namespace mote::blocks

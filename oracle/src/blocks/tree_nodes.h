@@ -268,40 +268,6 @@ struct Node {
   }
 };
 
-/// min or max of two that are NaN together.
-template <MapOp op, typename X, typename Y>
-struct End : Node<op, X, Y> {
-  template <typename V>
-  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
-    typename V::Real a, b;
-    X::template at<V>(x, i, a);
-    Y::template at<V>(x, i, b);
-    set_end<op>(a, b, y);
-  }
-};
-
-/// Rounded to f32.
-template <typename X>
-struct ToFloat {
-  static constexpr bool kTruth = false;
-  static constexpr std::size_t kOperands = X::kOperands;
-  static constexpr std::uint32_t kNumbers = X::kNumbers;
-  static bool matches(const Uop& u, Operands& operands, const Inner& is_inner) {
-    const uop::Map* wide = map_of(u, MapOp::cast);
-    if (wide == nullptr || u.dtype() != DType::f64 || !is_inner(u)) return false;
-    const Uop& narrow = wide->args[0];
-    const uop::Map* m = map_of(narrow, MapOp::cast);
-    return m != nullptr && narrow.dtype() == DType::f32 && is_inner(narrow) &&
-           is_real(m->args[0].dtype()) && X::matches(m->args[0], operands, is_inner);
-  }
-  template <typename V>
-  static void at(const Cell* const* x, std::int64_t i, typename V::Real& y) {
-    X::template at<V>(x, i, y);
-    const auto narrow = __builtin_convertvector(y, typename V::Single);
-    y = __builtin_convertvector(narrow, typename V::Real);
-  }
-};
-
 template <typename X, typename V>
 void store(const Cell* const* x, std::int64_t i, Cell* y) {
   Result<X, V> v;

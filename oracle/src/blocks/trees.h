@@ -1,7 +1,7 @@
 // The trees of bounds: which there are, and their loops.
 #pragma once
 
-#include "tree_nodes.h"
+#include "tree_ends.h"
 
 namespace mote::blocks {
 namespace {
@@ -42,14 +42,11 @@ using D = Block<3>;
 using E = Block<4>;
 using F = Block<5>;
 
-/// min: a lower end, max: an upper one.
-template <MapOp end, typename X, std::size_t k>
-using Outward = End<end, Mul<X, Constant<k>>, Mul<X, Constant<k + 1>>>;
-template <MapOp end, typename X>
-using Joined = End<end, X, ToFloat<X>>;
+template <MapOp op, MapOp end, typename Lo, typename Hi, typename OtherLo, typename OtherHi>
+using Hull = Node<end, Node<end, Node<op, Lo, OtherLo>, Node<op, Lo, OtherHi>>,
+                  Node<end, Node<op, Hi, OtherLo>, Node<op, Hi, OtherHi>>>;
 template <MapOp op, MapOp end>
-using Corners =
-    Node<end, Node<end, Node<op, A, C>, Node<op, A, D>>, Node<end, Node<op, B, C>, Node<op, B, D>>>;
+using Corners = Hull<op, end, A, B, C, D>;
 template <MapOp op, MapOp end>
 using TwoCorners = Node<end, Node<op, A, B>, Node<op, C, D>>;
 
@@ -63,13 +60,9 @@ using SquareUpper = Where<Unknown, Constant<3>, Squares<MapOp::max>>;
 
 template <typename X>
 using Lowest = Node<MapOp::lowest_bit, X>;
-template <typename... X>
-using Min = Node<MapOp::min, X...>;
 /// Both ends, on a grid, are one number that a double holds.
 template <typename Lo, typename Hi, typename Grid, std::size_t k>
 using OnGrid = And<Eq<Lo, Hi>, Node<MapOp::lt, Abs<Lo>, Mul<Grid, Constant<k>>>>;
-template <typename X, typename Y>
-using SumGrid = Min<Lowest<X>, Lowest<Y>>;
 template <typename X, typename Y>
 using ProductGrid = Mul<Lowest<X>, Lowest<Y>>;
 
@@ -83,16 +76,14 @@ using InRange = And<GreaterEqual<Whole<at>, Least>, Node<MapOp::lt, Whole<at>, W
 using Differ = Ne<IsNan<A>, IsNan<B>>;
 template <typename X>
 using UnlessDiffer = Where<Differ, Constant<2>, X>;
-/// A NaN of a product of [C, E] and [D, F] that does not come from points.
-using Points = And<Eq<C, E>, Eq<D, F>>;
-using MaybeNan = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Points>>>;
-/// The same where D is certain.
-using MaybeNanOfOne = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<IsNan<C>, IsNan<D>>, Eq<C, E>>>>;
-/// The same of a product of what has one value everywhere, of which flag 2 tells whether it is NaN,
-/// flag 4 whether it is a point; with D, and with [D, F].
-using MaybeNanOfNumber = And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<Flags<2>, IsNan<D>>, Flags<4>>>>;
-using MaybeNanOfNumberAndEnds =
-    And<Or<IsNan<A>, IsNan<B>>, Not<Or<Or<Flags<2>, IsNan<D>>, And<Flags<4>, Eq<D, F>>>>>;
+/// A NaN that does not come from points: of a product of a certain value and an interval, in either
+/// order; of two intervals.
+using NanOfOne = And<And<IsNan<A>, Not<IsNan<B>>>, Not<IsNan<C>>>;
+using MaybeNanOfOne = And<NanOfOne, Ne<B, D>>;
+using MaybeNanOfOther = And<NanOfOne, Ne<C, D>>;
+using Apart = Or<Ne<B, D>, Ne<C, E>>;
+using MaybeNan = And<NanOfOne, Apart>;
+using MaybeNanOfEnds = And<And<And<Or<IsNan<A>, IsNan<F>>, Not<IsNan<B>>>, Not<IsNan<C>>>, Apart>;
 template <typename X>
 using FiniteSize = Where<And<IsInf<A>, Eq<A, B>>, Constant<2>, X>;
 using Size = Max<Abs<A>, Abs<B>>;
@@ -102,12 +93,37 @@ template <MapOp end, typename X, std::size_t k>
 using Rounded = Joined<end, Outward<end, X, k>>;
 /// The same of what is not below 0.
 template <MapOp end, typename X, std::size_t k>
-using RoundedUp = Joined<end, Mul<X, Constant<k>>>;
+using RoundedUp = Joined<end, Up<X, k>>;
 
-/// A sum of points, as it is or rounded outward first.
+/// Where the condition holds, joined with its rounding, else rounded outward before.
+template <MapOp end, typename Exact, typename X, std::size_t k>
+using Chosen = Joined<end, Unless<Exact, X, Outward<end, X, k>>>;
+template <MapOp end, typename Exact, typename X, std::size_t k>
+using ChosenUp = Joined<end, Unless<Exact, X, Up<X, k>>>;
+
+/// A sum of X and Y, with no rest.
+template <typename X, typename Y>
+using ExactSum = And<Eq<Sub<Add<X, Y>, X>, Y>, Eq<Sub<Add<X, Y>, Y>, X>>;
+/// Of certain values.
+template <MapOp end, typename X, typename Y, std::size_t k>
+using ChosenSum = Chosen<end, ExactSum<X, Y>, Add<X, Y>, k>;
+/// The upper end of A + [B, C], and of [A, C] + [B, D]; the lower one is that of A + B.
+template <MapOp end, typename X>
+using SumOfOther = Chosen<end, And<ExactSum<A, B>, Eq<B, C>>, X, 3>;
+template <MapOp end, typename X>
+using SumOfBoth = Chosen<end, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>, X, 4>;
+
+/// A product of A and [B, C] in either order, and of [A, B] and [C, D].
 template <MapOp end>
-using ChosenSum = Where<OnGrid<Add<A, B>, Add<A, B>, SumGrid<A, B>, 2>, Joined<end, Add<A, B>>,
-                        Rounded<end, Add<A, B>, 3>>;
+using OneByEnds = Node<end, Mul<A, B>, Mul<A, C>>;
+template <MapOp end>
+using EndsByOne = Node<end, Mul<B, A>, Mul<C, A>>;
+/// A product of [A, C] and what is around B, in either order.
+template <MapOp end, typename Side>
+using EndsByAround = Node<end, Mul<A, Side>, Mul<C, Side>>;
+template <MapOp end, typename Side>
+using AroundByEnds = Node<end, Mul<Side, A>, Mul<Side, C>>;
+using BothArePoints = And<Eq<A, B>, Eq<C, D>>;
 
 /// A quotient: rounded outward, then by 1.5 units and a subnormal number more; [0, 0] stays.
 using IsZero = And<Eq<A, Constant<2>>, Eq<B, Constant<2>>>;
@@ -135,6 +151,7 @@ using UnlessGreat = Where<Node<MapOp::gt, A, Constant<3>>, Constant<4>, X>;
 
 /// What is chosen by flags that are known.
 using Either = Where<Flags<0>, Constant<1>, C>;
+using Masked = Where<Flags<0>, Where<Flags<1>, Constant<2>, D>, Constant<4>>;
 using OneOf = Where<Flags<0>, Constant<1>, Where<Flags<2>, Constant<1>, D>>;
 
 template <typename... X>
@@ -151,38 +168,45 @@ using BoundedUpper = Where<Unknown, Constant<3>, Node<end, B, Constant<4>>>;
 /// Of several that match the first is taken: larger ones come first.
 using Large =
     List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
-         BoundedUpper<MapOp::max>, RoundedUp<MapOp::min, SquareLower, 5>,
-         RoundedUp<MapOp::max, SquareUpper, 4>, QuotientLower, QuotientUpper, QuotientLowerUp,
+         BoundedUpper<MapOp::max>, ChosenUp<MapOp::min, Eq<A, B>, SquareLower, 5>,
+         ChosenUp<MapOp::max, Eq<A, B>, SquareUpper, 4>, RoundedUp<MapOp::min, SquareLower, 5>,
+         RoundedUp<MapOp::max, SquareUpper, 4>, SumOfOther<MapOp::min, Add<A, B>>,
+         SumOfOther<MapOp::max, Add<A, C>>, SumOfBoth<MapOp::min, Add<A, B>>,
+         SumOfBoth<MapOp::max, Add<C, D>>, QuotientLower, QuotientUpper, QuotientLowerUp,
          QuotientUpperUp, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
-    List<ChosenSum<end>, Where<Flags<0>, Joined<end, B>, Rounded<end, B, 2>>,
-         Where<Flags<0>, Joined<end, B>, RoundedUp<end, B, 2>>,
+    List<ChosenSum<end, A, Neg<B>, 2>, ChosenSum<end, A, B, 2>, ChosenSum<end, Constant<0>, B, 2>,
+         Chosen<end, Eq<B, C>, OneByEnds<end>, 3>, Chosen<end, Eq<B, C>, EndsByOne<end>, 3>,
+         Chosen<end, BothArePoints, Corners<MapOp::mul, end>, 4>,
+         Chosen<end, Flags<0>, Hull<MapOp::mul, end, B, C, D, E>, 5>,
+         Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>, Chosen<end, Flags<0>, B, 2>,
          Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
+         Rounded<end, EndsByAround<end, Outward<end, B, 3>>, 5>,
+         Rounded<end, AroundByEnds<end, Outward<end, B, 3>>, 5>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
-         RoundedUp<end, TwoCorners<MapOp::mul, end>, 4>, Rounded<end, Add<A, Neg<B>>, 2>,
-         Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>, Rounded<end, A, 1>,
-         RoundedUp<end, A, 1>, Corners<MapOp::mul, end>, Corners<MapOp::div, end>,
-         TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>, Joined<end, Mul<A, B>>,
-         Joined<end, A>, Outward<end, A, 1>>;
+         Rounded<end, Add<A, Neg<B>>, 2>, Rounded<end, Add<A, B>, 2>, Rounded<end, Mul<A, B>, 2>,
+         Rounded<end, A, 1>, RoundedUp<end, A, 1>, Corners<MapOp::mul, end>,
+         Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>,
+         Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
 using Conditions =
-    List<MaybeNan, MaybeNanOfOne, MayBeZero, Differ, Ne<Size, Constant<2>>,
-         OnGrid<A, B, SumGrid<C, D>, 4>, OnGrid<A, B, ProductGrid<C, D>, 4>,
-         OnGrid<A, B, Min<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Min<Constant<3>, Lowest<C>>, 4>,
+    List<MaybeNanOfEnds, MaybeNan, MaybeNanOfOne, MaybeNanOfOther, MayBeZero, Differ,
+         Ne<Size, Constant<2>>, OnGrid<A, B, ProductGrid<C, D>, 4>,
          OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Mul<Lowest<C>, D>, 4>,
-         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, OnGrid<A, B, Min<Lowest<C>, D>, 4>,
-         OnGrid<A, B, Min<C, Lowest<D>>, 4>, MaybeNanOfNumberAndEnds, MaybeNanOfNumber,
-         And<Eq<A, B>, Eq<C, D>>, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>,
-         And<And<Flags<0>, Eq<B, C>>, Flags<3>>, And<Flags<0>, Eq<B, C>>, Or<IsNan<A>, IsNan<B>>,
-         Unknown, And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
+         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>,
+         And<ExactSum<A, B>, Eq<B, C>>, ExactSum<A, B>, BothArePoints,
+         And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, And<And<Flags<0>, Eq<B, C>>, Flags<3>>, NanOfOne,
+         And<IsNan<A>, Not<IsNan<B>>>, And<Flags<0>, Ne<B, C>>, And<Flags<0>, Not<IsNan<B>>>,
+         And<Flags<0>, Eq<B, C>>, Or<IsNan<A>, IsNan<B>>, Unknown,
+         And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
          InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
          And<Flags<0>, InRange<1, WholeConstant<2>, 3>>,
          And<Flags<0>, GreaterEqual<Whole<1>, Whole<2>>>>;
 using Others =
     List<WithSlack<MapOp::add>, WithSlack<MapOp::sub>, SumSlack, UnlessGreat<Add<B, C>>,
-         UnlessGreat<Sub<B, C>>, OneOf, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
+         UnlessGreat<Sub<B, C>>, OneOf, Masked, UnlessDiffer<A>, UnlessDiffer<B>, FiniteSize<Size>,
          FiniteSize<B>, Size, Where<IsInf<Abs<A>>, Constant<1>, Abs<A>>,
-         Where<Eq<A, B>, Lowest<A>, Constant<2>>, Sub<Either, Constant<3>>,
+         Where<Eq<A, B>, Lowest<A>, Constant<2>>, Neg<Either>, Sub<Either, Constant<3>>,
          Add<Either, Constant<3>>>;
 using LowerEnds = Ends<MapOp::min>;
 using UpperEnds = Ends<MapOp::max>;

@@ -1,0 +1,88 @@
+// Forwards: what is decided stands for another place. Backwards: what nobody reads goes.
+#include "decide.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace mote::blocks {
+namespace {
+
+/// The argument that the result is.
+const Place* result_of(const Step& step, const std::function<bool(const Place&)>& holds) {
+  const auto* m = as<uop::Map>(step.node);
+  if (m == nullptr || step.loop != nullptr || step.gathers || step.stores) return nullptr;
+  const std::vector<Place>& args = step.args;
+  if (m->op == MapOp::where) {
+    if (!args[0].single) return nullptr;
+    return holds(args[0]) ? &args[1] : &args[2];
+  }
+  if (m->op != MapOp::logical_and && m->op != MapOp::logical_or) return nullptr;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (!args[k].single) continue;
+    const bool settles = holds(args[k]) == (m->op == MapOp::logical_or);
+    return &args[settles ? k : 1 - k];
+  }
+  return nullptr;
+}
+
+/// The step that computes a block computes it there.
+void redirect(std::vector<Step>& steps, std::map<int, Place>& instead, const Place& block,
+              const Place& to) {
+  const auto is_block = [&](const Place& p) {
+    return p.kind == Place::Kind::block && p.at == block.at;
+  };
+  for (auto& [from, place] : instead)
+    if (is_block(place)) place = to;
+  instead[block.at] = to;
+  for (Step& step : steps) {
+    for (Place& p : step.args)
+      if (is_block(p)) p = to;
+    if (is_block(step.result)) step.result = to;
+  }
+}
+
+}  // namespace
+
+bool is_decidable(const Step& step) {
+  return result_of(step, [](const Place&) { return true; }) != nullptr;
+}
+
+std::vector<Step> decided(const std::vector<Step>& steps,
+                          const std::function<bool(const Place&)>& holds) {
+  std::map<int, Place> instead;  // of a block
+  std::vector<Step> all;
+  for (Step step : steps) {
+    for (Place& p : step.args)
+      if (p.kind == Place::Kind::block)
+        if (const auto at = instead.find(p.at); at != instead.end()) p = at->second;
+    const Place* same = result_of(step, holds);
+    if (same != nullptr && step.result.kind == Place::Kind::block) {
+      instead[step.result.at] = *same;
+      continue;
+    }
+    if (same != nullptr && same->kind == Place::Kind::block) {
+      redirect(all, instead, *same, step.result);
+      continue;
+    }
+    // What other steps read too is copied.
+    if (same != nullptr && as<uop::Map>(step.node)->op == MapOp::where)
+      step.args = {step.args[0], *same, *same};
+    all.push_back(std::move(step));
+  }
+  std::set<int> read;
+  std::vector<Step> left;
+  for (std::size_t k = all.size(); k-- > 0;) {
+    Step& step = all[k];
+    const bool is_block = step.result.kind == Place::Kind::block;
+    if (is_block && !step.stores && !read.contains(step.result.at)) continue;
+    for (const Place& p : step.args)
+      if (p.kind == Place::Kind::block) read.insert(p.at);
+    left.push_back(std::move(step));
+  }
+  std::ranges::reverse(left);
+  return left;
+}
+
+}  // namespace mote::blocks
