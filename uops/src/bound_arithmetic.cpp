@@ -45,12 +45,17 @@ Interval flushed(Interval x, const Format& f) {
   return x;
 }
 
-/// Operands of a multiplication with so many bits only; a value that has no more stays.
-Interval narrowed(Interval x, int bits) {
-  const Uop fits = eq(x.lo, x.hi) && abs(x.lo) <= lowest_bit(x.lo) * std::ldexp(1.0, bits);
+/// Operands of a multiplication with so many bits only, in the range of f; a value that has no more
+/// stays, and rounding changes no sign.
+Interval narrowed(Interval x, int bits, const Format& f) {
+  const double least = f.normal * std::ldexp(1.0, 1 - bits);
+  const Uop bit = lowest_bit(x.lo);
+  const Uop fits =
+      eq(x.lo, x.hi) && abs(x.lo) <= bit * std::ldexp(1.0, bits) && (bit >= least || eq(x.lo, 0));
   const Interval wide = relative(x, std::ldexp(1.0, -bits));
-  x.lo = where(fits, x.lo, wide.lo);
-  x.hi = where(fits, x.hi, wide.hi);
+  const Uop lo = wide.lo - least / 2, hi = wide.hi + least / 2;
+  x.lo = where(fits, x.lo, where(x.lo >= 0, not_below_zero(lo), lo));
+  x.hi = where(fits, x.hi, where(x.hi <= 0, min(hi, 0), hi));
   x.whole = false;
   x.bits = 1000;
   return x;
@@ -302,8 +307,9 @@ Interval negated(const Interval& x) {
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum) {
   const int bits = feeds_sum ? c.contract.multiply_bits : 0;
-  const Interval a = bits > 0 ? narrowed(x, bits) : x, b = bits > 0 ? narrowed(y, bits) : y;
-  return product_of(a, b, square, dtype, c);
+  if (bits == 0) return product_of(x, y, square, dtype, c);
+  const Format f = format_of(dtype, c.contract);
+  return product_of(narrowed(x, bits, f), narrowed(y, bits, f), square, dtype, c);
 }
 
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {
