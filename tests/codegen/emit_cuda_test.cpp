@@ -134,6 +134,22 @@ output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
   test::expect_golden(program.kernels.at(0).text);
 }
 
+/// Operands of f32 that may be rounded are, as they are staged; of 64 bits they may not.
+TEST(CudaTiles, OfAProductOfTf32) {
+  const auto product_of = [](const std::string& dtype) {
+    return cuda_tf32_program(compiled("op product\ninput a " + dtype + "[M, K]; input b " + dtype +
+                                      "[K, N]\noutput y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 "
+                                      "over M, N, K])\n"),
+                             {});
+  };
+  EXPECT_FALSE(product_of("f64").rounds_to_tf32());
+  EXPECT_FALSE(product_of("f16").rounds_to_tf32());
+  const CudaProgram program = product_of("f32");
+  ASSERT_TRUE(program.kernels.at(0).rounds_to_tf32);
+  EXPECT_FALSE(program.kernels.back().rounds_to_tf32);
+  test::expect_golden(program.kernels.at(0).text);
+}
+
 /// What is computed between memory and the product is no element of 16 bits.
 TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
   struct Form {

@@ -1,7 +1,8 @@
 // A kernel whose blocks take tiles. A slice of each operand goes through shared memory, read along
 // whichever of its axes is contiguous; each thread keeps 32 sums in registers; then sums go back
 // through shared memory, half a tile at a time, so that what follows the reduction is written once
-// and stores are contiguous too. Operands of 16 bits are multiplied by tensor cores.
+// and stores are contiguous too. Operands of 16 bits, or rounded to tf32, are multiplied by
+// tensor cores.
 #include "tile_text.h"
 
 #include "tile_writer.h"
@@ -32,7 +33,8 @@ TileWriter::TileWriter(Writer& writer, const Facts& facts)
       right_{1, form_.right, form_.right_where, column_} {
   type_ = local_type(form_.accumulator->dtype, w_.p_.native);
   zero_ = w_.start(ReduceOp::sum, form_.accumulator->dtype);
-  if (form_.fragments) mma_ = name(*form_.fragments);
+  if (form_.fragments) mma_ = form_.fragments == DType::f32 ? "tf32" : name(*form_.fragments);
+  is_narrow_ = form_.fragments && form_.fragments != DType::f32;
   all_ = facts;
   for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns, &form_.reduced})
     for (const cuda::TileAxis& a : *axes) all_.set_range(a.variable, a.begin, a.end);
@@ -86,11 +88,11 @@ void TileWriter::unrolled(int rounds) { w_.out_ += fmt::format("#pragma unroll {
 void TileWriter::shared_arrays() {
   staged_ = w_.names_.fresh("staged");
   given_ = staged_;
-  if (!mma_.empty()) {
+  if (is_narrow_) {
     line("__shared__ __align__(16) uint16_t {}[2][{}][{}];", staged_, kCudaTile, kNarrowPitch);
     given_ = w_.names_.fresh("given");
   }
-  line("__shared__ __align__(16) {} {}[2][{}][{}];", type_, given_, kSlice, kPitch);
+  line("__shared__ __align__(16) {} {}[2][{}][{}];", type_, given_, kSlice, pitch());
   left_.holds = holds(form_.left_where, "left_holds");
   right_.holds = holds(form_.right_where, "right_holds");
   if (!mma_.empty() && has_conditions()) special_ = w_.names_.fresh("special");

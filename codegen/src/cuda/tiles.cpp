@@ -60,7 +60,7 @@ Expr without_quotient(const Expr& e) {
 
 class Finder {
  public:
-  Finder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}
+  Finder(const LoopProgram& p, const Body& stage, bool tf32) : p_(p), stage_(stage), tf32_(tf32) {}
 
   std::optional<TileForm> run() {
     const bool found = find_round() && find_sum() && is_rest_plain() && find_operands() &&
@@ -144,18 +144,19 @@ class Finder {
     form_.right = op->args[1];
     const auto kept = [&](DType dtype) { return emit::local_type(dtype, p_.native); };
     const std::string type = kept(form_.accumulator->dtype);
-    const auto narrow = stored_narrow(form_.left);
-    if (p_.native && narrow == stored_narrow(form_.right)) form_.fragments = narrow;
+    const auto fragments = fragments_of(form_.left);
+    if (p_.native && fragments == fragments_of(form_.right)) form_.fragments = fragments;
     return type != "bool" && kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
   }
 
-  /// f16 or bf16 of a value that is an element of a tensor in memory; nullopt of any other.
-  std::optional<DType> stored_narrow(const Value& v) const {
+  /// The dtype of a value that is an element of a tensor in memory, where tensor cores take it.
+  std::optional<DType> fragments_of(const Value& v) const {
     const auto* load = std::get_if<value::Load>(&v->kind);
     const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p_, load->tensor);
     if (t == nullptr || t->role == TensorRole::temporary) return std::nullopt;
-    const bool is_narrow = t->dtype == DType::f16 || t->dtype == DType::bf16;
-    return is_narrow ? std::optional(t->dtype) : std::nullopt;
+    const bool is_taken =
+        t->dtype == DType::f16 || t->dtype == DType::bf16 || (tf32_ && t->dtype == DType::f32);
+    return is_taken ? std::optional(t->dtype) : std::nullopt;
   }
 
   /// An axis that moves one operand alone is that operand's; the others are the batch's. The
@@ -233,6 +234,7 @@ class Finder {
 
   const LoopProgram& p_;
   const Body& stage_;
+  bool tf32_;
   TileForm form_{};
   std::vector<const Loop*> chain_;
   std::vector<const Loop*> depth_;
@@ -243,8 +245,8 @@ class Finder {
 
 }  // namespace
 
-std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage) {
-  return Finder(p, stage).run();
+std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32) {
+  return Finder(p, stage, tf32).run();
 }
 
 Expr extent(const std::vector<TileAxis>& axes) {

@@ -31,13 +31,13 @@ struct TileForm {
   const Stmt* sum;                     ///< the reduction, in round's body; all else is the rest
   const Accumulator* accumulator;
   /// f16 or bf16: both operands are elements of it as they are stored, so that tensor cores can
-  /// multiply them.
+  /// multiply them. f32: the same, where they may be rounded to tf32.
   std::optional<DType> fragments;
 };
 
 /// The form of a stage's body, whose shared loops are marked parallel; nullopt where it has
-/// another.
-std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage);
+/// another. `tf32`: whether f32 may be rounded to that before it is multiplied.
+std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32);
 
 /// How many rounds the axes have together.
 Expr extent(const std::vector<TileAxis>& axes);
