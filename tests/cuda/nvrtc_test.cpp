@@ -130,14 +130,14 @@ TEST_P(Compiling, KernelsOfTiles) {
   const auto [architecture, variant] = GetParam();
   std::string text;
   std::vector<std::string> functions;
-  for (const char* op : {"matmul", "conv2d", "conv2d.grad"})
+  for (const char* op : {"matmul", "conv2d", "conv2d.grad", "attention"})
     for (const auto& instance : instances_of(op)) {
       if (!instance->has(variant)) continue;
       const std::size_t before = functions.size();
-      for (const CudaKernel& k : instance->source(variant).kernels)
-        if (k.has_tiles()) {
-          text += "\n" + k.text;
-          functions.push_back(k.function);
+      for (const CudaKernel* k : all_kernels(instance->source(variant)))
+        if (k->has_tiles()) {
+          text += "\n" + k->text;
+          functions.push_back(k->function);
         }
       EXPECT_EQ(functions.size() > before, variant != Variant::oracle) << instance->function();
     }

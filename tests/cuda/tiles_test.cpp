@@ -107,6 +107,26 @@ TEST(CudaTiles, AreLaunchedForEachStage) {
   EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
 }
 
+/// Scores and what weighs values by them, where all scores take no more memory than threads may
+/// have, and where tiles are worth it.
+TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
+  const auto kernels_for = [](const cuda::Grid& grid) {
+    const KernelSubject subject(
+        "attention q=f32[1,2,18,20] k=f32[1,2,35,20] v=f32[1,2,35,34] fill=uniform:1", grid);
+    std::vector<std::string> names;
+    for (const cuda::Launch& l : subject.launches()) names.push_back(l.kernel->function);
+    return names;
+  };
+  const std::string whole = "mote_attention_q_k_v_f32";
+  const std::vector<std::string> parts = {whole + "_parts_1_tiles", whole + "_parts_2_rows",
+                                          whole + "_parts_3_tiles"};
+  constexpr std::int64_t kScores = 2 * 18 * 35 * 4, kSums = 2 * 18 * 4;
+  EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums}), parts);
+  EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums - 1}),
+            std::vector<std::string>{whole});
+  EXPECT_EQ(kernels_for({.least_side = 19}), std::vector<std::string>{whole});
+}
+
 /// Of two operands, how many are loaded 16 bytes at a time: without these loads, shared memory
 /// keeps its NaNs there.
 int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {

@@ -12,6 +12,7 @@
 #include "../emit_c_writer.h"
 #include "../keep.h"
 #include "../leave_out.h"
+#include "distribute.h"
 #include "mote_cuda_h.h"
 #include "packs.h"
 #include "stages.h"
@@ -80,7 +81,7 @@ std::string head(const std::string& function, const std::vector<Parameter>& take
 }
 
 /// What a thread or a block is for, as a comment.
-std::string workers_comment(const Stage& stage, const emit::Names& names,
+std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
                             const std::vector<KnownStride>& strides) {
   if (stage.in_order) return "/* One thread does it all, in order. */\n";
   std::string variables;
@@ -94,7 +95,7 @@ std::string workers_comment(const Stage& stage, const emit::Names& names,
   for (const KnownStride& k : strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
                          names.strides(k.tensor), k.axis);
-  return fmt::format("/* A {} for each {}{}. */\n", strides.empty() ? "thread" : "block", variables,
+  return fmt::format("/* A {} for each {}{}. */\n", by_block ? "block" : "thread", variables,
                      where);
 }
 
@@ -158,7 +159,7 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
   CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
   if (by_block) k.strides = *stage.rows;
-  finish(k, part, names, workers_comment(stage, names, k.strides), body);
+  finish(k, part, names, workers_comment(stage, names, by_block, k.strides), body);
   return k;
 }
 
@@ -207,9 +208,10 @@ std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
   return "/*" + emit::comment_text(body).substr(2) + " */\n";
 }
 
-CudaProgram program_of(const LoopProgram& p, const EmitOptions& options, bool tf32) {
-  const Stages cut = cuda::cut(leave_out(p, options.optional_outputs));
-  const std::string function = emit::function_name(p, options);
+/// `parts`: of a program that was distributed. Its rows are long wherever it is launched, also
+/// those of memory alone, which demand no strides.
+CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool tf32, bool parts) {
+  const Stages cut = cuda::cut(p);
   CudaProgram out;
   out.comment = comment(cut.program, cut.stages.size(), tf32);
   for (std::size_t k = 0; k < cut.stages.size(); ++k) {
@@ -218,11 +220,12 @@ CudaProgram program_of(const LoopProgram& p, const EmitOptions& options, bool tf
     if (auto tiles =
             p.native ? tile_kernel(cut.program, stage, own + "_tiles", tf32) : std::nullopt)
       out.kernels.push_back(*std::move(tiles));
-    if (stage.rows && !stage.rows->empty())
+    if (stage.rows && (parts || !stage.rows->empty()))
       out.kernels.push_back(kernel(cut.program, stage, own + "_rows", true));
     if (const auto packs = p.native ? pack_form(cut.program, stage.body) : std::nullopt)
       out.kernels.push_back(pack_kernel(*packs, own + "_packs"));
-    out.kernels.push_back(kernel(cut.program, stage, own, false));
+    if (!parts || !stage.rows || !stage.rows->empty())
+      out.kernels.push_back(kernel(cut.program, stage, own, false));
     for (CudaKernel& made : out.kernels)
       if (made.function.starts_with(own) && made.stage == 0) made.stage = static_cast<int>(k) + 1;
   }
@@ -232,6 +235,31 @@ CudaProgram program_of(const LoopProgram& p, const EmitOptions& options, bool tf
     const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
     out.temporaries.push_back({t.name, bytes, t.shape, !t.scope.empty()});
   }
+  return out;
+}
+
+/// With tiles, or there is no use in it.
+std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
+                                               bool tf32) {
+  const auto parts = p.native ? distributed(p) : std::nullopt;
+  if (!parts) return std::nullopt;
+  CudaProgram out = kernels_of(*parts, function + "_parts", tf32, true);
+  if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
+  out.comment =
+      emit::wrap(fmt::format(
+          "/* The same as {} stages, launched one after the other, with memory for what all rounds "
+          "keep. */",
+          out.kernels.back().stage)) +
+      "\n";
+  return out;
+}
+
+CudaProgram program_of(const LoopProgram& p, const EmitOptions& options, bool tf32) {
+  const LoopProgram whole = leave_out(p, options.optional_outputs);
+  const std::string function = emit::function_name(p, options);
+  CudaProgram out = kernels_of(whole, function, tf32, false);
+  if (auto parts = distributed_kernels(whole, function, tf32))
+    out.distributed.push_back(*std::move(parts));
   return out;
 }
 
@@ -260,9 +288,18 @@ CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options) 
   return cuda::program_of(in_own_dtypes(p), options, true);
 }
 
+std::vector<const CudaKernel*> all_kernels(const CudaProgram& program) {
+  std::vector<const CudaKernel*> all;
+  for (const CudaKernel& k : program.kernels) all.push_back(&k);
+  for (const CudaProgram& parts : program.distributed)
+    for (const CudaKernel* k : all_kernels(parts)) all.push_back(k);
+  return all;
+}
+
 std::string to_string(const CudaProgram& program) {
   std::string out = program.comment;
   for (const CudaKernel& k : program.kernels) out += "\n" + k.text;
+  for (const CudaProgram& parts : program.distributed) out += "\n" + to_string(parts);
   return out;
 }
 

@@ -12,6 +12,15 @@ namespace {
 
 using cuda::kSlice;
 
+/// Whether the value is an element of a temporary, and neighbours along these axes lie side by
+/// side.
+bool lies_along(const Value& value, const LoopProgram& p, const TileAxes& axes) {
+  const auto* load = std::get_if<value::Load>(&value->kind);
+  if (load == nullptr || load->index.empty()) return false;
+  return find_tensor(p, load->tensor)->role == TensorRole::temporary &&
+         load->index.back() == Expr(axes.back().variable);
+}
+
 /// The first element of an input or output that the value reads.
 const value::Load* first_load(const Value& value, const LoopProgram& p) {
   const value::Load* found = nullptr;
@@ -48,6 +57,8 @@ void TileWriter::run() {
   if (is_one) depth_ = group(form_.reduced, "depth", kSlice);
   left_.along = along(first_load(form_.left, w_.p_), form_.reduced, form_.rows, "left_along");
   right_.along = along(first_load(form_.right, w_.p_), form_.reduced, form_.columns, "right_along");
+  if (lies_along(form_.left, w_.p_, form_.reduced)) left_.along = "true";
+  if (lies_along(form_.right, w_.p_, form_.reduced)) right_.along = "true";
   left_.packs = packs(left_, "left_packs");
   right_.packs = packs(right_, "right_packs");
   down_ = down();

@@ -193,34 +193,16 @@ class Finder {
     for (const Loop* loop : depth_) moving.insert(loop->variable);
     for (const Loop* loop : depth_) {
       const Expr v = loop->variable;
-      const auto begin = fixed(loop->begin, Atom::Kind::max, moving, [&](const Expr& e) {
+      const auto begin = fixed_limit(loop->begin, Atom::Kind::max, moving, [&](const Expr& e) {
         where_.push_back({Condition::Kind::nonneg, without_quotient(v - e)});
       });
-      const auto end = fixed(loop->end, Atom::Kind::min, moving, [&](const Expr& e) {
+      const auto end = fixed_limit(loop->end, Atom::Kind::min, moving, [&](const Expr& e) {
         where_.push_back({Condition::Kind::nonneg, without_quotient(e - 1 - v)});
       });
       if (!begin || !end) return false;
       form_.reduced.push_back({loop->variable, *begin, *end, loop->step});
     }
     return true;
-  }
-
-  /// The limit without its arguments that move, which are dropped; nullopt where nothing is left.
-  template <typename Drop>
-  static std::optional<Expr> fixed(const Expr& limit, Atom::Kind kind, const Symbols& moving,
-                                   const Drop& drop) {
-    if (limit.has_load()) return std::nullopt;
-    if (!mentions(limit, moving)) return limit;
-    const Atom* atom = limit.as_atom();
-    if (atom == nullptr || atom->kind != kind) return std::nullopt;
-    std::optional<Expr> left;
-    for (const Expr& e : atom->args) {
-      if (mentions(e, moving))
-        drop(e);
-      else
-        left = !left ? e : kind == Atom::Kind::max ? max(*left, e) : min(*left, e);
-    }
-    return left;
   }
 
   bool part_conditions() {
@@ -247,6 +229,22 @@ class Finder {
 
 std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32) {
   return Finder(p, stage, tf32).run();
+}
+
+std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::set<Symbol>& moving,
+                                const std::function<void(const Expr&)>& drop) {
+  if (limit.has_load()) return std::nullopt;
+  if (!mentions(limit, moving)) return limit;
+  const Atom* atom = limit.as_atom();
+  if (atom == nullptr || atom->kind != kind) return std::nullopt;
+  std::optional<Expr> left;
+  for (const Expr& e : atom->args) {
+    if (mentions(e, moving))
+      drop(e);
+    else
+      left = !left ? e : kind == Atom::Kind::max ? max(*left, e) : min(*left, e);
+  }
+  return left;
 }
 
 Expr extent(const std::vector<TileAxis>& axes) {

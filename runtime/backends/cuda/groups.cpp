@@ -42,7 +42,7 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant v
     for (const auto& instance : instances_of(record->name)) {
       if (!instance->has(variant)) continue;
       const CudaProgram& program = instance->source(variant);
-      for (const CudaKernel& k : program.kernels) out.functions.push_back(k.function);
+      for (const CudaKernel* k : all_kernels(program)) out.functions.push_back(k->function);
       out.text += "\n" + to_string(program);
     }
   }

@@ -66,7 +66,14 @@ struct CudaProgram {
   std::vector<CudaKernel> kernels;
   std::vector<CudaTemporary> temporaries;
 
-  bool rounds_to_tf32() const { return std::ranges::any_of(kernels, &CudaKernel::rounds_to_tf32); }
+  /// At most one: the same with more kernels and more memory, which is launched instead where there
+  /// is that memory, and where each of its kernels of tiles has enough rows and columns.
+  std::vector<CudaProgram> distributed = {};
+
+  bool rounds_to_tf32() const {
+    return std::ranges::any_of(kernels, &CudaKernel::rounds_to_tf32) ||
+           std::ranges::any_of(distributed, &CudaProgram::rounds_to_tf32);
+  }
 };
 
 /// Variant `oracle`: reals in double, integers in wrapping 64-bit, sums in order: one thread for
@@ -81,6 +88,8 @@ CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
 /// Variant `tf32`: as gen, but kernels of tiles round elements of f32 to tf32, 11 bits, before they
 /// multiply them by tensor cores.
 CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options);
+/// Its kernels, and those of the program that may be launched in its place.
+std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// The comment and the kernels.
 std::string to_string(const CudaProgram& program);
 /// The functions that the text calls, to stand before it.
