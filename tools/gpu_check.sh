@@ -17,6 +17,7 @@
 #   benchmark.json             generated kernels beside copies, cuBLAS and cuDNN (mote_gpu_bench)
 #   oracle_cublas.json, …      the oracle on the backends over NVIDIA's libraries, where these are installed
 #   memcheck.txt, …            compute-sanitizer on some ops, where it is installed
+#   oracle_cuda_tf32.json      the oracle on generated kernels that round f32 to tf32
 #   oracle_cuda_oracle.json    the oracle on generated kernels in their plain variant
 #
 # What a step says on standard error is in STEP.log. $MOTE_GPU_BENCH: more arguments of mote_gpu_bench.
@@ -227,7 +228,8 @@ check() {
   budget=$total
 }
 
-# vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, on its ops or on those that are asked for.
+# vendor SECONDS COUNT LIBRARY BACKEND "OP..." [ASKED...]: a backend of a library, or cuda_tf32, on its ops or on those
+# that are asked for.
 vendor() {
   limit=$1
   count=$2
@@ -243,7 +245,7 @@ vendor() {
     done
   fi
   if [ -z "$ops" ]; then return 0; fi
-  if ! has "$library"; then
+  if [ "$library" != cuda ] && ! has "$library"; then
     ended "oracle_$backend" missing "" "" "$library is not installed"
     return 0
   fi
@@ -300,9 +302,10 @@ fi
 check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
 check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16
 if [ $asked -eq 0 ]; then
-  for sizes in tiles large; do
-    step cases_$sizes.json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
-      --plugin "$build/lib/mote/cuda.so" --backend cuda --timeout 60s --subject-memory 8GiB --json
+  for of in "tiles cuda" "large cuda" "tf32 cuda_tf32"; do
+    sizes=${of% *}
+    step cases_"$sizes".json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
+      --plugin "$build/lib/mote/cuda.so" --backend "${of#* }" --timeout 60s --subject-memory 8GiB --json
   done
 fi
 
@@ -349,6 +352,7 @@ if [ $asked -eq 0 ]; then
 else
   check oracle_cuda 60 cuda cuda 18 "$@"
 fi
+vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad $convolutions" "$@"
 vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
 vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell gru_cell rnn_cell" "$@"
 check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"

@@ -1,6 +1,8 @@
 // `mote emit`: the kernel of an op as text.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -56,8 +58,21 @@ std::string kernel_text(const Resolved& resolved, const EmitArguments& options) 
   const LoopProgram loops = compile(resolved.program);
   const bool plain = options.variant == "oracle";
   if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
-  return emit_cuda(plain ? cuda_program(loops, how) : cuda_gen_program(loops, how),
-                   options.standalone);
+  if (plain) return emit_cuda(cuda_program(loops, how), options.standalone);
+  if (options.variant == "gen") return emit_cuda(cuda_gen_program(loops, how), options.standalone);
+  const CudaProgram program = cuda_tf32_program(loops, how);
+  if (!program.rounds_to_tf32())
+    throw Error(options.op + ": no product of it is one of tf32 (--variant gen has all kernels)");
+  return emit_cuda(program, options.standalone);
+}
+
+/// Throws Error.
+void check_variant(const EmitArguments& options) {
+  std::vector<std::string_view> known = {"oracle", "fast"};
+  if (options.language == "cuda") known = {"oracle", "gen", "tf32"};
+  if (std::ranges::find(known, options.variant) != known.end()) return;
+  throw Error(fmt::format("unknown variant '{}' of {} (known: {})", options.variant,
+                          options.language, fmt::join(known, ", ")));
 }
 
 int emit(const EmitArguments& options) {
@@ -65,11 +80,7 @@ int emit(const EmitArguments& options) {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
   const bool cuda = options.language == "cuda";
-  const std::string other = cuda ? "gen" : "fast";
-  if (options.variant != "oracle" && options.variant != other) {
-    throw Error(fmt::format("unknown variant '{}' of {} (known: oracle, {})", options.variant,
-                            options.language, other));
-  }
+  check_variant(options);
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
@@ -100,7 +111,8 @@ void add_emit(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--variant", options->variant,
-          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled")
+          "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled; of "
+          "CUDA tf32: f32 rounded to 11 bits before it is multiplied")
       ->type_name("VARIANT");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');

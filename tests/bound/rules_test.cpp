@@ -216,6 +216,19 @@ TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
   EXPECT_LT(e.hi[0].real(), 0x1p-24);
 }
 
+/// The least number of tf32 is 2^-136: a smaller one may be rounded to it or to 0, which times
+/// infinity is NaN.
+TEST(BoundRules, DeclaredMultiplyRoundingEndsAtTheLeastNumber) {
+  Contract tf32;
+  tf32.multiply_bits = 11;
+  const Ends up = ends("sum[0](x*w)", {0x1.8p-137, 0}, {0x1p100, 0}, tf32);
+  EXPECT_GE(up.hi[0].real(), 0x1p-36);
+  EXPECT_LE(up.lo[0].real(), 0x1p-37);
+  EXPECT_LE(ends("sum[0](x*w)", {0x1p-138, 0}, {0x1p100, 0}, tf32).lo[0].real(), 0);
+  expect_point(ends("sum[0](x*w)", {0x1p-136, 0}, {0x1p100, 0}, tf32), 0, 0x1p-36);
+  expect_unknown(ends("sum[0](x*w)", {0x1p-138, 0}, {kInf, 1}, tf32), 0);
+}
+
 /// 1 + 2^-11 + 16 · 2^-23 (1 - 2^-7): tensor cores may add nothing of the small terms, which the
 /// usual n u M does not allow.
 TEST(BoundRules, DeclaredDotWidensSumsOfProducts) {

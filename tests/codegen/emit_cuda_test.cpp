@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cuda/distribute.h"
 #include "cuda/stages.h"
 #include "golden.h"
 #include "mote/codegen/optional_outputs.h"
@@ -46,6 +49,12 @@ output total = sum[0](x) * s
 output z = x * sum[0](x*x) - s[over N]
 )";
 
+/// y[m, n] = max(sum_k a[m, k] * b[k, n] + c[n], 0)
+constexpr const char* kProduct = R"(op product
+input a f32[M, K]; input b f32[K, N]; input c f32[N]
+output y = max(sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]) + c[i1 over M, N], 0.0)
+)";
+
 TEST(CudaStages, PassSumsThroughMemory) {
   const LoopProgram loops = compiled(kShared);
   const cuda::Stages cut = cuda::cut(loops);
@@ -65,7 +74,55 @@ TEST(CudaStages, OfEveryOpAreLegalPrograms) {
     const LoopProgram loops =
         compile_for_calls(instantiate(*record, instance), record->optional_outputs);
     EXPECT_NO_THROW(verify(cuda::cut(loops).program));
+    EXPECT_NO_THROW(cuda::distributed(loops));
   }
+}
+
+/// Scores become memory of all rounds, computed for keys that no query sees too; limits, a
+/// softmax's sums and the order of all sums stay.
+TEST(CudaDistribution, OfAttention) {
+  const OpRecord& op = find_op("attention");
+  const LoopProgram loops = compile(instantiate(op, {DType::f64, full_mask(op)}));
+  const auto parts = cuda::distributed(loops);
+  ASSERT_TRUE(parts);
+  test::expect_golden(to_string(*parts));
+  const std::vector<Array> inputs = {numbers({2, 4, 3, 2}), numbers({2, 2, 5, 2}),
+                                     numbers({2, 2, 5, 3}), numbers({2, 4, 3, 5})};
+  for (const std::int64_t causal : {0, 1})
+    for (const std::int64_t window : {-1, 1}) {
+      const std::map<std::string, Number> params = {{"causal", Number(causal)},
+                                                    {"window0", Number(window)}};
+      EXPECT_EQ(interpret(*parts, inputs, params), interpret(loops, inputs, params));
+    }
+}
+
+/// Of scores and of what weighs values tiles, of the softmax rows; weights are read along the keys.
+TEST(CudaDistribution, GivesStagesTilesAndRows) {
+  const OpRecord& op = find_op("attention");
+  const LoopProgram loops = compile(instantiate(op, {DType::f32, full_mask(op)}));
+  EXPECT_TRUE(cuda_program(loops, {}).distributed.empty());
+  const CudaProgram program = cuda_gen_program(loops, {});
+  ASSERT_EQ(program.distributed.size(), 1U);
+  const CudaProgram& parts = program.distributed.front();
+  EXPECT_EQ(parts.temporaries.size(), 2U);
+  std::vector<std::string> first_of_stages;
+  int stage = 0;
+  for (const CudaKernel& k : parts.kernels)
+    if (std::exchange(stage, k.stage) != k.stage) first_of_stages.push_back(k.function);
+  EXPECT_EQ(first_of_stages,
+            (std::vector<std::string>{"mote_attention_parts_1_tiles", "mote_attention_parts_2_rows",
+                                      "mote_attention_parts_3_tiles"}));
+  EXPECT_EQ(all_kernels(program).size(), program.kernels.size() + parts.kernels.size());
+  const std::string text = emit_cuda(program, false);
+  for (const CudaKernel* k : all_kernels(program)) expect_has(text, "\n" + k->function + "(");
+  expect_has(text, "const int slot = true ? lane % 16 : lane / 64;");
+}
+
+TEST(CudaDistribution, NeedsMemoryOfRoundsAndANest) {
+  EXPECT_FALSE(cuda::distributed(compiled(kProduct)));
+  EXPECT_FALSE(cuda::distributed(compiled(kShared)));
+  const OpRecord& softmax = find_op("softmax");
+  EXPECT_FALSE(cuda::distributed(compile(instantiate(softmax, {DType::f32, full_mask(softmax)}))));
 }
 
 TEST(CudaText, SaysTheEquationAndWhatThreadsAreFor) {
@@ -103,12 +160,6 @@ output y = x - sum[1 keep](x)
   EXPECT_EQ(count_of(text, "MOTE_DEVICE float mote_block_sumf("), 1);
 }
 
-/// y[m, n] = max(sum_k a[m, k] * b[k, n] + c[n], 0)
-constexpr const char* kProduct = R"(op product
-input a f32[M, K]; input b f32[K, N]; input c f32[N]
-output y = max(sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K]) + c[i1 over M, N], 0.0)
-)";
-
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   const CudaProgram program = cuda_gen_program(compiled(kProduct), {});
   const CudaKernel& kernel = program.kernels.at(0);
@@ -131,6 +182,22 @@ output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
 )"),
                                                {});
   ASSERT_TRUE(program.kernels.at(0).has_tiles());
+  test::expect_golden(program.kernels.at(0).text);
+}
+
+/// Operands of f32 that may be rounded are, as they are staged; of 64 bits they may not.
+TEST(CudaTiles, OfAProductOfTf32) {
+  const auto product_of = [](const std::string& dtype) {
+    return cuda_tf32_program(compiled("op product\ninput a " + dtype + "[M, K]; input b " + dtype +
+                                      "[K, N]\noutput y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 "
+                                      "over M, N, K])\n"),
+                             {});
+  };
+  EXPECT_FALSE(product_of("f64").rounds_to_tf32());
+  EXPECT_FALSE(product_of("f16").rounds_to_tf32());
+  const CudaProgram program = product_of("f32");
+  ASSERT_TRUE(program.kernels.at(0).rounds_to_tf32);
+  EXPECT_FALSE(program.kernels.back().rounds_to_tf32);
   test::expect_golden(program.kernels.at(0).text);
 }
 

@@ -39,7 +39,7 @@ export MOTE_CACHE="$folder/cache" MOTE_GPU_BENCH=--tiny
 
 expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg gemm relu
 judged="oracle_cuda_f32=passed;oracle_cuda_bf16=passed;oracle_cuda=passed;oracle_cuda_oracle=passed"
-judged="$judged;oracle_cublas=passed;oracle_cublas_tf32=passed;oracle_cudnn=missing"
+judged="$judged;oracle_cublas=passed;oracle_cublas_tf32=passed;oracle_cuda_tf32=passed;oracle_cudnn=missing"
 summary passed "doctor=passed;$judged;benchmark=passed" 3
 grep -q '"type":"result","exit":0' "$folder/results/oracle_cuda_f32.json"
 grep -q '"name":"oracle_cuda_f32".*"judged":[1-9]' "$folder/results/summary.json"

@@ -1,5 +1,5 @@
-// A case of the oracle as a call of the variant gen on the shim: which kernels it launches, and
-// what the first of them leaves, also with another text.
+// A case of the oracle as a call of the variant gen, or of tf32, on the shim: which kernels it
+// launches, and what the first of them leaves, also with another text.
 #pragma once
 
 #include <cstdlib>
@@ -30,7 +30,8 @@ class KernelSubject {
  public:
   static constexpr cuda::Grid kFew = {.least_side = 3, .most_blocks = 3};
 
-  explicit KernelSubject(const std::string& line, const cuda::Grid& grid = kFew)
+  explicit KernelSubject(const std::string& line, const cuda::Grid& grid = kFew,
+                         cuda::Variant variant = cuda::Variant::gen)
       : case_(parse_case(line)) {
     std::vector<DLTensor*> in, out;
     for (const CaseTensor& t : case_.inputs) in.push_back(tensor(t, Role::input));
@@ -42,8 +43,7 @@ class KernelSubject {
     backend::Check refusal;
     instance_ = cuda::find_instance(frame_->call(), refusal);
     if (refusal) throw std::runtime_error(refusal->text);
-    plan_ = std::make_unique<cuda::Plan>(frame_->call(), *instance_, cuda::Variant::gen, true, grid,
-                                         refusal);
+    plan_ = std::make_unique<cuda::Plan>(frame_->call(), *instance_, variant, true, grid, refusal);
     if (refusal) throw std::runtime_error(refusal->text);
     for (const cuda::TensorView& view : plan_->views()) data_.push_back(view.data);
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cuda_host/shim/launch.h"
+#include "mote_cuda.h"
 #include "shim_kernels.h"
 
 MOTE_HOST_DEFINE
@@ -249,6 +250,70 @@ TEST(ShimTensorCores, CutDigitsOffWhereOthersWouldRound) {
   // With a start of 0 they are the greatest, and whole.
   for (const float y : multiplied(a, b, std::vector<float>(kRight, 0.0F), true))
     EXPECT_EQ(y, 16 * 0x1p-23F * (1 - 0x1p-7F));
+}
+
+/// The same of mote_mma_m16n8k8_tf32.
+std::vector<float> multiplied_in_tf32(const std::vector<float>& a, const std::vector<float>& b,
+                                      std::vector<float> d) {
+  mote_host = calls();
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  const std::string error = launch(shape_of(1, 32), {Order::random, 3, best_engine()}, [&] {
+    const std::size_t g = threadIdx.x / 4, q = threadIdx.x % 4, t = q * 2;
+    const std::uint32_t left[4] = {bits(a[g * 8 + q]), bits(a[(g + 8) * 8 + q]),
+                                   bits(a[g * 8 + q + 4]), bits(a[(g + 8) * 8 + q + 4])};
+    const std::uint32_t right[2] = {bits(b[q * 8 + g]), bits(b[(q + 4) * 8 + g])};
+    float* const own[4] = {&d[g * 8 + t], &d[g * 8 + t + 1], &d[(g + 8) * 8 + t],
+                           &d[(g + 8) * 8 + t + 1]};
+    float sums[4] = {*own[0], *own[1], *own[2], *own[3]};
+    mote_mma_m16n8k8_tf32(sums, left, right);
+    for (std::size_t k = 0; k < 4; ++k) *own[k] = sums[k];
+  });
+  EXPECT_EQ(error, "");
+  return d;
+}
+
+TEST(ShimTensorCores, MultiplyTf32AsLanesHoldTheOperands) {
+  std::vector<float> a(16 * 8), b(8 * 8), d(16 * 8);
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<float>(k * 7 % 23) - 11;
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] = static_cast<float>(k * 5 % 19) - 9;
+  for (std::size_t k = 0; k < d.size(); ++k) d[k] = static_cast<float>(k);
+  const std::vector<float> y = multiplied_in_tf32(a, b, d);
+  for (std::size_t m = 0; m < 16; ++m)
+    for (std::size_t n = 0; n < 8; ++n) {
+      float expected = d[m * 8 + n];
+      for (std::size_t k = 0; k < 8; ++k) expected += a[m * 8 + k] * b[k * 8 + n];
+      EXPECT_EQ(y[m * 8 + n], expected) << m << ", " << n;
+    }
+}
+
+/// Of operands the bits beyond 11, of sums those that a step cuts off.
+TEST(ShimTensorCores, CutDigitsOffOfTf32) {
+  const std::vector<float> zero(16 * 8, 0.0F), one(8 * 8, 1.0F);
+  for (const float y : multiplied_in_tf32(std::vector<float>(16 * 8, 1 + 0x1.8p-11F), one, zero))
+    EXPECT_EQ(y, 8.0F);
+  const std::vector<float> small(16 * 8, 0x1p-23F * (1 - 0x1p-7F));
+  for (const float y : multiplied_in_tf32(small, one, std::vector<float>(16 * 8, 1.0F)))
+    EXPECT_EQ(y, 1.0F);
+}
+
+TEST(ShimTensorCores, RoundToTf32) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  constexpr float kGreatest = std::numeric_limits<float>::max();
+  const std::pair<float, float> all[] = {{1 + 0x1p-10F, 1 + 0x1p-10F},
+                                         {1 + 0x1p-11F, 1 + 0x1p-10F},
+                                         {-1 - 0x1p-11F, -1 - 0x1p-10F},
+                                         {1 + 0x1.fep-12F, 1},
+                                         {2 - 0x1p-12F, 2},
+                                         {0x1p-137F, 0x1p-136F},
+                                         {0x1p-138F, 0},
+                                         {kInfinite, kInfinite},
+                                         {-kInfinite, -kInfinite},
+                                         {kGreatest, 0x1.ffcp127F},
+                                         {-kGreatest, -0x1.ffcp127F},
+                                         {0x1.ffcffep127F, 0x1.ffcp127F}};
+  for (const auto& [x, expected] : all) EXPECT_EQ(mote_to_tf32(x), expected) << x;
+  EXPECT_TRUE(std::isnan(mote_to_tf32(std::bit_cast<float>(0x7f800001U))));
+  EXPECT_TRUE(std::isnan(mote_to_tf32(std::bit_cast<float>(0xffc00000U))));
 }
 
 TEST(ShimTensorCores, KeepInfinitiesAndNaN) {

@@ -37,10 +37,12 @@ std::vector<std::string> without_barriers(const std::string& text) {
 }
 
 /// No race in the kernel; one in it without any of its barriers, whatever the seed.
-void expect_needs_its_barriers(const std::string& line, std::size_t barriers) {
-  KernelSubject subject(line);
+void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
+                               cuda::Variant variant = cuda::Variant::gen) {
+  KernelSubject subject(line, KernelSubject::kFew, variant);
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
+  EXPECT_EQ(kernel.rounds_to_tf32, variant == cuda::Variant::tf32);
   const auto seeds_with_race = [&](const std::string& text) {
     const cuda_host::HostLibrary library = library_of(kernel.function, text);
     const auto once = [&](const shim::Options& o) { return subject.run(library, o); };
@@ -68,6 +70,12 @@ TEST(CudaTiles, OfAConvolutionNeedTheirBarriers) {
 /// Multiplied by tensor cores, whose lanes exchange operands.
 TEST(CudaTiles, OfSixteenBitsNeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4);
+}
+
+/// The same of f32, staged and given back in one array.
+TEST(CudaTiles, OfTf32NeedTheirBarriers) {
+  expect_needs_its_barriers("matmul a=f32[4,1,9,17] b=f32[1,1,17,10] fill=uniform:1", 4,
+                            cuda::Variant::tf32);
 }
 
 /// Where an infinity is staged all threads must know of it.
@@ -99,10 +107,30 @@ TEST(CudaTiles, AreLaunchedForEachStage) {
   EXPECT_EQ(tiles, (std::vector<bool>{true, true}));
 }
 
+/// Scores and what weighs values by them, where all scores take no more memory than threads may
+/// have, and where tiles are worth it.
+TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
+  const auto kernels_for = [](const cuda::Grid& grid) {
+    const KernelSubject subject(
+        "attention q=f32[1,2,18,20] k=f32[1,2,35,20] v=f32[1,2,35,34] fill=uniform:1", grid);
+    std::vector<std::string> names;
+    for (const cuda::Launch& l : subject.launches()) names.push_back(l.kernel->function);
+    return names;
+  };
+  const std::string whole = "mote_attention_q_k_v_f32";
+  const std::vector<std::string> parts = {whole + "_parts_1_tiles", whole + "_parts_2_rows",
+                                          whole + "_parts_3_tiles"};
+  constexpr std::int64_t kScores = 2 * 18 * 35 * 4, kSums = 2 * 18 * 4;
+  EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums}), parts);
+  EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums - 1}),
+            std::vector<std::string>{whole});
+  EXPECT_EQ(kernels_for({.least_side = 19}), std::vector<std::string>{whole});
+}
+
 /// Of two operands, how many are loaded 16 bytes at a time: without these loads, shared memory
 /// keeps its NaNs there.
-int operands_in_packs(const std::string& line) {
-  KernelSubject subject(line);
+int operands_in_packs(const std::string& line, cuda::Variant variant = cuda::Variant::gen) {
+  KernelSubject subject(line, KernelSubject::kFew, variant);
   const CudaKernel& kernel = subject.kernel();
   const auto whole = subject.run(library_of(kernel.function, kernel.text), {});
   EXPECT_EQ(whole.error, "");
@@ -127,19 +155,28 @@ TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
   EXPECT_EQ(operands_in_packs("matmul a=f16[9,24] b=f16[24,16] fill=uniform:1"), 2);
   EXPECT_EQ(operands_in_packs("matmul a=bf16[16,24]:t b=bf16[24,16]:off4 fill=uniform:1"), 1);
   EXPECT_EQ(operands_in_packs("matmul a=f64[9,20] b=f64[20,12]:off1 fill=uniform:1"), 1);
+  EXPECT_EQ(
+      operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1", cuda::Variant::tf32), 2);
 }
 
-TEST(CudaTiles, ComputeEveryCaseOfTheirList) {
-  std::ifstream file(MOTE_TILES_CASES);
+void expect_tiles(const std::string& path, cuda::Variant variant) {
+  std::ifstream file(path);
   int cases = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
-    const auto launches = KernelSubject(line, cuda_host::kGrid).launches();
-    const auto has_tiles = [](const cuda::Launch& l) { return l.kernel->has_tiles(); };
-    EXPECT_TRUE(std::ranges::any_of(launches, has_tiles)) << line;
+    const auto launches = KernelSubject(line, cuda_host::kGrid, variant).launches();
+    const auto is_asked_for = [&](const cuda::Launch& l) {
+      return l.kernel->has_tiles() && l.kernel->rounds_to_tf32 == (variant == cuda::Variant::tf32);
+    };
+    EXPECT_TRUE(std::ranges::any_of(launches, is_asked_for)) << line;
     ++cases;
   }
   EXPECT_GT(cases, 0);
+}
+
+TEST(CudaTiles, ComputeEveryCaseOfTheirLists) {
+  expect_tiles(MOTE_TILES_CASES "/tiles.cases", cuda::Variant::gen);
+  expect_tiles(MOTE_TILES_CASES "/tf32.cases", cuda::Variant::tf32);
 }
 
 }  // namespace

@@ -122,7 +122,10 @@ TEST(Tool, UnknownNamesSayWhatIsKnown) {
       "unknown stage 'asm' (known: uops, loops, fused, c, schedule, bound, bound-loops, bound-c)");
   expect_has(bad("emit softmax --lang ptx"), "unknown language 'ptx' (known: c, cuda)");
   expect_has(bad("emit softmax --lang cuda --variant fast"),
-             "unknown variant 'fast' of cuda (known: oracle, gen)");
+             "unknown variant 'fast' of cuda (known: oracle, gen, tf32)");
+  expect_has(bad("emit softmax --lang cuda --variant tf32"),
+             "softmax: no product of it is one of tf32");
+  expect_has(good("emit gemm --lang cuda --variant tf32"), "mote_mma_m16n8k8_tf32(");
   expect_has(bad("emit gemm --without a"), "'a' is not an optional input (optional: c)");
   expect_has(bad("emit softmax --without q"), "(optional: none)");
 }

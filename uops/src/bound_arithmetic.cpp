@@ -46,13 +46,18 @@ Interval flushed(Interval x, const Format& f) {
   return x;
 }
 
-/// Operands of a multiplication with so many bits only; a value that has no more stays.
-Interval narrowed(Interval x, int bits) {
-  const Uop fits = eq(x.lo, x.hi) && abs(x.lo) <= lowest_bit(x.lo) * std::ldexp(1.0, bits);
+/// Operands of a multiplication with so many bits only, in the range of f; a value that has no more
+/// stays, and rounding changes no sign.
+Interval narrowed(Interval x, int bits, const Format& f) {
+  const double least = f.normal * std::ldexp(1.0, 1 - bits);
+  const Uop bit = lowest_bit(x.lo);
+  const Uop fits =
+      eq(x.lo, x.hi) && abs(x.lo) <= bit * std::ldexp(1.0, bits) && (bit >= least || eq(x.lo, 0));
   const Interval wide = relative(x, std::ldexp(1.0, -bits));
   x.point_bits = x.digits();
-  x.lo = where(fits, x.lo, wide.lo);
-  x.hi = where(fits, x.hi, wide.hi);
+  const Uop lo = wide.lo - least / 2, hi = wide.hi + least / 2;
+  x.lo = where(fits, x.lo, where(x.lo >= 0, not_below_zero(lo), lo));
+  x.hi = where(fits, x.hi, where(x.hi <= 0, min(hi, 0), hi));
   x.whole = false;
   x.bits = 1000;
   return x;
@@ -349,9 +354,8 @@ namespace {
 /// An operand of a multiplication in the format that the contract lets it have: with fewer bits,
 /// and where that has a least number too, with that error, as the accuracy of kOperand says. A
 /// value of that format stays.
-Interval as_operand(const Interval& x, const Contract& contract) {
-  if (contract.multiply_bits == 0) return x;
-  Interval y = narrowed(x, contract.multiply_bits);
+Interval as_operand(const Interval& x, const Format& f, const Contract& contract) {
+  Interval y = narrowed(x, contract.multiply_bits, f);
   const auto declared = contract.functions.find(kOperand);
   if (declared == contract.functions.end()) return y;
   const double error = declared->second.abs;
@@ -367,8 +371,9 @@ Interval as_operand(const Interval& x, const Contract& contract) {
 
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum) {
-  if (!feeds_sum) return product_of(x, y, square, dtype, c);
-  return product_of(as_operand(x, c.contract), as_operand(y, c.contract), square, dtype, c);
+  if (!feeds_sum || c.contract.multiply_bits == 0) return product_of(x, y, square, dtype, c);
+  const Format f = format_of(dtype, c.contract);
+  return product_of(as_operand(x, f, c.contract), as_operand(y, f, c.contract), square, dtype, c);
 }
 
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {

@@ -53,26 +53,44 @@ struct __align__(N * sizeof(T)) mote_pack {
 };
 MOTE_DEVICE bool mote_is_aligned(const void* p) { return (uint64_t)p % 16 == 0; }
 
-// Tensor cores, from sm_80 on: d += a b for the 32 lanes of a warp, where a is 16 x 16 and b
-// 16 x 8, of f16 or bf16, and d is 16 x 8. With g = lane / 4 and t = 2 (lane % 4) a lane has
+// Tensor cores, from sm_80 on: d += a b for the 32 lanes of a warp, where d is 16 x 8. With
+// g = lane / 4, q = lane % 4 and t = 2 q a lane has
+//   d[0..3]  d[g, t], d[g, t + 1], d[g + 8, t], d[g + 8, t + 1]
+// m16n8k16: a is 16 x 16 and b 16 x 8, of f16 or bf16;
 //   a[0..3]  the pairs a[g, t..], a[g + 8, t..], a[g, t + 8..], a[g + 8, t + 8..]
 //   b[0..1]  the pairs b[t.., g], b[t + 8.., g]
-//   d[0..3]  d[g, t], d[g, t + 1], d[g + 8, t], d[g + 8, t + 1]
+// m16n8k8: a is 16 x 8 and b 8 x 8, the bits of floats that are numbers of tf32;
+//   a[0..3]  a[g, q], a[g + 8, q], a[g, q + 4], a[g + 8, q + 4]
+//   b[0..1]  b[q, g], b[q + 4, g]
 // Sums are truncated, not rounded: docs/cuda.md says what they are held to.
 #if !defined(MOTE_CUDA_HOST)
-#define MOTE_MMA(dtype)                                                               \
-  MOTE_DEVICE void mote_mma_m16n8k16_##dtype(float(&d)[4], const uint32_t(&a)[4],     \
-                                             const uint32_t(&b)[2]) {                 \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #dtype "." #dtype           \
+#define MOTE_MMA(shape, dtype)                                                        \
+  MOTE_DEVICE void mote_mma_##shape##_##dtype(float(&d)[4], const uint32_t(&a)[4],    \
+                                              const uint32_t(&b)[2]) {                \
+    asm volatile("mma.sync.aligned." #shape ".row.col.f32." #dtype "." #dtype         \
                  ".f32 "                                                              \
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"    \
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                     \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
   }
-MOTE_MMA(f16)
-MOTE_MMA(bf16)
+MOTE_MMA(m16n8k16, f16)
+MOTE_MMA(m16n8k16, bf16)
+MOTE_MMA(m16n8k8, tf32)
 #undef MOTE_MMA
+// The bits of x as tf32: the first 19, to nearest, ties away from 0.
+MOTE_DEVICE uint32_t mote_rounded_to_tf32(float x) {
+  uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
 #endif
+// x with 11 significant bits. A number that rounding would make infinite is cut off, by less than
+// 2^-11 of it. What the conversion leaves in bits of no use, the manual doesn't say.
+MOTE_DEVICE float mote_to_tf32(float x) {
+  uint32_t bits = mote_rounded_to_tf32(x);
+  if ((bits & 0x7fffe000u) == 0x7f800000u) bits = (uint32_t)__float_as_int(x);
+  return __int_as_float((int)(bits & 0xffffe000u));
+}
 // Two 16-bit elements, the first at an even place.
 MOTE_DEVICE uint32_t mote_pair(const uint16_t* at) { return *(const uint32_t*)at; }
 

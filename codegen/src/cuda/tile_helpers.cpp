@@ -1,4 +1,6 @@
 // The functions that kernels of tiles call, as CUDA C++.
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <string_view>
@@ -72,10 +74,36 @@ static __device__ __forceinline__ void mote_tile_multiply_@(
 }
 )";
 
+constexpr std::string_view kMultiplyTf32 =
+    R"(/* The same of f32 that was rounded to tf32, in two steps. */
+static __device__ __forceinline__ void mote_tile_multiply_tf32(
+    float (&sums)[2][4][4], const float (*left)[72], const float (*right)[72]) {
+  const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
+  const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 32 / 4;
+#pragma unroll
+  for (int step = 0; step < 2; step++) {
+    const float (*const l)[72] = left + 8 * step + threadIdx.x % 4;
+    const float (*const r)[72] = right + 8 * step + threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int upper = row + 16 * i;
+      const uint32_t a[4] = {mote_bits(l[0][upper]), mote_bits(l[0][upper + 8]),
+                             mote_bits(l[4][upper]), mote_bits(l[4][upper + 8])};
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        const uint32_t b[2] = {mote_bits(r[0][column + 8 * j]), mote_bits(r[4][column + 8 * j])};
+        mote_mma_m16n8k8_tf32(sums[i][j], a, b);
+      }
+    }
+  }
+}
+)";
+
+/// STAGED(x) stands for an operand that is staged as x, LEFT and RIGHT for elements of both.
 constexpr std::string_view kMultiplyCounting =
     R"(/* The same product by product, of those that count: 0 times an infinity is none of them. */
 static __device__ __forceinline__ void mote_tile_multiply_counting_@(
-    float (&sums)[2][4][4], const uint16_t (*left)[24], const uint16_t (*right)[24],
+    float (&sums)[2][4][4], const STAGED(*left), const STAGED(*right),
     const bool (*left_holds)[68], const bool (*right_holds)[68]) {
   const int row = threadIdx.x / 64 * 32 + threadIdx.x % 32 / 4;
   const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 4 * 2;
@@ -86,8 +114,7 @@ static __device__ __forceinline__ void mote_tile_multiply_counting_@(
       const int r = row + i / 16 * 16 + i / 2 % 2 * 8;
       const int c = column + i / 4 % 4 * 8 + i % 2;
       if ((left_holds == NULL || left_holds[k][r]) && (right_holds == NULL || right_holds[k][c]))
-        sums[i / 16][i / 4 % 4][i % 4] +=
-            mote_float_from_@(left[r][k]) * mote_float_from_@(right[c][k]);
+        sums[i / 16][i / 4 % 4][i % 4] += LEFT * RIGHT;
     }
   }
 }
@@ -97,12 +124,16 @@ constexpr std::string_view kSpecial =
     R"(/* Whether it is infinite or NaN. */
 MOTE_DEVICE bool mote_is_special_f16(uint16_t h) { return (h & 0x7c00u) == 0x7c00u; }
 MOTE_DEVICE bool mote_is_special_bf16(uint16_t h) { return (h & 0x7f80u) == 0x7f80u; }
+MOTE_DEVICE bool mote_is_special_tf32(float x) {
+  return (mote_bits(x) & 0x7f800000u) == 0x7f800000u;
+}
 )";
 
 constexpr std::string_view kGiveFragments =
     R"(/* The sums of the first or second 32 rows, to shared memory. */
+template <int Pitch>
 static __device__ __forceinline__ void mote_tile_give_fragments(
-    const float (&sums)[2][4][4], float (*to)[16][68], int half) {
+    const float (&sums)[2][4][4], float (*to)[16][Pitch], int half) {
   if (threadIdx.x / 64 != half) return;
   const int row = threadIdx.x % 32 / 4;
   const int column = threadIdx.x / 32 % 2 * 32 + threadIdx.x % 4 * 2;
@@ -114,11 +145,11 @@ static __device__ __forceinline__ void mote_tile_give_fragments(
 )";
 
 constexpr std::string_view kStagePack =
-    R"(/* Elements side by side, 16 bytes at once, to places in shared memory that lie so far apart; zeros
- * beyond `room` of them. */
+    R"(/* Elements side by side, 16 bytes at once, rounded where that is asked for, to places in shared
+ * memory that lie so far apart; zeros beyond `room` of them. */
 template <typename T>
 static __device__ __forceinline__ void mote_stage_pack(T *to, int apart, const T *from,
-                                                       int64_t room) {
+                                                       int64_t room, T (*rounded)(T) = NULL) {
   constexpr int kCount = 16 / sizeof(T);
   mote_pack<T> pack;
   if (room >= kCount) {
@@ -126,6 +157,10 @@ static __device__ __forceinline__ void mote_stage_pack(T *to, int apart, const T
   } else {
 #pragma unroll
     for (int k = 0; k < kCount; k++) pack.of[k] = k < room ? from[k] : (T)0;
+  }
+  if (rounded != NULL) {
+#pragma unroll
+    for (int k = 0; k < kCount; k++) pack.of[k] = rounded(pack.of[k]);
   }
   if (apart == 1) {
     *(mote_pack<T> *)to = pack;
@@ -140,10 +175,27 @@ constexpr std::string_view kDistance =
     R"(MOTE_DEVICE int64_t mote_iabs(int64_t a) { return a < 0 ? -a : a; }
 )";
 
+std::string replaced(std::string text, std::string_view old, const std::string& by) {
+  for (std::size_t at = text.find(old); at != std::string::npos;
+       at = text.find(old, at + by.size()))
+    text.replace(at, old.size(), by);
+  return text;
+}
+
 std::string of_dtype(std::string_view helper, const std::string& dtype) {
-  std::string out;
-  for (const char c : helper) out += c == '@' ? dtype : std::string(1, c);
-  return out;
+  return replaced(std::string(helper), "@", dtype);
+}
+
+std::string counting(const std::string& dtype) {
+  const bool is_tf32 = dtype == "tf32";
+  const auto of = [&](const char* tf32, const char* narrow) { return is_tf32 ? tf32 : narrow; };
+  std::string text(kMultiplyCounting);
+  for (const char* operand : {"left", "right"})
+    text = replaced(text, fmt::format("STAGED(*{})", operand),
+                    fmt::format("{} (*{})[{}]", of("float", "uint16_t"), operand, of("72", "24")));
+  text = replaced(text, "LEFT", of("left[k][r]", "mote_float_from_@(left[r][k])"));
+  text = replaced(text, "RIGHT", of("right[k][c]", "mote_float_from_@(right[c][k])"));
+  return of_dtype(text, dtype);
 }
 
 }  // namespace
@@ -159,11 +211,14 @@ std::string tile_helpers(const std::string& text) {
   std::string out;
   for (const auto& [call, helper] : kAll)
     if (text.find(call) != std::string::npos) out += "\n" + std::string(helper);
-  for (const std::string dtype : {"f16", "bf16"})
-    for (const auto& [call, helper] :
-         {std::pair("mote_tile_multiply_", kMultiplyNarrow),
-          std::pair("mote_tile_multiply_counting_", kMultiplyCounting)})
-      if (text.find(call + dtype + "(") != std::string::npos) out += "\n" + of_dtype(helper, dtype);
+  for (const std::string dtype : {"f16", "bf16", "tf32"}) {
+    const auto is_called = [&](const char* call) {
+      return text.find(call + dtype + "(") != std::string::npos;
+    };
+    if (is_called("mote_tile_multiply_"))
+      out += "\n" + of_dtype(dtype == "tf32" ? kMultiplyTf32 : kMultiplyNarrow, dtype);
+    if (is_called("mote_tile_multiply_counting_")) out += "\n" + counting(dtype);
+  }
   return out;
 }
 

@@ -25,7 +25,7 @@ int TileWriter::elements_of_pack(const TileOperand& o) const {
   if (t.role == TensorRole::temporary || !is_real(t.dtype)) return 0;
   if (t.dtype == DType::f64) return 2;
   if (t.dtype == DType::f32) return 4;
-  return mma_.empty() ? 0 : 8;
+  return is_narrow_ ? 8 : 0;
 }
 
 /// Whether neighbours along the group lie side by side, from addresses that 16 bytes divide; empty:
@@ -94,9 +94,8 @@ void TileWriter::positions(const TileOperand& o, const std::string& lane) {
 }
 
 std::string TileWriter::staged_at(const TileOperand& o) const {
-  const bool is_narrow = !mma_.empty();
-  return fmt::format("{}[{}][{}][{}]", staged_, o.which, is_narrow ? place_ : slot_,
-                     is_narrow ? slot_ : place_);
+  return fmt::format("{}[{}][{}][{}]", staged_, o.which, is_narrow_ ? place_ : slot_,
+                     is_narrow_ ? slot_ : place_);
 }
 
 void TileWriter::stage_packs(const TileOperand& o) {
@@ -112,13 +111,25 @@ void TileWriter::stage_packs(const TileOperand& o) {
   }
   const std::string element =
       w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, all_);
-  const bool is_narrow = !mma_.empty();
   line("const int64_t {} = {} ? ({} < {} ? {} - {} : 0) : ({} < {} ? {} - {} : 0);", room_, o.along,
        o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
        o.across.count, o.across.flat);
-  line("mote_stage_pack(&{}, {} ? {} : {}, &{}, {});", staged_at(o), o.along,
-       is_narrow ? 1 : kPitch, is_narrow ? kNarrowPitch : 1, element, room_);
+  line("mote_stage_pack(&{}, {} ? {} : {}, &{}, {}{});", staged_at(o), o.along,
+       is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1, element, room_,
+       mma_ == "tf32" ? ", mote_to_tf32" : "");
   if (parts > 1) close();
+}
+
+/// `element : zero`.
+std::string TileWriter::staged_element(const TileOperand& o, const Facts& facts) const {
+  if (!is_narrow_) {
+    Text v = w_.printer_.value(o.value, facts);
+    if (type_ == "float") v = as_float(v);
+    const std::string element = mma_ == "tf32" ? "mote_to_tf32(" + v.text + ")" : within(v, kOr);
+    return element + " : " + zero_;
+  }
+  const auto& load = std::get<value::Load>(o.value->kind);
+  return w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, facts) + " : 0";
 }
 
 void TileWriter::stage_elements(const TileOperand& o) {
@@ -137,18 +148,9 @@ void TileWriter::stage_elements(const TileOperand& o) {
     line("{}[{}][{}] = {};", o.holds, slot_, place_, counts);
     inside = counts;
   }
-  if (mma_.empty()) {
-    Text v = w_.printer_.value(o.value, facts);
-    if (type_ == "float") v = as_float(v);
-    line("{} = {} ? {} : {};", staged_at(o), inside, within(v, kOr), zero_);
-  } else {
-    const auto& load = std::get<value::Load>(o.value->kind);
-    const std::string element =
-        w_.printer_.element(*find_tensor(w_.p_, load.tensor), load.index, facts);
-    line("{} = {} ? {} : 0;", staged_at(o), inside, element);
-    if (!special_.empty())
-      line("{0} = {0} || mote_is_special_{1}({2});", special_, mma_, staged_at(o));
-  }
+  line("{} = {} ? {};", staged_at(o), inside, staged_element(o, facts));
+  if (!special_.empty())
+    line("{0} = {0} || mote_is_special_{1}({2});", special_, mma_, staged_at(o));
   close();
 }
 

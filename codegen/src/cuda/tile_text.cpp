@@ -1,7 +1,8 @@
 // A kernel whose blocks take tiles. A slice of each operand goes through shared memory, read along
 // whichever of its axes is contiguous; each thread keeps 32 sums in registers; then sums go back
 // through shared memory, half a tile at a time, so that what follows the reduction is written once
-// and stores are contiguous too. Operands of 16 bits are multiplied by tensor cores.
+// and stores are contiguous too. Operands of 16 bits, or rounded to tf32, are multiplied by
+// tensor cores.
 #include "tile_text.h"
 
 #include "tile_writer.h"
@@ -10,6 +11,15 @@ namespace mote::emit {
 namespace {
 
 using cuda::kSlice;
+
+/// Whether the value is an element of a temporary, and neighbours along these axes lie side by
+/// side.
+bool lies_along(const Value& value, const LoopProgram& p, const TileAxes& axes) {
+  const auto* load = std::get_if<value::Load>(&value->kind);
+  if (load == nullptr || load->index.empty()) return false;
+  return find_tensor(p, load->tensor)->role == TensorRole::temporary &&
+         load->index.back() == Expr(axes.back().variable);
+}
 
 /// The first element of an input or output that the value reads.
 const value::Load* first_load(const Value& value, const LoopProgram& p) {
@@ -32,7 +42,8 @@ TileWriter::TileWriter(Writer& writer, const Facts& facts)
       right_{1, form_.right, form_.right_where, column_} {
   type_ = local_type(form_.accumulator->dtype, w_.p_.native);
   zero_ = w_.start(ReduceOp::sum, form_.accumulator->dtype);
-  if (form_.fragments) mma_ = name(*form_.fragments);
+  if (form_.fragments) mma_ = form_.fragments == DType::f32 ? "tf32" : name(*form_.fragments);
+  is_narrow_ = form_.fragments && form_.fragments != DType::f32;
   all_ = facts;
   for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns, &form_.reduced})
     for (const cuda::TileAxis& a : *axes) all_.set_range(a.variable, a.begin, a.end);
@@ -46,6 +57,8 @@ void TileWriter::run() {
   if (is_one) depth_ = group(form_.reduced, "depth", kSlice);
   left_.along = along(first_load(form_.left, w_.p_), form_.reduced, form_.rows, "left_along");
   right_.along = along(first_load(form_.right, w_.p_), form_.reduced, form_.columns, "right_along");
+  if (lies_along(form_.left, w_.p_, form_.reduced)) left_.along = "true";
+  if (lies_along(form_.right, w_.p_, form_.reduced)) right_.along = "true";
   left_.packs = packs(left_, "left_packs");
   right_.packs = packs(right_, "right_packs");
   down_ = down();
@@ -86,11 +99,11 @@ void TileWriter::unrolled(int rounds) { w_.out_ += fmt::format("#pragma unroll {
 void TileWriter::shared_arrays() {
   staged_ = w_.names_.fresh("staged");
   given_ = staged_;
-  if (!mma_.empty()) {
+  if (is_narrow_) {
     line("__shared__ __align__(16) uint16_t {}[2][{}][{}];", staged_, kCudaTile, kNarrowPitch);
     given_ = w_.names_.fresh("given");
   }
-  line("__shared__ __align__(16) {} {}[2][{}][{}];", type_, given_, kSlice, kPitch);
+  line("__shared__ __align__(16) {} {}[2][{}][{}];", type_, given_, kSlice, pitch());
   left_.holds = holds(form_.left_where, "left_holds");
   right_.holds = holds(form_.right_where, "right_holds");
   if (!mma_.empty() && has_conditions()) special_ = w_.names_.fresh("special");

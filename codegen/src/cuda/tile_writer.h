@@ -18,9 +18,10 @@ namespace mote::emit {
 
 using TileAxes = std::vector<cuda::TileAxis>;
 
-/// Of a row in shared memory, in elements: aligned, over other banks than the row before. Of 16-bit
-/// elements rows are along the reduction.
+/// Of a row in shared memory, in elements: aligned, over other banks than the row before. Of tf32 a
+/// warp reads eight places of four rows at a time. Of 16-bit elements rows are along the reduction.
 inline constexpr int kPitch = kCudaTile + 4;
+inline constexpr int kTf32Pitch = kCudaTile + 8;
 inline constexpr int kNarrowPitch = cuda::kSlice + 8;
 static_assert(kCudaThreads == 128 && kCudaTile == 64 && cuda::kSlice == 16,
               "as in the helpers' text");
@@ -82,6 +83,7 @@ class TileWriter {
   void variables(const TileGroup& g, const std::string& place);
 
   void shared_arrays();
+  int pitch() const { return mma_ == "tf32" ? kTf32Pitch : kPitch; }
   bool has_conditions() const { return !form_.left_where.empty() || !form_.right_where.empty(); }
   std::string holds(const Conditions& where, const char* hint);
   std::string packs(const TileOperand& o, const char* hint);
@@ -89,6 +91,7 @@ class TileWriter {
   std::string is_packed_along(const value::Load& load, const TileGroup& g, int elements) const;
   void stage(const TileOperand& o);
   void stage_packs(const TileOperand& o);
+  std::string staged_element(const TileOperand& o, const Facts& facts) const;
   void stage_elements(const TileOperand& o);
   void positions(const TileOperand& o, const std::string& lane);
   std::string staged_at(const TileOperand& o) const;
@@ -103,11 +106,12 @@ class TileWriter {
   const Facts facts_;  ///< outside of all loops
   Facts all_;          ///< in all of them
   std::string type_, zero_;
-  std::string mma_;  ///< the dtype that tensor cores multiply; empty: they don't
+  std::string mma_;         ///< what tensor cores multiply, tf32 say; empty: they don't
+  bool is_narrow_ = false;  ///< that is f16 or bf16, staged as it is stored
   std::string part_, lane_, place_, slot_, room_,
       down_;                           ///< what loops over elements are written with
   std::string staged_, given_, sums_;  ///< operands and sums
-  std::string special_;  ///< whether a slice of 16-bit elements holds an infinity or a NaN
+  std::string special_;  ///< whether a slice for tensor cores holds an infinity or a NaN
   TileGroup row_, column_, depth_;
   TileOperand left_, right_;
 };

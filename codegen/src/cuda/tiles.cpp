@@ -60,7 +60,7 @@ Expr without_quotient(const Expr& e) {
 
 class Finder {
  public:
-  Finder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}
+  Finder(const LoopProgram& p, const Body& stage, bool tf32) : p_(p), stage_(stage), tf32_(tf32) {}
 
   std::optional<TileForm> run() {
     const bool found = find_round() && find_sum() && is_rest_plain() && find_operands() &&
@@ -144,18 +144,19 @@ class Finder {
     form_.right = op->args[1];
     const auto kept = [&](DType dtype) { return emit::local_type(dtype, p_.native); };
     const std::string type = kept(form_.accumulator->dtype);
-    const auto narrow = stored_narrow(form_.left);
-    if (p_.native && narrow == stored_narrow(form_.right)) form_.fragments = narrow;
+    const auto fragments = fragments_of(form_.left);
+    if (p_.native && fragments == fragments_of(form_.right)) form_.fragments = fragments;
     return type != "bool" && kept(form_.left->dtype) == type && kept(form_.right->dtype) == type;
   }
 
-  /// f16 or bf16 of a value that is an element of a tensor in memory; nullopt of any other.
-  std::optional<DType> stored_narrow(const Value& v) const {
+  /// The dtype of a value that is an element of a tensor in memory, where tensor cores take it.
+  std::optional<DType> fragments_of(const Value& v) const {
     const auto* load = std::get_if<value::Load>(&v->kind);
     const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p_, load->tensor);
     if (t == nullptr || t->role == TensorRole::temporary) return std::nullopt;
-    const bool is_narrow = t->dtype == DType::f16 || t->dtype == DType::bf16;
-    return is_narrow ? std::optional(t->dtype) : std::nullopt;
+    const bool is_taken =
+        t->dtype == DType::f16 || t->dtype == DType::bf16 || (tf32_ && t->dtype == DType::f32);
+    return is_taken ? std::optional(t->dtype) : std::nullopt;
   }
 
   /// An axis that moves one operand alone is that operand's; the others are the batch's. The
@@ -192,34 +193,16 @@ class Finder {
     for (const Loop* loop : depth_) moving.insert(loop->variable);
     for (const Loop* loop : depth_) {
       const Expr v = loop->variable;
-      const auto begin = fixed(loop->begin, Atom::Kind::max, moving, [&](const Expr& e) {
+      const auto begin = fixed_limit(loop->begin, Atom::Kind::max, moving, [&](const Expr& e) {
         where_.push_back({Condition::Kind::nonneg, without_quotient(v - e)});
       });
-      const auto end = fixed(loop->end, Atom::Kind::min, moving, [&](const Expr& e) {
+      const auto end = fixed_limit(loop->end, Atom::Kind::min, moving, [&](const Expr& e) {
         where_.push_back({Condition::Kind::nonneg, without_quotient(e - 1 - v)});
       });
       if (!begin || !end) return false;
       form_.reduced.push_back({loop->variable, *begin, *end, loop->step});
     }
     return true;
-  }
-
-  /// The limit without its arguments that move, which are dropped; nullopt where nothing is left.
-  template <typename Drop>
-  static std::optional<Expr> fixed(const Expr& limit, Atom::Kind kind, const Symbols& moving,
-                                   const Drop& drop) {
-    if (limit.has_load()) return std::nullopt;
-    if (!mentions(limit, moving)) return limit;
-    const Atom* atom = limit.as_atom();
-    if (atom == nullptr || atom->kind != kind) return std::nullopt;
-    std::optional<Expr> left;
-    for (const Expr& e : atom->args) {
-      if (mentions(e, moving))
-        drop(e);
-      else
-        left = !left ? e : kind == Atom::Kind::max ? max(*left, e) : min(*left, e);
-    }
-    return left;
   }
 
   bool part_conditions() {
@@ -233,6 +216,7 @@ class Finder {
 
   const LoopProgram& p_;
   const Body& stage_;
+  bool tf32_;
   TileForm form_{};
   std::vector<const Loop*> chain_;
   std::vector<const Loop*> depth_;
@@ -243,8 +227,24 @@ class Finder {
 
 }  // namespace
 
-std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage) {
-  return Finder(p, stage).run();
+std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32) {
+  return Finder(p, stage, tf32).run();
+}
+
+std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::set<Symbol>& moving,
+                                const std::function<void(const Expr&)>& drop) {
+  if (limit.has_load()) return std::nullopt;
+  if (!mentions(limit, moving)) return limit;
+  const Atom* atom = limit.as_atom();
+  if (atom == nullptr || atom->kind != kind) return std::nullopt;
+  std::optional<Expr> left;
+  for (const Expr& e : atom->args) {
+    if (mentions(e, moving))
+      drop(e);
+    else
+      left = !left ? e : kind == Atom::Kind::max ? max(*left, e) : min(*left, e);
+  }
+  return left;
 }
 
 Expr extent(const std::vector<TileAxis>& axes) {

@@ -2,7 +2,9 @@
 // tile of the output, with both operands in shared memory.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "mote/codegen/loops.h"
@@ -31,13 +33,18 @@ struct TileForm {
   const Stmt* sum;                     ///< the reduction, in round's body; all else is the rest
   const Accumulator* accumulator;
   /// f16 or bf16: both operands are elements of it as they are stored, so that tensor cores can
-  /// multiply them.
+  /// multiply them. f32: the same, where they may be rounded to tf32.
   std::optional<DType> fragments;
 };
 
 /// The form of a stage's body, whose shared loops are marked parallel; nullopt where it has
-/// another.
-std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage);
+/// another. `tf32`: whether f32 may be rounded to that before it is multiplied.
+std::optional<TileForm> tile_form(const LoopProgram& p, const Body& stage, bool tf32);
+
+/// A maximum or minimum without its arguments that mention any of these variables, each of which is
+/// given to `drop`; nullopt where nothing is left.
+std::optional<Expr> fixed_limit(const Expr& limit, Atom::Kind kind, const std::set<Symbol>& moving,
+                                const std::function<void(const Expr&)>& drop);
 
 /// How many rounds the axes have together.
 Expr extent(const std::vector<TileAxis>& axes);

@@ -48,13 +48,44 @@ bool has_outputs_of(const OpInstance& of, const mote_call& call) {
   return true;
 }
 
-bool draws(const Program& p) {
+std::vector<Uop> nodes_of(const Program& p) {
   std::vector<Uop> outputs;
   for (const Output& o : p.outputs) outputs.push_back(o.value);
-  return std::ranges::any_of(topological(outputs), [](const Uop& u) {
+  return topological(outputs);
+}
+
+bool draws(const Program& p) {
+  return std::ranges::any_of(nodes_of(p), [](const Uop& u) {
     const auto* map = std::get_if<uop::Map>(&u.node().kind);
     return map != nullptr && map->op == MapOp::philox;
   });
+}
+
+/// The input of which x is an element; nullptr where it is none.
+const void* input_of(Uop x) {
+  while (const auto* moved = std::get_if<uop::Reindex>(&x.node().kind)) x = moved->x;
+  return std::holds_alternative<uop::Input>(x.node().kind) ? x.id() : nullptr;
+}
+
+/// A sum of products of two inputs' elements, which may stand under a condition.
+bool sums_products(const Uop& x) {
+  const auto* sum = std::get_if<uop::Reduce>(&x.node().kind);
+  if (sum == nullptr || sum->op != ReduceOp::sum) return false;
+  std::vector<Uop> open = {sum->x};
+  while (!open.empty()) {
+    const Uop u = open.back();
+    open.pop_back();
+    const auto* map = std::get_if<uop::Map>(&u.node().kind);
+    const bool passes = std::holds_alternative<uop::Reindex>(u.node().kind) ||
+                        (map != nullptr && map->op == MapOp::where);
+    const std::vector<Uop> args = operands(u);
+    if (map != nullptr && map->op == MapOp::mul) {
+      const void *const left = input_of(args[0]), *const right = input_of(args[1]);
+      if (left != nullptr && right != nullptr && left != right) return true;
+    }
+    if (passes) open.insert(open.end(), args.begin(), args.end());
+  }
+  return false;
 }
 
 }  // namespace
@@ -77,10 +108,25 @@ const CudaProgram& OpInstance::source(Variant variant) const {
     options.function = function_;
     options.optional_outputs = record_.optional_outputs;
     const LoopProgram loops = compile_for_calls(program_, record_.optional_outputs);
-    const bool native = variant == Variant::gen && !draws(*program_);
-    sources_[at] = native ? cuda_gen_program(loops, options) : cuda_program(loops, options);
+    if (variant == Variant::oracle || draws(*program_))
+      sources_[at] = cuda_program(loops, options);
+    else
+      sources_[at] = variant == Variant::gen ? cuda_gen_program(loops, options)
+                                             : cuda_tf32_program(loops, options);
   });
   return sources_[at];
+}
+
+bool OpInstance::has(Variant variant) const {
+  if (variant != Variant::tf32) return true;
+  return instance_.dtype == DType::f32 && source(variant).rounds_to_tf32();
+}
+
+bool may_have_tf32(const OpRecord& record) {
+  const auto all = instances(record);
+  const auto one = std::ranges::find(all, DType::f32, &Instance::dtype);
+  return one != all.end() &&
+         std::ranges::any_of(nodes_of(*instantiate(record, *one)), sums_products);
 }
 
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op) {

@@ -17,7 +17,7 @@
 namespace mote::cuda {
 
 /// As emit_cuda.h says.
-enum class Variant : std::uint8_t { oracle, gen };
+enum class Variant : std::uint8_t { oracle, gen, tf32 };
 
 /// One instance of an op.
 class OpInstance {
@@ -33,6 +33,8 @@ class OpInstance {
   /// Made at the first call; from any thread. The variant gen of an op that draws random bits is
   /// the oracle's: every backend draws the same.
   const CudaProgram& source(Variant variant) const;
+  /// Whether the variant differs from others: tf32 is one only where products are rounded to that.
+  bool has(Variant variant) const;
 
  private:
   const OpRecord& record_;
@@ -40,9 +42,12 @@ class OpInstance {
   std::shared_ptr<const Program> program_;
   std::string function_;
   std::vector<int> positions_;
-  mutable std::array<std::once_flag, 2> once_;
-  mutable std::array<CudaProgram, 2> sources_;
+  mutable std::array<std::once_flag, 3> once_;
+  mutable std::array<CudaProgram, 3> sources_;
 };
+
+/// Whether the op sums products of two inputs' elements in f32: others have no variant tf32.
+bool may_have_tf32(const OpRecord& record);
 
 /// Of one op of generated_ops(), made at the first call, never moved. Empty for an unknown op.
 std::span<const std::unique_ptr<OpInstance>> instances_of(std::string_view op);

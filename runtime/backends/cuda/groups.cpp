@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
+
 #include "file_cache.h"
 #include "mote/base/error.h"
 
@@ -22,7 +24,10 @@ std::string identity() {
   return text;
 }
 
-const char* name_of(Variant variant) { return variant == Variant::gen ? "gen" : "oracle"; }
+const char* name_of(Variant variant) {
+  constexpr std::array kNames = {"oracle", "gen", "tf32"};
+  return kNames.at(static_cast<std::size_t>(variant));
+}
 
 }  // namespace
 
@@ -35,8 +40,9 @@ GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant v
   for (const OpRecord* record : generated_ops()) {
     if (group_of(record->name, groups) != group) continue;
     for (const auto& instance : instances_of(record->name)) {
+      if (!instance->has(variant)) continue;
       const CudaProgram& program = instance->source(variant);
-      for (const CudaKernel& k : program.kernels) out.functions.push_back(k.function);
+      for (const CudaKernel* k : all_kernels(program)) out.functions.push_back(k->function);
       out.text += "\n" + to_string(program);
     }
   }

@@ -19,7 +19,7 @@ struct GroupSource {
   std::vector<std::string> functions;  ///< of the kernels
   std::string text;                    ///< helpers and kernels, to stand after mote_cuda.h
 };
-/// Of all instances of the group's ops.
+/// Of all instances of the group's ops that have the variant.
 GroupSource source_of_group(std::uint32_t group, std::uint32_t groups, Variant variant);
 
 /// What stands for the source of a group in the key of a cache, without making it: this library or

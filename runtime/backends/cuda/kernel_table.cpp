@@ -36,10 +36,11 @@ std::span<const mote_accuracy> functions_of_tensor_cores() {
   return all;
 }
 
-mote_contract contract(mote_accumulator accumulator, std::span<const mote_accuracy> accuracies) {
+mote_contract contract(mote_accumulator accumulator, std::span<const mote_accuracy> accuracies,
+                       int multiply_rounding = 0) {
   return {.size = sizeof(mote_contract),
           .accumulator = accumulator,
-          .multiply_rounding = 0,
+          .multiply_rounding = multiply_rounding,
           .flushes_denormals = 0,
           .deterministic = 1,
           .form = "direct",
@@ -58,14 +59,20 @@ const mote_contract& contract_of(Variant variant, Kind kind) {
   static const std::array<mote_contract, 4> of_gen = {
       contract(MOTE_ACC_F64, {}), contract(MOTE_ACC_NATIVE, {}),
       contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions_of_tensor_cores())};
+  constexpr int kTf32Bits = 11;
+  static const mote_contract in_tf32 =
+      contract(MOTE_ACC_NATIVE, functions_of_tensor_cores(), kTf32Bits);
+  if (variant == Variant::tf32) return in_tf32;
   return variant == Variant::oracle ? in_double : of_gen.at(static_cast<std::size_t>(kind));
 }
 
 const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
                                 backend::Check& refusal) {
   const OpInstance* found = find_instance(call, refusal);
-  if (found == nullptr || variant == Variant::oracle || kind_of(*found) == kind) return found;
-  refusal = backend::unsupported("this kernel is one of other dtypes");
+  if (found == nullptr || variant == Variant::oracle) return found;
+  if (kind_of(*found) == kind && found->has(variant)) return found;
+  refusal = backend::unsupported(kind_of(*found) == kind ? "no product of the op is one of tf32"
+                                                         : "this kernel is one of other dtypes");
   return nullptr;
 }
 

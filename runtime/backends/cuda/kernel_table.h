@@ -1,5 +1,6 @@
 // The kernels of a backend that runs the catalogue's CUDA: one of each op in the variant oracle,
-// four of each in the variant gen, by the contracts of their dtypes.
+// four of each in the variant gen, by the contracts of their dtypes, one of f32 in the variant
+// tf32.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ enum class Kind : std::uint8_t { integer, f64, f32, narrow };
 /// What the kernels promise. The variant oracle has one contract for all.
 const mote_contract& contract_of(Variant variant, Kind kind);
 
-/// find_instance(), where it is one of the kind; of any kind in the variant oracle.
+/// find_instance(), where it is one of the kind and has the variant; of any kind in the variant
+/// oracle.
 const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kind,
                                 backend::Check& refusal);
 
@@ -87,6 +89,16 @@ std::vector<mote_kernel> oracle_kernels() {
   std::vector<mote_kernel> made;
   for (const OpRecord* record : generated_ops())
     made.push_back(kernel_of<Machine, Variant::oracle, Kind::integer>(*record));
+  return made;
+}
+
+/// Whether such an op has the variant, its text tells, which is made when it is asked.
+template <typename Machine>
+std::vector<mote_kernel> tf32_kernels() {
+  std::vector<mote_kernel> made;
+  for (const OpRecord* record : generated_ops())
+    if (may_have_tf32(*record))
+      made.push_back(kernel_of<Machine, Variant::tf32, Kind::f32>(*record));
   return made;
 }
 

@@ -150,7 +150,7 @@ std::int64_t Plan::value(const Expr& e) const { return evaluate(e, binding_.valu
 std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
   if (kernel.in_order) return 1;
   std::int64_t bytes = 0;
-  for (const CudaTemporary& t : instance_.source(variant_).temporaries) {
+  for (const CudaTemporary& t : source_->temporaries) {
     const CudaArgument of{CudaArgument::Kind::temporary, t.name};
     if (!t.per_thread || std::ranges::find(kernel.arguments, of) == kernel.arguments.end())
       continue;
@@ -166,8 +166,26 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
   return std::max<std::int64_t>(blocks, 1) * grid_.threads;
 }
 
+/// The parts, where their memory is no more than threads may have, and tiles are worth it.
+const CudaProgram& Plan::chosen() const {
+  const CudaProgram& whole = instance_.source(variant_);
+  if (whole.distributed.empty()) return whole;
+  const CudaProgram& parts = whole.distributed.front();
+  double bytes = 0;
+  for (const CudaTemporary& t : parts.temporaries) {
+    auto of_one = static_cast<double>(t.element_bytes);
+    for (const Expr& e : t.shape) of_one *= static_cast<double>(value(e));
+    bytes += of_one;
+  }
+  const bool has_room = bytes <= static_cast<double>(grid_.most_bytes);
+  const bool is_large = std::ranges::all_of(
+      parts.kernels, [&](const CudaKernel& k) { return !k.has_tiles() || has_tiles_for(k); });
+  return has_room && is_large ? parts : whole;
+}
+
 void Plan::lay_out() {
-  const CudaProgram& source = instance_.source(variant_);
+  source_ = &chosen();
+  const CudaProgram& source = *source_;
   for (const CudaKernel& k : source.kernels) threads_.push_back(threads_of(k));
   for (const CudaTemporary& t : source.temporaries) {
     offsets_.push_back(workspace_bytes_);
@@ -215,7 +233,7 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
       break;
     }
     case CudaArgument::Kind::temporary: {
-      const auto& all = instance_.source(variant_).temporaries;
+      const auto& all = source_->temporaries;
       const auto at = std::ranges::find(all, a.name, &CudaTemporary::name) - all.begin();
       v.words[0] = reinterpret_cast<std::intptr_t>(static_cast<char*>(workspace) +
                                                    offsets_[static_cast<std::size_t>(at)]);
@@ -238,9 +256,12 @@ bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const
   return true;
 }
 
+bool Plan::has_tiles_for(const CudaKernel& kernel) const {
+  return std::min(value(kernel.rows), value(kernel.columns)) >= grid_.least_side;
+}
+
 bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
-  if (kernel.has_tiles() && std::min(value(kernel.rows), value(kernel.columns)) < grid_.least_side)
-    return false;
+  if (kernel.has_tiles() && !has_tiles_for(kernel)) return false;
   for (const std::string& name : kernel.packed)
     if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
       return false;
@@ -251,7 +272,7 @@ bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const
 
 std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspace) const {
   std::vector<Launch> all;
-  const CudaProgram& source = instance_.source(variant_);
+  const CudaProgram& source = *source_;
   int done = 0;  // the last stage that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];

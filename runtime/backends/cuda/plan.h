@@ -19,7 +19,8 @@ struct Grid {
   std::int64_t least_side =
       kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
   std::int64_t most_blocks = 65536;
-  std::int64_t most_bytes = std::int64_t{256} << 20;  ///< of temporaries of one thread, together
+  /// Of what threads have each, together; of what the parts of a distributed program share.
+  std::int64_t most_bytes = std::int64_t{256} << 20;
 };
 
 /// The value of an argument: a pointer, a number, or the strides of a tensor.
@@ -60,9 +61,11 @@ class Plan {
   backend::Check read_outputs();
   backend::Check check_input_data();
   backend::Check read_params();
+  const CudaProgram& chosen() const;
   void lay_out();
   std::int64_t threads_of(const CudaKernel& kernel) const;
   std::int64_t value(const Expr& e) const;
+  bool has_tiles_for(const CudaKernel& kernel) const;
   bool suits(const CudaKernel& kernel, const std::vector<void*>& data) const;
   bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
@@ -77,6 +80,7 @@ class Plan {
   std::map<std::string, Number> params_;
   Binding binding_;
   std::vector<TensorView> views_;
+  const CudaProgram* source_ = nullptr;
   std::vector<std::int64_t> threads_;  ///< of each kernel
   std::vector<std::size_t> offsets_;   ///< of each temporary in the workspace
   std::size_t workspace_bytes_ = 0;

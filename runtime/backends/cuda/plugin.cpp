@@ -1,5 +1,6 @@
 // The backends cuda and cuda_oracle: every kernel of the catalogue on the first GPU, in the
-// variants gen and oracle. Where there is no GPU they decline each call, and say why.
+// variants gen and oracle; and cuda_tf32, of the kernels that multiply f32 rounded to tf32. Where
+// there is no GPU they decline each call, and say why.
 #include <array>
 
 #include "gpu.h"
@@ -46,8 +47,10 @@ extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cuda;
   static const std::vector<mote_kernel> gen = gen_kernels<GpuMachine>();
   static const std::vector<mote_kernel> oracle = oracle_kernels<GpuMachine>();
-  static const std::array<mote_backend, 2> all = {backend_of("cuda", MOTE_VERSION, gen),
-                                                  backend_of("cuda_oracle", MOTE_VERSION, oracle)};
+  static const std::vector<mote_kernel> tf32 = tf32_kernels<GpuMachine>();
+  static const std::array<mote_backend, 3> all = {backend_of("cuda", MOTE_VERSION, gen),
+                                                  backend_of("cuda_oracle", MOTE_VERSION, oracle),
+                                                  backend_of("cuda_tf32", MOTE_VERSION, tf32)};
   plugin->abi_version = MOTE_ABI_VERSION;
   plugin->backend_count = static_cast<std::int32_t>(all.size());
   plugin->backends = all.data();

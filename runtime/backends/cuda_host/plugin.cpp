@@ -1,8 +1,8 @@
 // The backends cuda_host and cuda_host_gen: every kernel of the catalogue as CUDA, in the variants
-// oracle and gen, on the shim. Successive calls run
-// their threads forward, in reverse, and in an order that is drawn, so that the oracle, which runs
-// each case twice, sees what depends on it. MOTE_CUDA_ORDER=forward, reverse or random:SEED fixes
-// it.
+// oracle and gen, on the shim; and cuda_host_tf32, of the kernels that multiply f32 rounded to
+// tf32. Successive calls run their threads forward, in reverse, and in an order that is drawn, so
+// that the oracle, which runs each case twice, sees what depends on it. MOTE_CUDA_ORDER=forward,
+// reverse or random:SEED fixes it.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -65,9 +65,11 @@ extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote;
   static const std::vector<mote_kernel> oracle = cuda::oracle_kernels<cuda_host::Shim>();
   static const std::vector<mote_kernel> gen = cuda::gen_kernels<cuda_host::Shim>();
-  static const std::array<mote_backend, 2> all = {
+  static const std::vector<mote_kernel> tf32 = cuda::tf32_kernels<cuda_host::Shim>();
+  static const std::array<mote_backend, 3> all = {
       cuda::backend_of("cuda_host", MOTE_VERSION, oracle),
-      cuda::backend_of("cuda_host_gen", MOTE_VERSION, gen)};
+      cuda::backend_of("cuda_host_gen", MOTE_VERSION, gen),
+      cuda::backend_of("cuda_host_tf32", MOTE_VERSION, tf32)};
   plugin->abi_version = MOTE_ABI_VERSION;
   plugin->backend_count = static_cast<std::int32_t>(all.size());
   plugin->backends = all.data();

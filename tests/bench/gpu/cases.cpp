@@ -20,6 +20,9 @@ constexpr TimedCase moves(const char* text) { return {text, Yardstick::copy, kOf
 constexpr TimedCase multiplies(const char* text, double goal = 0) {
   return {text, Yardstick::vendor, goal};
 }
+constexpr TimedCase multiplies_in_tf32(const char* text) {
+  return {text, Yardstick::vendor, 0, true};
+}
 
 constexpr std::array kCases = {
     moves("add a=f32[1,1,8192,4096] b=f32[1,1,8192,4096]"),
@@ -58,9 +61,12 @@ constexpr std::array kCases = {
 
     multiplies("matmul a=f16[1,1,4096,4096] b=f16[1,1,4096,4096]", kOfBf16Product),
     multiplies("gemm a=f32[4096,4096] b=f32[4096,4096]:t", kOfF32Product),
+    multiplies_in_tf32("matmul a=f32[1,1,4096,4096] b=f32[1,1,4096,4096]"),
     multiplies("matmul a=f32[8,16,1024,64] b=f32[8,16,64,1024]"),
+    multiplies("attention q=f16[4,8,1024,64] k=f16[4,8,1024,64] v=f16[4,8,1024,64]"),
     multiplies("conv2d x=bf16[32,64,56,56]:nhwc w=bf16[64,64,3,3]:nhwc y=bf16[32,64,56,56]:nhwc "
                "pads=1,1,1,1"),
+    multiplies_in_tf32("conv2d x=f32[32,64,56,56] w=f32[64,64,3,3] pads=1,1,1,1"),
     multiplies("conv2d x=f32[32,256,56,56] w=f32[64,256,1,1]"),
     multiplies("conv2d x=f32[32,128,56,56] w=f32[128,128,3,3] stride=2,2 pads=1,1,1,1"),
     multiplies("conv2d.grad gy=f32[32,64,56,56] x=f32[32,64,56,56] w=f32[64,64,3,3] "

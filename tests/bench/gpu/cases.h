@@ -17,7 +17,8 @@ enum class Yardstick : std::uint8_t {
 struct TimedCase {
   const char* text;  ///< as parse_case() reads it
   Yardstick yardstick = Yardstick::copy;
-  double goal = 0;  ///< least share of the yardstick's speed; 0: none is set
+  double goal = 0;    ///< least share of the yardstick's speed; 0: none is set
+  bool tf32 = false;  ///< by the backends that round f32 to tf32
 };
 
 /// The most telling first. Tensors are well above a GPU's second-level cache.

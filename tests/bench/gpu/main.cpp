@@ -1,7 +1,8 @@
 // mote_gpu_bench [--tiny] [--list] [--budget SECONDS] --plugin LIB.so... [OP...]: how fast the
 // backend cuda is on the GPU, beside NVIDIA's kernels (backends cublas and cudnn) where they take
-// the case, and beside a copy on the GPU that moves as many bytes. Lines of JSON on standard
-// output, as they come, and a line of text for each on standard error. With OPs, their cases alone.
+// the case, and beside a copy on the GPU that moves as many bytes; some products by cuda_tf32,
+// beside cublas_tf32 and cudnn_tf32. Lines of JSON on standard output, as they come, and a line of
+// text for each on standard error. With OPs, their cases alone.
 //
 // --tiny: small sizes and few rounds, for a program that plays the GPU; what it says of speed then
 // means nothing. --list: loads the plug-ins and prints the cases. --budget: no case is begun later.
@@ -31,8 +32,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kSubject = "cuda";
-constexpr std::string_view kVendors[] = {"cublas", "cudnn"};
+constexpr std::string_view kSubjects[] = {"cuda", "cuda_tf32"};
+constexpr std::string_view kVendors[] = {"cublas", "cudnn", "cublas_tf32", "cudnn_tf32"};
+
+bool is_of_tf32(std::string_view backend) { return backend.ends_with("_tf32"); }
 
 struct Options {
   bool tiny = false;
@@ -68,7 +71,7 @@ Options read_options(int count, char** words) {
 
 struct Backends {
   std::vector<Plugin> plugins;
-  const mote_backend* subject = nullptr;
+  const mote_backend *subject = nullptr, *subject_tf32 = nullptr;
   std::vector<const mote_backend*> vendors;
 };
 
@@ -77,10 +80,12 @@ Backends load(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) found.plugins.push_back(load_plugin(path));
   for (const Plugin& plugin : found.plugins)
     for (const mote_backend* b : plugin.backends) {
-      if (b->name == kSubject) found.subject = b;
+      if (b->name == kSubjects[0]) found.subject = b;
+      if (b->name == kSubjects[1]) found.subject_tf32 = b;
       if (std::ranges::find(kVendors, b->name) != std::end(kVendors)) found.vendors.push_back(b);
     }
-  if (found.subject == nullptr) throw Error("no plug-in has the backend cuda");
+  if (found.subject == nullptr || found.subject_tf32 == nullptr)
+    throw Error("no plug-in has the backends cuda and cuda_tf32");
   return found;
 }
 
@@ -135,13 +140,15 @@ class Benchmark {
     Case c = parse_case(timed.text);
     c.fill = {FillKind::uniform, 1};
     CaseOnGpu on_gpu(tiny_ ? made_small(c) : c, driver(), stream_);
-    Json line = {{"type", "case"}, {"case", to_string(on_gpu.subject_case())}};
-    const KernelChoice own = on_gpu.choose(*backends_.subject);
+    const mote_backend& subject = timed.tf32 ? *backends_.subject_tf32 : *backends_.subject;
+    Json line = {
+        {"type", "case"}, {"case", to_string(on_gpu.subject_case())}, {"backend", subject.name}};
+    const KernelChoice own = on_gpu.choose(subject);
     if (own.kernel == nullptr) {
       line["refused"] = own.reason;
       return line;
     }
-    const Vendor vendor = choose_vendor(on_gpu);
+    const Vendor vendor = choose_vendor(on_gpu, timed.tf32);
     std::vector<Queued> all = {[&] { stopwatch_->copy(on_gpu.bytes()); },
                                [&] { on_gpu.run(*own.kernel); }};
     if (vendor.kernel != nullptr) all.emplace_back([&] { on_gpu.run(*vendor.kernel); });
@@ -162,9 +169,10 @@ class Benchmark {
 
   const cuda::Driver& driver() const { return device_.driver(); }
 
-  Vendor choose_vendor(CaseOnGpu& on_gpu) const {
+  Vendor choose_vendor(CaseOnGpu& on_gpu, bool tf32) const {
     Vendor found;
     for (const mote_backend* b : backends_.vendors) {
+      if (is_of_tf32(b->name) != tf32) continue;
       const KernelChoice choice = on_gpu.choose(*b);
       if (choice.kernel != nullptr) return {b->name, choice.kernel, ""};
       found.reason +=

@@ -3,6 +3,7 @@
 // the host under any C++ compiler.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,8 @@ struct CudaKernel {
   /// over `extents`, at addresses that 16 divides. Empty: not such a kernel.
   std::vector<std::string> packed = {};
   std::vector<Expr> extents = {};
-  std::string text = {};  ///< the function, with its comment
+  bool rounds_to_tf32 = false;  ///< f32, before it is multiplied
+  std::string text = {};        ///< the function, with its comment
 
   bool has_tiles() const { return rows != Expr(0); }
 };
@@ -63,6 +65,15 @@ struct CudaProgram {
   std::string comment;  ///< the equation, tensors, parameters
   std::vector<CudaKernel> kernels;
   std::vector<CudaTemporary> temporaries;
+
+  /// At most one: the same with more kernels and more memory, which is launched instead where there
+  /// is that memory, and where each of its kernels of tiles has enough rows and columns.
+  std::vector<CudaProgram> distributed = {};
+
+  bool rounds_to_tf32() const {
+    return std::ranges::any_of(kernels, &CudaKernel::rounds_to_tf32) ||
+           std::ranges::any_of(distributed, &CudaProgram::rounds_to_tf32);
+  }
 };
 
 /// Variant `oracle`: reals in double, integers in wrapping 64-bit, sums in order: one thread for
@@ -74,6 +85,11 @@ CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
 /// kernel that gives each round to a block, for the strides that make its loops run over adjacent
 /// elements; one whose rounds go over elements side by side has a kernel for tensors without gaps.
 CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
+/// Variant `tf32`: as gen, but kernels of tiles round elements of f32 to tf32, 11 bits, before they
+/// multiply them by tensor cores.
+CudaProgram cuda_tf32_program(const LoopProgram& p, const EmitOptions& options);
+/// Its kernels, and those of the program that may be launched in its place.
+std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 /// The comment and the kernels.
 std::string to_string(const CudaProgram& program);
 /// The functions that the text calls, to stand before it.

@@ -204,6 +204,41 @@ inline void mote_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const 
   mote_host_mma(d, a, b, 7);
 }
 
+// Bits of a float, of which tensor cores take the first 19.
+inline double mote_host_tf32(uint32_t bits) {
+  bits &= 0xffffe000u;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+inline void mote_mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const int row = mote_host_lane() / 4, column = mote_host_lane() % 4 * 2;
+  double left[2][8], right[2][8];  // two rows of a, two columns of b
+  for (int q = 0; q < 4; ++q) {
+    for (int i = 0; i < 2; ++i) {
+      const uint64_t of_row = __shfl_sync(kAll, a[i] | uint64_t{a[i + 2]} << 32, row * 4 + q);
+      const uint64_t of_column =
+          __shfl_sync(kAll, b[0] | uint64_t{b[1]} << 32, (column + i) * 4 + q);
+      for (int half = 0; half < 2; ++half) {
+        const int k = q + 4 * half;
+        left[i][k] = mote_host_tf32(static_cast<uint32_t>(of_row >> (32 * half)));
+        right[i][k] = mote_host_tf32(static_cast<uint32_t>(of_column >> (32 * half)));
+      }
+    }
+  }
+  for (int e = 0; e < 4; ++e) {
+    double products[8];
+    for (int k = 0; k < 8; ++k) products[k] = left[e / 2][k] * right[e % 2][k];
+    d[e] = mote_host_truncated_sum(d[e], products, 8);
+  }
+}
+inline uint32_t mote_rounded_to_tf32(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return isnan(x) ? 0x7fffffffu : bits + 0x1000u;
+}
+
 // Fibres change only where they say so: what lies between is atomic.
 template <class Value>
 Value atomicAdd(Value* at, Value by) {

@@ -1,0 +1,277 @@
+// In: a program; out: the same sums in the same order, with loops of fewer statements. Steps, for
+// each loop at top level whose rounds are independent and have temporaries of their own:
+//   - these get an axis for each of the shared loops;
+//   - a loop that ends in folds becomes two, so that what it stores is a nest of its own;
+//   - such a nest runs to limits that are the same in all rounds, where it touches nothing else;
+//   - the shared loops are written around each nest, and around what stands between nests;
+//   - a name or an accumulator that a later one reads is stored.
+#include "distribute.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "../dependence.h"
+#include "../rounds.h"
+#include "mote/codegen/walk.h"
+#include "tiles.h"
+
+namespace mote::cuda {
+namespace {
+
+bool is_nest(const Stmt& s) {
+  const Loop* loop = as_loop(s);
+  return loop != nullptr && holds_loop(loop->body);
+}
+
+bool share_any(const std::set<std::string>& a, const std::set<std::string>& b) {
+  return std::ranges::any_of(a, [&](const std::string& name) { return b.contains(name); });
+}
+
+/// Indices get these in front, where they are of such a tensor.
+void prefix_stores(Body& body, const std::set<std::string>& tensors, const std::vector<Expr>& by) {
+  for (Stmt& s : body) {
+    if (auto* store = std::get_if<Store>(&s.kind); store && tensors.contains(store->tensor))
+      store->index.insert(store->index.begin(), by.begin(), by.end());
+    if (Body* nested = nested_body(s)) prefix_stores(*nested, tensors, by);
+  }
+}
+
+class Distribution {
+ public:
+  /// `names` holds all names that are taken; `tensors` those of the program that is made.
+  Distribution(LoopProgram& names, std::vector<TensorDecl>& tensors, const SharedLoops& shared)
+      : names_(names), given_(tensors), tensors_(tensors), shared_(shared) {
+    for (const Loop* loop : shared.loops) {
+      prefix_.emplace_back(loop->variable);
+      extents_.push_back(loop->end);
+      moving_.insert(loop->variable);
+    }
+    body_ = shared.loops.back()->body;
+  }
+
+  /// The loops in place of the shared ones; nullopt where there is only one nest, or something that
+  /// is in the way.
+  std::optional<Body> run() {
+    if (!is_plain() || !give_memory()) return std::nullopt;
+    split();
+    part();
+    if (groups_.size() < 2) return std::nullopt;
+    keep_names();
+    given_ = tensors_;
+    Body out;
+    for (Body& group : groups_) out.push_back(around(std::move(group)));
+    return out;
+  }
+
+ private:
+  bool is_plain() const {
+    const bool counted = std::ranges::all_of(shared_.loops, [](const Loop* loop) {
+      return loop->begin == Expr(0) && loop->step == Expr(1) && !loop->end.has_load();
+    });
+    bool plain = counted;
+    for_each(body_, [&](const Stmt& s) {
+      plain = plain && !std::holds_alternative<If>(s.kind) &&
+              !std::holds_alternative<StoreReduce>(s.kind);
+      for_each_expr(s, [&](const Expr& e) { plain = plain && !e.has_load(); });
+    });
+    return plain;
+  }
+
+  TensorDecl& declaration(const std::string& tensor) {
+    return *std::ranges::find(tensors_, tensor, &TensorDecl::name);
+  }
+
+  std::string fresh(const std::string& hint) {
+    std::string name = fresh_name(names_, hint);
+    names_.tensors.push_back({name, TensorRole::temporary, DType::f32, {}, {}});
+    return name;
+  }
+
+  bool give_memory() {
+    bool any = false;
+    for (const std::string& name : shared_.own) {
+      TensorDecl& t = declaration(name);
+      any = any || !t.shape.empty();
+      t.shape.insert(t.shape.begin(), extents_.begin(), extents_.end());
+      t.axis_names.insert(t.axis_names.begin(), extents_.size(), "");
+    }
+    rewrite_values(body_, [&](const Value& v) {
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      if (load == nullptr || !shared_.own.contains(load->tensor)) return v;
+      std::vector<Expr> index = prefix_;
+      index.insert(index.end(), load->index.begin(), load->index.end());
+      return load_value(load->tensor, std::move(index), v->dtype);
+    });
+    prefix_stores(body_, shared_.own, prefix_);
+    return any;
+  }
+
+  void split() {
+    Body out;
+    for (Stmt& s : body_) {
+      if (!is_nest(s)) {
+        out.push_back(std::move(s));
+        continue;
+      }
+      Loop nest = *as_loop(s);
+      std::optional<Loop> folds = take_folds(nest);
+      if (nest.accumulators.empty()) widen(nest);
+      out.push_back({std::move(nest)});
+      if (folds) out.push_back({*std::move(folds)});
+    }
+    body_ = std::move(out);
+  }
+
+  /// The folds that the loop ends in, as a loop of their own: all that they read is stored by then,
+  /// each element once. nullopt, with the loop as it was, where that doesn't hold.
+  std::optional<Loop> take_folds(Loop& loop) {
+    const auto is_fold = [](const Stmt& s) { return std::holds_alternative<Fold>(s.kind); };
+    const auto first = std::find_if_not(loop.body.rbegin(), loop.body.rend(), is_fold).base();
+    if (first == loop.body.begin() || first == loop.body.end()) return std::nullopt;
+    Loop stores = loop, folds = loop;
+    stores.accumulators.clear();
+    stores.body.assign(loop.body.begin(), first);
+    folds.body.assign(first, loop.body.end());
+    const Effects before = effects_of(stores.body), after = effects_of(folds.body);
+    if (!outer_folds(stores).empty() || share_any(before.bound, after.used)) return std::nullopt;
+    bool once = true;
+    for (const Access& a : accesses(stores.body))
+      once = once && (!a.write || std::ranges::find(a.index, Expr(loop.variable)) != a.index.end());
+    if (!once) return std::nullopt;
+    const Symbol variable(SymbolKind::loop, fresh(loop.variable.name()));
+    rewrite_exprs(folds.body, [&](const Expr& e) {
+      return e.substitute({{loop.variable, Expr(variable)}});
+    });
+    folds.variable = variable;
+    loop = std::move(stores);
+    return folds;
+  }
+
+  /// To limits that don't move with the shared loops, where all that is stored is the rounds' own
+  /// and all that is read is there.
+  void widen(Loop& loop) const {
+    const auto forget = [](const Expr&) {};
+    const auto begin = fixed_limit(loop.begin, Atom::Kind::max, moving_, forget);
+    const auto end = fixed_limit(loop.end, Atom::Kind::min, moving_, forget);
+    const std::set<std::string> written = tensors_written(loop.body);
+    if (!begin || !end || !std::ranges::includes(shared_.own, written)) return;
+    Facts facts = base_facts(*names_.source);
+    for (const Loop* outer : shared_.loops) facts.set_range(outer->variable, 0, outer->end);
+    facts.set_range(loop.variable, *begin, *end);
+    for_each(loop.body, [&](const Stmt& s) {
+      if (const Loop* inner = as_loop(s))
+        facts.set_range(inner->variable, inner->begin, inner->end);
+    });
+    bool inside = true;
+    for (const Access& a : accesses(loop.body)) {
+      const TensorDecl& t = *std::ranges::find(tensors_, a.tensor, &TensorDecl::name);
+      for (std::size_t axis = 0; axis < a.index.size(); ++axis)
+        inside = inside && (!a.index[axis].mentions(loop.variable) ||
+                            (facts.prove_nonneg(a.index[axis]) &&
+                             facts.prove_positive(t.shape[axis] - a.index[axis])));
+    }
+    if (!inside) return;
+    loop.begin = *begin;
+    loop.end = *end;
+  }
+
+  void part() {
+    bool after_nest = true;
+    for (Stmt& s : body_) {
+      const bool nest = is_nest(s);
+      if (nest || after_nest) groups_.emplace_back();
+      groups_.back().push_back(std::move(s));
+      after_nest = nest;
+    }
+  }
+
+  void keep_names() {
+    for (std::size_t k = 0; k + 1 < groups_.size(); ++k) {
+      std::vector<std::pair<std::string, Value>> declared;
+      for (const Stmt& s : groups_[k]) {
+        if (const auto* let = std::get_if<Let>(&s.kind))
+          declared.emplace_back(let->name, bound_value(let->name, let->value->dtype));
+        if (const Loop* loop = as_loop(s))
+          for (const Accumulator& a : loop->accumulators) {
+            const bool is_arg = a.op == ReduceOp::argmax || a.op == ReduceOp::argmin;
+            declared.emplace_back(a.name, accumulated_value(a.name, is_arg ? DType::i64 : a.dtype));
+          }
+      }
+      for (const auto& [name, value] : declared) keep(k, name, value);
+    }
+  }
+
+  void keep(std::size_t group, const std::string& name, const Value& value) {
+    std::string tensor;
+    for (std::size_t later = group + 1; later < groups_.size(); ++later) {
+      Body& body = groups_[later];
+      if (!names_read(body).contains(name) && !accumulators_read(body).contains(name)) continue;
+      if (tensor.empty()) {
+        tensor = fresh(name);
+        tensors_.push_back({tensor, TensorRole::temporary, value->dtype, extents_,
+                            std::vector<std::string>(extents_.size())});
+        groups_[group].push_back({Store{tensor, prefix_, value}});
+      }
+      rewrite_values(body, [&](const Value& v) {
+        const auto* bound = std::get_if<value::Bound>(&v->kind);
+        const auto* accumulated = std::get_if<value::Accumulated>(&v->kind);
+        const bool is_read = (bound != nullptr && bound->name == name) ||
+                             (accumulated != nullptr && accumulated->name == name);
+        return is_read ? load_value(tensor, prefix_, v->dtype) : v;
+      });
+    }
+  }
+
+  /// The shared loops around a body, with variables of their own.
+  Stmt around(Body body) {
+    std::map<Symbol, Expr> renamed;
+    std::vector<Symbol> variables;
+    for (const Loop* loop : shared_.loops) {
+      variables.emplace_back(SymbolKind::loop, fresh(loop->variable.name()));
+      renamed.emplace(loop->variable, Expr(variables.back()));
+    }
+    rewrite_exprs(body, [&](const Expr& e) { return e.substitute(renamed); });
+    for (std::size_t k = variables.size(); k-- > 0;) {
+      Loop loop = *shared_.loops[k];
+      loop.variable = variables[k];
+      loop.body = std::move(body);
+      body = {{std::move(loop)}};
+    }
+    return std::move(body.front());
+  }
+
+  LoopProgram& names_;
+  std::vector<TensorDecl>& given_;
+  std::vector<TensorDecl> tensors_;
+  const SharedLoops& shared_;
+  std::vector<Expr> prefix_, extents_;
+  std::set<Symbol> moving_;
+  Body body_;
+  std::vector<Body> groups_;
+};
+
+}  // namespace
+
+std::optional<LoopProgram> distributed(const LoopProgram& p) {
+  LoopProgram out = p, names = p;
+  out.body.clear();
+  bool any = false;
+  for (const Stmt& s : p.body) {
+    const auto shared = shared_loops(p, s);
+    std::optional<Body> made;
+    if (shared && !shared->own.empty()) made = Distribution(names, out.tensors, *shared).run();
+    any = any || made;
+    if (made)
+      out.body.insert(out.body.end(), made->begin(), made->end());
+    else
+      out.body.push_back(s);
+  }
+  if (!any) return std::nullopt;
+  verify(out);
+  return out;
+}
+
+}  // namespace mote::cuda

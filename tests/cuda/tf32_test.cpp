@@ -1,0 +1,87 @@
+// The backend of tf32 keeps its contract, which says that it rounds what it multiplies, and not one
+// that says nothing of it. Which ops it has.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cuda/catalogue_kernels.h"
+#include "mote/base/plugin.h"
+#include "mote/oracle/run.h"
+
+namespace mote {
+namespace {
+
+const mote_backend& backend_of(const Plugin& plugin, std::string_view name) {
+  const auto has_name = [&](const mote_backend* b) { return b->name == name; };
+  return **std::ranges::find_if(plugin.backends, has_name);
+}
+
+/// What the oracle says of the backend's kernel for the case, by another contract where one is
+/// given.
+Outcome outcome_of(const std::string& line, const mote_contract* contract = nullptr) {
+  setenv("MOTE_CACHE", MOTE_CUDA_CACHE, 1);
+  static const Plugin plugin = load_plugin(MOTE_CUDA_HOST_PLUGIN);
+  mote_backend backend = backend_of(plugin, "cuda_host_tf32");
+  const std::string op = line.substr(0, line.find(' '));
+  std::vector<mote_kernel> kernels;
+  for (std::int32_t k = 0; k < backend.kernel_count; ++k)
+    if (kernel_at(backend, k).op == op) kernels.push_back(kernel_at(backend, k));
+  if (contract != nullptr)
+    for (mote_kernel& kernel : kernels) kernel.contract = contract;
+  backend.kernels = kernels.data();
+  backend.kernel_count = static_cast<std::int32_t>(kernels.size());
+  return Prepared(parse_case(line)).run(backend);
+}
+
+const mote_contract& declared() {
+  static const Plugin plugin = load_plugin(MOTE_CUDA_HOST_PLUGIN);
+  return *kernel_at(backend_of(plugin, "cuda_host_tf32"), 0).contract;
+}
+
+TEST(CudaTf32, DeclaresWhatItRounds) {
+  EXPECT_EQ(declared().multiply_rounding, 11);
+  ASSERT_GT(declared().function_count, 0);
+  const mote_accuracy& last = declared().functions[declared().function_count - 1];
+  EXPECT_STREQ(last.function, "dot");
+  EXPECT_EQ(last.ulp, 2);
+}
+
+/// Even where the sums of tensor cores are declared: that of f32 is stricter.
+TEST(CudaTf32, KeepsItsContractAndNoneThatRoundsNothing) {
+  mote_contract unrounded = declared();
+  unrounded.multiply_rounding = 0;
+  for (const char* line : {"matmul a=f32[1,1,40,24] b=f32[1,1,24,36] fill=uniform:1",
+                           "gemm a=f32[33,20]:t b=f32[20,34] c=f32[33,34] fill=uniform:2",
+                           "conv2d x=f32[1,3,9,7] w=f32[40,3,3,3] pads=1,1,1,1 fill=uniform:3"}) {
+    EXPECT_EQ(outcome_of(line).verdict, Verdict::passed) << line;
+    EXPECT_EQ(outcome_of(line, &unrounded).verdict, Verdict::failed) << line;
+  }
+}
+
+TEST(CudaTf32, HasNoOtherOpsAndDtypes) {
+  EXPECT_EQ(outcome_of("relu x=f32[1,1,1,2] fill=uniform:1").verdict, Verdict::unsupported);
+  EXPECT_EQ(outcome_of("matmul a=f64[33,2] b=f64[2,33] fill=uniform:1").verdict,
+            Verdict::unsupported);
+  EXPECT_EQ(outcome_of("rms_norm x=f32[33,40] gamma=f32[40] fill=uniform:1").verdict,
+            Verdict::unsupported);
+}
+
+/// What is asked of the definition alone leaves no op out whose kernels are of tf32.
+TEST(CudaTf32, EveryOpThatHasItIsOffered) {
+  int offered = 0;
+  for (const OpRecord* record : generated_ops()) {
+    if (record->name.find(".grad.grad") != std::string::npos) continue;
+    const bool has = std::ranges::any_of(cuda::instances_of(record->name), [](const auto& one) {
+      return one->has(cuda::Variant::tf32);
+    });
+    EXPECT_TRUE(!has || cuda::may_have_tf32(*record)) << record->name;
+    offered += has ? 1 : 0;
+  }
+  EXPECT_GE(offered, 8);
+}
+
+}  // namespace
+}  // namespace mote
