@@ -15,7 +15,6 @@ namespace mote {
 namespace {
 
 using block_test::compare_with_evaluate;
-using blocks::Cell;
 using blocks::Place;
 using blocks::Step;
 
@@ -147,9 +146,9 @@ TEST(BlockRows, ExtremesOfShortLinesAreThoseOfSingleSteps) {
   for (int round = 0; round < 2000; ++round) {
     const std::size_t length = 1 + draw() % 5;
     const std::size_t kinds = round % 2 == 0 ? 2 : std::size(values);
-    std::vector<Cell> x(4 * length);
-    for (Cell& c : x) c.real = values[draw() % kinds];
-    Cell least[4], greatest[4];
+    std::vector<blocks::Cell> x(4 * length);
+    for (blocks::Cell& c : x) c.real = values[draw() % kinds];
+    blocks::Cell least[4], greatest[4];
     for (int n = 0; n < 4; ++n) least[n].real = HUGE_VAL, greatest[n].real = -HUGE_VAL;
     const auto size = static_cast<std::int64_t>(length);
     const blocks::Lines lines{0, size, 1, size, 4, 0};

@@ -97,21 +97,21 @@ using RoundedUp = Joined<end, Up<X, k>>;
 
 /// Where the condition holds, joined with its rounding, else rounded outward before.
 template <MapOp end, typename Exact, typename X, std::size_t k>
-using Chosen = Joined<end, Unless<Exact, X, Outward<end, X, k>>>;
+using RoundedUnless = Joined<end, Unless<Exact, X, Outward<end, X, k>>>;
 template <MapOp end, typename Exact, typename X, std::size_t k>
-using ChosenUp = Joined<end, Unless<Exact, X, Up<X, k>>>;
+using RoundedUpUnless = Joined<end, Unless<Exact, X, Up<X, k>>>;
 
 /// A sum of X and Y, with no rest.
 template <typename X, typename Y>
 using ExactSum = And<Eq<Sub<Add<X, Y>, X>, Y>, Eq<Sub<Add<X, Y>, Y>, X>>;
 /// Of certain values.
 template <MapOp end, typename X, typename Y, std::size_t k>
-using ChosenSum = Chosen<end, ExactSum<X, Y>, Add<X, Y>, k>;
+using RoundedSum = RoundedUnless<end, ExactSum<X, Y>, Add<X, Y>, k>;
 /// The upper end of A + [B, C], and of [A, C] + [B, D]; the lower one is that of A + B.
 template <MapOp end, typename X>
-using SumOfOther = Chosen<end, And<ExactSum<A, B>, Eq<B, C>>, X, 3>;
+using SumOfOther = RoundedUnless<end, And<ExactSum<A, B>, Eq<B, C>>, X, 3>;
 template <MapOp end, typename X>
-using SumOfBoth = Chosen<end, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>, X, 4>;
+using SumOfBoth = RoundedUnless<end, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>, X, 4>;
 
 /// A product of A and [B, C] in either order, and of [A, B] and [C, D].
 template <MapOp end>
@@ -166,22 +166,23 @@ template <MapOp end>
 using BoundedUpper = Where<Unknown, Constant<3>, Node<end, B, Constant<4>>>;
 
 /// Of several that match the first is taken: larger ones come first.
-using Large =
-    List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
-         BoundedUpper<MapOp::max>, ChosenUp<MapOp::min, Eq<A, B>, SquareLower, 5>,
-         ChosenUp<MapOp::max, Eq<A, B>, SquareUpper, 4>, RoundedUp<MapOp::min, SquareLower, 5>,
-         RoundedUp<MapOp::max, SquareUpper, 4>, SumOfOther<MapOp::min, Add<A, B>>,
-         SumOfOther<MapOp::max, Add<A, C>>, SumOfBoth<MapOp::min, Add<A, B>>,
-         SumOfBoth<MapOp::max, Add<C, D>>, QuotientLower, QuotientUpper, QuotientLowerUp,
-         QuotientUpperUp, Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
+using Large = List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
+                   BoundedUpper<MapOp::max>, RoundedUpUnless<MapOp::min, Eq<A, B>, SquareLower, 5>,
+                   RoundedUpUnless<MapOp::max, Eq<A, B>, SquareUpper, 4>,
+                   RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>,
+                   SumOfOther<MapOp::min, Add<A, B>>, SumOfOther<MapOp::max, Add<A, C>>,
+                   SumOfBoth<MapOp::min, Add<A, B>>, SumOfBoth<MapOp::max, Add<C, D>>,
+                   QuotientLower, QuotientUpper, QuotientLowerUp, QuotientUpperUp,
+                   Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
-    List<ChosenSum<end, A, Neg<B>, 2>, ChosenSum<end, A, B, 2>, ChosenSum<end, Constant<0>, B, 2>,
-         Chosen<end, Eq<B, C>, OneByEnds<end>, 3>, Chosen<end, Eq<B, C>, EndsByOne<end>, 3>,
-         Chosen<end, BothArePoints, Corners<MapOp::mul, end>, 4>,
-         Chosen<end, Flags<0>, Hull<MapOp::mul, end, B, C, D, E>, 5>,
-         Chosen<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>, Chosen<end, Flags<0>, B, 2>,
-         Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
+    List<RoundedSum<end, A, Neg<B>, 2>, RoundedSum<end, A, B, 2>,
+         RoundedSum<end, Constant<0>, B, 2>, RoundedUnless<end, Eq<B, C>, OneByEnds<end>, 3>,
+         RoundedUnless<end, Eq<B, C>, EndsByOne<end>, 3>,
+         RoundedUnless<end, BothArePoints, Corners<MapOp::mul, end>, 4>,
+         RoundedUnless<end, Flags<0>, Hull<MapOp::mul, end, B, C, D, E>, 5>,
+         RoundedUnless<end, Flags<0>, Node<end, Mul<B, C>, Mul<D, E>>, 5>,
+         RoundedUnless<end, Flags<0>, B, 2>, Where<Flags<0>, Joined<end, Mul<B, C>>, Constant<3>>,
          Rounded<end, EndsByAround<end, Outward<end, B, 3>>, 5>,
          Rounded<end, AroundByEnds<end, Outward<end, B, 3>>, 5>,
          Rounded<end, Corners<MapOp::mul, end>, 4>, Rounded<end, TwoCorners<MapOp::mul, end>, 4>,
