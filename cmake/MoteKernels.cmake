@@ -17,11 +17,16 @@ endforeach()
 # says so, or stay as they are (clang warns of these, gcc doesn't). MOTE_FAST_LEVELS: v0 is for every
 # machine of the architecture, v3 and v4 are levels of x86-64; presets that are not about kernels set
 # v0 alone.
+set(_mote_levels v0)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(_mote_levels v0 v3 v4)
+endif()
 if(NOT DEFINED MOTE_FAST_LEVELS)
-  set(MOTE_FAST_LEVELS v0)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(APPEND MOTE_FAST_LEVELS v3 v4)
-  endif()
+  set(MOTE_FAST_LEVELS ${_mote_levels})
+elseif(NOT MOTE_FAST_LEVELS STREQUAL "v0" AND NOT MOTE_FAST_LEVELS STREQUAL "${_mote_levels}")
+  # v3 and v4 go together: a call takes one of all three.
+  string(REPLACE "v0;" "v0 or v0;" _mote_levels "${_mote_levels}")
+  message(FATAL_ERROR "MOTE_FAST_LEVELS is '${MOTE_FAST_LEVELS}', expected ${_mote_levels}")
 endif()
 function(mote_fast_options target level)
   target_compile_options(${target} PRIVATE

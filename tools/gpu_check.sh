@@ -352,7 +352,7 @@ if [ $asked -eq 0 ]; then
 else
   check oracle_cuda 60 cuda cuda 18 "$@"
 fi
-vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad $convolutions" "$@"
+vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad matmul.grad.grad $convolutions conv2d.grad.grad conv_transpose2d.grad attention attention_softcap" "$@"
 vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
 vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell gru_cell rnn_cell" "$@"
 check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"

@@ -58,10 +58,13 @@ std::optional<Infix> infix(MapOp op) {
 Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
   const auto next = static_cast<Precedence>(in.precedence + 1);
   const bool comparison = in.precedence == kRelation || in.precedence == kEquality;
-  // Compilers warn of a comparison of comparisons, and of && within || without parentheses.
+  // Compilers warn of a comparison of comparisons, of !a != b, and of && within || without
+  // parentheses.
   const Precedence left = comparison ? kSum : in.precedence == kOr ? kEquality : in.precedence;
   const Precedence right = comparison ? kSum : in.precedence == kOr ? kEquality : next;
   const bool chain = in.precedence == kOr && a.precedence == kOr;
+  if (comparison && a.precedence == kUnary && a.text.starts_with('!'))
+    return {"(" + a.text + ")" + in.symbol + operand(b, right), in.precedence, type};
   return {(chain ? a.text : within(a, left)) + in.symbol + operand(b, right), in.precedence, type};
 }
 

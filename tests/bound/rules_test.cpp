@@ -208,7 +208,7 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
 TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
   Contract tf32, f16;
   tf32.multiply_bits = f16.multiply_bits = 11;
-  f16.functions["operand"] = {.abs = 0x1p-25};
+  f16.functions[kOperand] = {.abs = 0x1p-25};
   expect_point(ends("sum[0](x*w)", {0, 0x1p-24}, {7, 9}, f16), 0, 9 * 0x1p-24);
   expect_point(ends("sum[0](x*w)", {0, 0x1p-26}, {7, 1}, tf32), 0, 0x1p-26);
   const Ends e = ends("sum[0](x*w)", {0, 0x1p-26}, {7, 1}, f16);

@@ -14,6 +14,7 @@
 #include "cuda/distribute.h"
 #include "cuda/stages.h"
 #include "golden.h"
+#include "loop_builders.h"
 #include "mote/codegen/optional_outputs.h"
 #include "mote/codegen/passes.h"
 #include "mote/macroops/catalogue.h"
@@ -94,6 +95,38 @@ TEST(CudaDistribution, OfAttention) {
                                                     {"window0", Number(window)}};
       EXPECT_EQ(interpret(*parts, inputs, params), interpret(loops, inputs, params));
     }
+}
+
+/// t = a[r], of which a nest replaces the part up to the diagonal: further rounds of the nest would
+/// replace the rest.
+TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {
+  const Uop a = input("a", DType::f64, {"R", "S"}), b = input("b", DType::f64, {"S", "D"});
+  const Expr r = test::var("r"), s = test::var("s"), d = test::var("d");
+  const auto at = [](const std::string& tensor, std::vector<Expr> index) {
+    return test::at(tensor, std::move(index), DType::f64);
+  };
+  const auto sum = [](const std::string& name, const std::string& over, const Expr& end, Value of) {
+    return test::loop(over, end, {test::fold(name, ReduceOp::sum, std::move(of))},
+                      {{name, ReduceOp::sum, DType::f64}});
+  };
+  const Expr k = test::var("k"), seen = test::var("seen");
+  const Body round = {
+      test::loop("s", test::size("S"), {test::store("t", {s}, at("a", {r, s}))}),
+      test::loop("seen", min(test::size("S"), r + 1),
+                 {sum("product", "d", test::size("D"),
+                      test::op(MapOp::mul, {at("a", {r, seen}), at("b", {seen, d})})),
+                  test::store("t", {seen}, accumulated_value("product", DType::f64))}),
+      sum("total", "k", test::size("S"), at("t", {k})),
+      test::store("y", {r}, accumulated_value("total", DType::f64))};
+  const LoopProgram loops =
+      test::loops_of({"partly", "", {}, {a, b}, {{"y", sum_over(a, {1})}}, {}, {}},
+                     {test::loop("r", test::size("R"), round)},
+                     {test::temporary("t", {test::size("S")}, DType::f64)});
+  verify(loops);
+  const auto parts = cuda::distributed(loops);
+  ASSERT_TRUE(parts);
+  const std::vector<Array> inputs = {numbers({3, 5}), numbers({5, 2})};
+  EXPECT_EQ(interpret(*parts, inputs, {}), interpret(loops, inputs, {}));
 }
 
 /// Of scores and of what weighs values tiles, of the softmax rows; weights are read along the keys.

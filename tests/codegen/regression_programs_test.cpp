@@ -280,5 +280,12 @@ TEST(RegressionPrograms, ScalarWhoseReadersFoldAway) {
       "output f = v2 > v2");
 }
 
+TEST(RegressionPrograms, NegationComparedWithAReadThatMayBeOutside) {
+  expect_agreement(
+      "input z bool[1, 3, 3]\n"
+      "input l bool[3]\n"
+      "output f = logical_xor(logical_not(l), z[0, i0 + 2, 0 over 3])");
+}
+
 }  // namespace
 }  // namespace mote::test

@@ -161,6 +161,17 @@ TEST_F(CudnnGraphLibrary, HasEnginesForInverseDeviations) {
         << columns;
 }
 
+/// Which is why gradients that must find it first are declined for such rows.
+TEST_F(CudnnGraphLibrary, TakesNoInverseDeviationsOfOneElement) {
+  const std::string said = answer(
+      [] {
+        const Tensor x = packed({12, 1, 1, 1}, DType::f32);
+        return inverse_deviation(x, x, x, 1e-5);
+      },
+      Kind::f32);
+  EXPECT_EQ(said.find("cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED"), 0U) << said;
+}
+
 struct AttentionCase {
   std::int64_t heads, shared_heads, queries, keys, depth, width;
   std::vector<std::int64_t> mask;  ///< none where it is empty
@@ -212,14 +223,17 @@ TEST_F(CudnnGraphLibrary, HasEnginesForAttentionAndItsGradient) {
     }
 }
 
-/// Which is why there are kernels of 16 bits alone.
-TEST_F(CudnnGraphLibrary, HasNoEnginesForTheGradientOfAttentionInF32) {
-  EXPECT_EQ(answer(
-                [] {
-                  return graph_of(gradient_of({2, 2, 64, 64, 64, 64, {}, false}, DType::f32));
-                },
-                Kind::narrow),
-            "none");
+/// Which is why it has no kernels of these. That f16 has none either has another reason: its
+/// gradients of scores may leave its range.
+TEST_F(CudnnGraphLibrary, HasNoEnginesForTheGradientOfAttentionInF32AndF64) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    EXPECT_EQ(answer(
+                  [&] {
+                    return graph_of(gradient_of({2, 2, 64, 64, 64, 64, {}, false}, dtype));
+                  },
+                  Kind::narrow),
+              "none")
+        << packed({1}, dtype).text();
 }
 
 TEST_F(CudnnGraphLibrary, TakesOurVariantPacks) {

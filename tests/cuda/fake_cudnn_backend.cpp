@@ -31,8 +31,8 @@ const std::map<int, std::vector<int>>& required() {
       {22, {1610, 1611, 1612}},              // OPERATION_REDUCTION: x, y, descriptor
       {29, {2000, 2001, 2002, 2007, 2013}},  // OPERATION_NORM_FORWARD: mode, phase, x, eps, y
       // OPERATION_NORM_BACKWARD: mode, x, inverse deviation, gy, scale, its gradient, gx
-      {31, {2200, 2201}},  // OPERATION_RESHAPE: x, y
-      {30, {2100, 2101, 2103, 2104, 2105, 2107, 2109}}};
+      {30, {2100, 2101, 2103, 2104, 2105, 2107, 2109}},
+      {31, {2200, 2201}}};  // OPERATION_RESHAPE: x, y
   return all;
 }
 

@@ -159,16 +159,20 @@ TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
       operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1", cuda::Variant::tf32), 2);
 }
 
+/// On the shim, and on a GPU, which takes tiles for more rows and columns.
 void expect_tiles(const std::string& path, cuda::Variant variant) {
   std::ifstream file(path);
   int cases = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
-    const auto launches = KernelSubject(line, cuda_host::kGrid, variant).launches();
     const auto is_asked_for = [&](const cuda::Launch& l) {
       return l.kernel->has_tiles() && l.kernel->rounds_to_tf32 == (variant == cuda::Variant::tf32);
     };
-    EXPECT_TRUE(std::ranges::any_of(launches, is_asked_for)) << line;
+    for (const cuda::Grid& grid : {cuda_host::kGrid, cuda::Grid{}}) {
+      const auto launches = KernelSubject(line, grid, variant).launches();
+      EXPECT_TRUE(std::ranges::any_of(launches, is_asked_for))
+          << line << ", from " << grid.least_side << " rows and columns on";
+    }
     ++cases;
   }
   EXPECT_GT(cases, 0);

@@ -55,7 +55,7 @@ TEST(BlockRows, WhatParametersDecideIsLeftOut) {
   }
 }
 
-/// Of the region with most steps, those of these ops that are left.
+/// Those of these ops that are left, in all regions but those of single values.
 std::vector<MapOp> functions_left(const Program& program, bool holds) {
   const blocks::Plan plan = blocks::make_plan(program);
   std::vector<MapOp> left;

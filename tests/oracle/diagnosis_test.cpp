@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <utility>
+#include <vector>
 
+#include "diagnosis/observed.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/standalone.h"
 #include "mutant.h"
@@ -148,6 +153,41 @@ TEST(Standalone, ShowsTheBugAndClearsTheTwin) {
   EXPECT_EQ(run_standalone("cheat_writes_gap", gap), 1);
   EXPECT_EQ(run_standalone("cast_bf16_correct", "cast_bf16 x=f32[1,1,1,9] fill=uniform:2"), 0);
   EXPECT_EQ(run_standalone("cast_bf16_truncates", "cast_bf16 x=f32[1,1,1,9] fill=uniform:2"), 1);
+}
+
+/// What is known where each element of the first output is 1% greater than it should be.
+diagnosis::Observed seen_one_percent_greater(const std::string& text) {
+  const Case c = parse_case(text);
+  Outcome failed;
+  failed.verdict = Verdict::failed;
+  failed.elements = failed.differing = 1;
+  const double y = diagnosis::observe(c, {})->expected.at(0).at(0).real();
+  const double slack = 1e-6 * std::fabs(y);
+  failed.differences.push_back({c.outputs[0].name,
+                                std::vector<std::int64_t>(c.outputs[0].shape.size()), Number(y),
+                                Number(y * 1.01), std::pair(Number(y - slack), Number(y + slack))});
+  return *diagnosis::observe(c, failed);
+}
+
+// Of a number that is well known a share is small; of an infinity none is.
+TEST(Diagnosis, AnInfinityExplainsNoNumber) {
+  const diagnosis::Observed seen = seen_one_percent_greater("recip x=f32[1,1,1,1] fill=uniform:1");
+  const Difference& d = seen.outcome.differences.at(0);
+  std::vector<Dense> outputs = diagnosis::copies_of(seen.expected);
+  EXPECT_FALSE(diagnosis::explains(seen, outputs));
+  outputs.at(0).set(0, d.got);
+  EXPECT_TRUE(diagnosis::explains(seen, outputs));
+  for (const double sign : {1.0, -1.0}) {
+    outputs.at(0).set(0, Number(sign * std::numeric_limits<double>::infinity()));
+    EXPECT_FALSE(diagnosis::explains(seen, outputs));
+  }
+}
+
+// Hypotheses go by the axes of the op's inputs; a case may leave out leading ones.
+TEST(Diagnosis, SeesAllAxesOfInputs) {
+  const diagnosis::Observed seen =
+      seen_one_percent_greater("add a=f32[1] b=f32[1,1,1,1] fill=uniform:1");
+  for (const CaseTensor& t : seen.of.inputs) EXPECT_EQ(t.shape.size(), 4U) << t.name;
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(Shrink, RunsNoCaseTwiceAndEndsBeforeItsLimit) {
   };
   for (const auto& [start, fails] : failures) {
     std::set<std::string> seen;
-    const Shrunk shrunk = shrink(parse_case(start), [&](const Case& c) {
+    const Shrunk shrunk = shrink(parse_case(start), [&, &fails = fails](const Case& c) {
       EXPECT_TRUE(seen.insert(to_string(c)).second) << to_string(c);
       return fails(c);
     });

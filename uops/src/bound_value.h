@@ -98,9 +98,6 @@ Interval multiplied(const Interval& x, const Interval& y, bool square, DType dty
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
 /// Reduce sum of x, unrounded.
 Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
-/// Among the functions of a contract: operands of products that feed a sum, whose `abs` is half the
-/// least number of the format to whose bits (Contract::multiply_bits) they are rounded.
-inline constexpr const char* kOperand = "operand";
 /// The same of products, where the contract says how accurate the function kDot is.
 Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype, const Context& c);
 /// The terms of a sum, for those that are joined otherwise (scatters).

@@ -2,7 +2,8 @@
 // each loop at top level whose rounds are independent and have temporaries of their own:
 //   - these get an axis for each of the shared loops;
 //   - a loop that ends in folds becomes two, so that what it stores is a nest of its own;
-//   - such a nest runs to limits that are the same in all rounds, where it touches nothing else;
+//   - such a nest runs to limits that are the same in all rounds, where it writes nothing else, and
+//     nothing that was stored before;
 //   - the shared loops are written around each nest, and around what stands between nests;
 //   - a name or an accumulator that a later one reads is stored.
 #include "distribute.h"
@@ -15,6 +16,7 @@
 
 #include "../dependence.h"
 #include "../rounds.h"
+#include "kept.h"
 #include "mote/codegen/walk.h"
 #include "tiles.h"
 
@@ -118,7 +120,9 @@ class Distribution {
       }
       Loop nest = *as_loop(s);
       std::optional<Loop> folds = take_folds(nest);
-      if (nest.accumulators.empty()) widen(nest);
+      // Further rounds would replace what an earlier step has stored where the nest's own don't.
+      const bool stores_first = !share_any(tensors_written(out), tensors_written(nest.body));
+      if (nest.accumulators.empty() && stores_first) widen(nest);
       out.push_back({std::move(nest)});
       if (folds) out.push_back({*std::move(folds)});
     }
@@ -195,10 +199,8 @@ class Distribution {
         if (const auto* let = std::get_if<Let>(&s.kind))
           declared.emplace_back(let->name, bound_value(let->name, let->value->dtype));
         if (const Loop* loop = as_loop(s))
-          for (const Accumulator& a : loop->accumulators) {
-            const bool is_arg = a.op == ReduceOp::argmax || a.op == ReduceOp::argmin;
-            declared.emplace_back(a.name, accumulated_value(a.name, is_arg ? DType::i64 : a.dtype));
-          }
+          for (const Accumulator& a : loop->accumulators)
+            declared.emplace_back(a.name, accumulated_value(a.name, dtype_of(a)));
       }
       for (const auto& [name, value] : declared) keep(k, name, value);
     }
@@ -215,13 +217,7 @@ class Distribution {
                             std::vector<std::string>(extents_.size())});
         groups_[group].push_back({Store{tensor, prefix_, value}});
       }
-      rewrite_values(body, [&](const Value& v) {
-        const auto* bound = std::get_if<value::Bound>(&v->kind);
-        const auto* accumulated = std::get_if<value::Accumulated>(&v->kind);
-        const bool is_read = (bound != nullptr && bound->name == name) ||
-                             (accumulated != nullptr && accumulated->name == name);
-        return is_read ? load_value(tensor, prefix_, v->dtype) : v;
-      });
+      read_from_tensor(body, name, tensor, prefix_);
     }
   }
 

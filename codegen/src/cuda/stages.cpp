@@ -14,6 +14,7 @@
 
 #include "../dependence.h"
 #include "../rounds.h"
+#include "kept.h"
 #include "rows.h"
 
 namespace mote::cuda {
@@ -32,24 +33,6 @@ bool needs_tensor(const Value& value) {
              }));
   });
   return found;
-}
-
-/// Reads of `name`, a Let's or an accumulator's, become reads of the tensor of that name.
-void read_from_tensor(Body& body, const std::string& name, const std::string& tensor) {
-  const std::vector<Expr> none;
-  rewrite_values(body, [&](const Value& v) {
-    const auto* bound = std::get_if<value::Bound>(&v->kind);
-    const auto* accumulated = std::get_if<value::Accumulated>(&v->kind);
-    const bool is_read = (bound != nullptr && bound->name == name) ||
-                         (accumulated != nullptr && accumulated->name == name);
-    return is_read ? load_value(tensor, none, v->dtype) : v;
-  });
-  rewrite_exprs(body, [&](const Expr& e) {
-    if (!e.has_load()) return e;
-    return e.transform([&](const Atom& a) {
-      return a.kind == Atom::Kind::load && a.tensor == name ? load(tensor, none) : rebuild(a);
-    });
-  });
 }
 
 bool is_in_branch_only(const Stmt& s) { return std::holds_alternative<If>(s.kind); }
@@ -119,7 +102,7 @@ class Cut {
       const Let was = *let;
       const std::string tensor = add_scalar(was.name, was.value->dtype);
       s = {Store{tensor, {}, was.value}};
-      read_from_tensor(program().body, was.name, tensor);
+      read_from_tensor(program().body, was.name, tensor, {});
     }
   }
 
@@ -166,13 +149,12 @@ class Cut {
         for (std::size_t later = k + 1; later < out_.stages.size(); ++later) {
           Body& body = out_.stages[later].body;
           if (!accumulators_read(body).contains(name)) continue;
-          const bool is_arg = a.op == ReduceOp::argmax || a.op == ReduceOp::argmin;
-          const DType dtype = is_arg ? DType::i64 : a.dtype;
           if (tensor.empty()) {
-            tensor = add_scalar(name, dtype);
-            out_.stages[k].body.push_back({Store{tensor, {}, accumulated_value(name, dtype)}});
+            tensor = add_scalar(name, dtype_of(a));
+            out_.stages[k].body.push_back(
+                {Store{tensor, {}, accumulated_value(name, dtype_of(a))}});
           }
-          read_from_tensor(body, name, tensor);
+          read_from_tensor(body, name, tensor, {});
         }
       }
     }

@@ -115,7 +115,7 @@ void Positions::make_offsets() {
   make_pieces();
 }
 
-/// As long as the first is.
+/// Splits the offsets into stretches a step apart, all as long as the first; none if they are not.
 void Positions::make_pieces() {
   const std::int64_t step =
       offsets_.size() > 1 ? wrap_add(offsets_[1], wrap_mul(offsets_[0], -1)) : 0;

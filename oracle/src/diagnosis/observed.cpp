@@ -33,7 +33,7 @@ bool is_allowed(const Difference& d, const Number& n) {
 bool agrees(const Difference& d, const Number& n) {
   if (is_allowed(d, n)) return false;
   if (same(n, d.got)) return true;
-  if (!d.allowed) return false;
+  if (!d.allowed || !std::isfinite(real_of(n)) || !std::isfinite(real_of(d.got))) return false;
   const double width = real_of(d.allowed->second) - real_of(d.allowed->first);
   const double share = width / std::abs(real_of(d.expected));
   const double larger = share <= kWellKnown ? share * std::abs(real_of(n)) : 0;
@@ -88,6 +88,11 @@ std::optional<std::vector<Dense>> recompute(const Case& c, std::vector<Dense> in
 
 std::optional<Observed> observe(const Case& c, const Outcome& outcome) {
   Observed observed{c, outcome, {}, {}};
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    std::vector<std::int64_t>& shape = observed.of.inputs[k].shape;
+    const auto rank = static_cast<std::size_t>(c.program->inputs[k].rank());
+    shape.insert(shape.begin(), rank - shape.size(), 1);
+  }
   try {
     const Judgement judgement = judge(*c.program, c.binding, c.fill.kind);
     observed.inputs = filled_inputs(c, judgement.radius);

@@ -16,7 +16,8 @@ struct Observed {
   std::vector<Dense> expected;
 };
 
-/// nullopt where the reference cannot compute the case.
+/// Its inputs have all axes of the program's, with leading 1s where the case has fewer. nullopt
+/// where the reference cannot compute the case.
 std::optional<Observed> observe(const Case& c, const Outcome& outcome);
 
 /// The reference on these inputs; nullopt where it cannot.
@@ -25,8 +26,9 @@ std::optional<std::vector<Dense>> recompute(const Case& c, std::vector<Dense> in
 Dense copy_of(const Dense& x);
 std::vector<Dense> copies_of(const std::vector<Dense>& x);
 
-/// Those outputs are what the kernel gave, wherever that is known to be wrong: the same number, or
-/// one no farther from it than the bound is wide; and they are wrong too.
+/// Those outputs are what the kernel gave, wherever that is known to be wrong, and are wrong too:
+/// the same number, or one no farther from it than the bound is wide; where the bound leaves no
+/// more than 1/64 of the value open, than that share of the number.
 bool explains(const Observed& observed, const std::vector<Dense>& outputs);
 
 /// The row-major position of a difference.

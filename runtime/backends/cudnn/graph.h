@@ -60,7 +60,8 @@ class Graph {
   void norm_gradient(const NormGradient& n);
   /// c = a b, of matrices in the last two axes.
   void matmul(const Node& a, const Node& b, const Node& c);
-  /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y's extent is 1.
+  /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y has fewer elements:
+  /// each of y's is of x's extent / y's extent neighbours.
   void reduce(int by, const Node& x, const Node& y);
   /// The element's index along an axis.
   Node index_along(const Node& like, std::int64_t axis);

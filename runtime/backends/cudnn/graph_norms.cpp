@@ -8,34 +8,17 @@
 namespace mote::cudnn {
 namespace {
 
-constexpr std::size_t kRank = 4;
-
-/// A tensor of the call; cuDNN's norms want the elements of one without gaps.
-Tensor dense(Tensor t) {
-  if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
-  return t;
-}
-
-/// A dense tensor as rows.
-Tensor as_rows(Tensor t, std::int64_t rows) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : t.dims) count *= extent;
-  t.dims = {rows, count / rows};
-  t.strides = {count / rows, 1};
-  return widened(std::move(t));
-}
-
 /// The input k, where there is one, along axis 1 of x.
 std::optional<Tensor> vector_of(const Reader& call, int k, const char* name, std::int64_t extent) {
   if (!call.has_input(k)) return std::nullopt;
-  const Tensor t = dense(call.input(k, name, 1));
+  const Tensor t = without_gaps(call.input(k, name, 1));
   nvidia::require_dims(t, {extent});
-  return along_channels(t, kRank);
+  return along_channels(t, kNormRank);
 }
 
 /// A statistic of each row, where it is asked for.
 Tensor statistic_of(const Reader& call, int k, const char* name, std::int64_t rows) {
-  Tensor t = dense(call.output(k, name, 1));
+  Tensor t = without_gaps(call.output(k, name, 1));
   nvidia::require_dims(t, {rows});
   return widened(with_axis(std::move(t), 1));
 }
@@ -75,6 +58,19 @@ Work grouped(const Reader& call, const Tensor& x, const Tensor& y, std::int64_t 
 
 }  // namespace
 
+Tensor without_gaps(Tensor t) {
+  if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
+  return t;
+}
+
+Tensor as_rows(Tensor t, std::int64_t rows) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : t.dims) count *= extent;
+  t.dims = {rows, count / rows};
+  t.strides = {count / rows, 1};
+  return widened(std::move(t));
+}
+
 Graph graph_of(const NormCall& norm) {
   Graph graph;
   const auto node = [&](const std::optional<Tensor>& t) {
@@ -94,7 +90,7 @@ Graph graph_of(const NormCall& norm) {
 
 Work row_norm(const Reader& call) {
   const bool is_rms = call.op() == "rms_norm";
-  const Tensor x = dense(call.input(0, "x", 2)), y = dense(call.output(0, "y", 2));
+  const Tensor x = without_gaps(call.input(0, "x", 2)), y = without_gaps(call.output(0, "y", 2));
   nvidia::require_dims(y, x.dims);
   NormCall norm{.mode = is_rms ? kRmsNorm : kLayerNorm,
                 .x = widened(x),
@@ -112,7 +108,7 @@ Work row_norm(const Reader& call) {
 }
 
 Work instance_norm(const Reader& call) {
-  const Tensor x = dense(call.input(0, "x", 3)), y = dense(call.output(0, "y", 3));
+  const Tensor x = without_gaps(call.input(0, "x", 3)), y = without_gaps(call.output(0, "y", 3));
   nvidia::require_dims(y, x.dims);
   if (!call.has_input(1) || !call.has_input(2)) return grouped(call, x, y, x.dims[1]);
   return work_of(call, {.mode = kInstanceNorm,
@@ -124,7 +120,7 @@ Work instance_norm(const Reader& call) {
 }
 
 Work group_norm(const Reader& call) {
-  const Tensor x = dense(call.input(0, "x", 3)), y = dense(call.output(0, "y", 3));
+  const Tensor x = without_gaps(call.input(0, "x", 3)), y = without_gaps(call.output(0, "y", 3));
   nvidia::require_dims(y, x.dims);
   const std::int64_t groups = call.integer("groups", 1, 1);
   if (x.dims[1] % groups != 0) nvidia::reject("groups do not divide the channels of " + x.text());

@@ -8,6 +8,14 @@
 
 namespace mote::cudnn {
 
+/// Of tensors of these graphs.
+constexpr std::size_t kNormRank = 4;
+
+/// A tensor of the call; cuDNN's norms want the elements of one without gaps.
+Tensor without_gaps(Tensor t);
+/// A dense tensor as rows.
+Tensor as_rows(Tensor t, std::int64_t rows);
+
 /// y = (x - mean) / sqrt(variance + eps) * gamma + beta, or without the mean (kRmsNorm). x and y
 /// lie without gaps. kLayerNorm, kRmsNorm: over the rows of x[R,N,1,1], gamma and beta are
 /// [1,N,1,1], statistics [R,1,1,1]. kInstanceNorm: over s of x[N,C,S,1], gamma and beta are

@@ -7,15 +7,6 @@
 namespace mote::cudnn {
 namespace {
 
-/// Rows of the elements that a norm is over.
-Tensor rows_of(Tensor x, std::int64_t rows) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : x.dims) count *= extent;
-  x.dims = {rows, count / rows};
-  x.strides = {count / rows, 1};
-  return widened(std::move(x));
-}
-
 /// The gradient of a norm's call, as it is read.
 class Gradient {
  public:
@@ -29,8 +20,8 @@ class Gradient {
     if (has_statistics_ && (call.has_input(1) || call.has_input(2)))
       decline("gradients of the statistics are given");
     const int first = has_statistics_ ? 3 : 1;
-    gy_ = dense(call.input(0, "gy", rank_));
-    x_ = dense(call.input(first, "x", rank_));
+    gy_ = without_gaps(call.input(0, "gy", rank_));
+    x_ = without_gaps(call.input(first, "x", rank_));
     nvidia::require_dims(gy_, x_.dims);
     channels_ = x_.dims[1];
     rows_ = rank_ == 3 ? x_.dims[0] * channels_ : x_.dims[0];
@@ -59,47 +50,41 @@ class Gradient {
         .inverse = per_row(inverse_),
         .gx = widened(written(0, "gx", x_.dims)),
         .ggamma = along_channels(
-            has_gamma_ ? written(1, "ggamma", {channels_}) : between({channels_}), kRank)};
+            has_gamma_ ? written(1, "ggamma", {channels_}) : between({channels_}), kNormRank)};
     if (!is_rms_) {
       norm.mean = per_row(mean_);
-      norm.gbeta = along_channels(written(beta, "gbeta", {channels_}), kRank);
+      norm.gbeta = along_channels(written(beta, "gbeta", {channels_}), kNormRank);
     }
     steps_.push_back(graph_of(norm).step(handle_.get(), call_.kind()));
     return between_.work_of(handle_, steps_);
   }
 
  private:
-  static constexpr std::size_t kRank = 4;
-
-  static Tensor dense(Tensor t) {
-    if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
-    return t;
-  }
   Tensor between(const std::vector<std::int64_t>& dims) {
     return between_.tensor(DType::f32, dims);
   }
   /// The output, or a tensor of the workspace where it is not asked for, since cuDNN writes all.
   Tensor written(int k, const char* name, const std::vector<std::int64_t>& dims) {
     if (!call_.has_output(k)) return between(dims);
-    Tensor t = dense(call_.output(k, name, static_cast<int>(dims.size())));
+    Tensor t = without_gaps(call_.output(k, name, static_cast<int>(dims.size())));
     nvidia::require_dims(t, dims);
     return t;
   }
   /// Ones where there is none, or where it may have no data, since gx is not asked for.
   Tensor gamma(int k) {
     if (has_gamma_ && call_.has_output(0)) {
-      const Tensor t = dense(call_.input(k, "gamma", 1));
+      const Tensor t = without_gaps(call_.input(k, "gamma", 1));
       nvidia::require_dims(t, {channels_});
-      return along_channels(t, kRank);
+      return along_channels(t, kNormRank);
     }
-    const Tensor ones = along_channels(between({channels_}), kRank);
+    const Tensor ones = along_channels(between({channels_}), kNormRank);
     steps_.push_back({0, [ones, to = describe(ones)](Handle* handle, const OnDevice& at) {
                         calls().set_all(handle, to.get(), at.data[ones.slot], one(ones.dtype));
                       }});
     return ones;
   }
   Tensor statistic(int k, const char* name) const {
-    const Tensor t = dense(call_.input(k, name, 1));
+    const Tensor t = without_gaps(call_.input(k, name, 1));
     nvidia::require_dims(t, {rows_});
     return t;
   }
@@ -112,7 +97,7 @@ class Gradient {
   }
 
   void find_statistics() {
-    Tensor left = rows_of(x_, rows_);
+    Tensor left = as_rows(x_, rows_);
     if (!is_rms_) left = without_mean(left);
     inverse_ = between({rows_, 1, 1, 1});
     const Graph graph = inverse_deviation(left, between(left.dims), inverse_, epsilon_of(call_));

@@ -29,7 +29,7 @@ Work norm_gradient(const Reader& call);
 Work recurrent_cell(const Reader& call);  ///< lstm_cell, gru_cell, rnn_cell
 
 Work attention(const Reader& call);           ///< of 16 bits
-Work attention_gradient(const Reader& call);  ///< attention.grad, of 16 bits
+Work attention_gradient(const Reader& call);  ///< attention.grad, of bf16
 
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
 Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad

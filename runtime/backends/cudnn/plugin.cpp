@@ -157,11 +157,11 @@ constexpr std::array<Op, 5> graph_norms(const Contracts& by) {
           Op{"group_norm", group_norm, &by.one_pass, kGroups}};
 }
 
-/// Attention multiplies softmax's results by v as it would store them, in f16 0 below half of its
-/// least number. A mask's -inf may hide all
-/// keys of a query, for which cuDNN documents no result.
+/// f16 stores 0 below half of its least number.
 constexpr auto kF16AttentionFunctions =
     with(kWithTensorCores, mote_accuracy{"operand", 0, 0, 0x1p-25});
+/// Attention multiplies softmax's results by v as it would store them. A mask's -inf may hide all
+/// keys of a query, for which cuDNN documents no result.
 constexpr mote_contract attention_contract(Kind kind, int bits,
                                            const char* form = "divided_weights",
                                            bool deterministic = true) {

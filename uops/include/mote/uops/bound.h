@@ -22,8 +22,9 @@ struct Accuracy {
   double abs = 0;
 };
 
-/// The name of sums of products among the functions of a contract.
+/// Names among the functions of a contract: sums of products; operands of those products.
 inline constexpr const char* kDot = "dot";
+inline constexpr const char* kOperand = "operand";
 
 /// What an implementation promises about its numbers.
 struct Contract {
@@ -37,6 +38,8 @@ struct Contract {
   /// By name ("exp"). What is not listed has the default: sqrt 1 ulp, rsqrt 2, any other 4. The
   /// ulps are only the defaults of the bound's parameters ulp_<name>. kDot: sums of products, of
   /// which each of n terms may add `ulp` ulps of the sum of their magnitudes; unlisted 1/2.
+  /// kOperand: `abs` is half the least number of the format to whose bits (multiply_bits) operands
+  /// are rounded; unlisted the format has the range of the tensor's.
   std::map<std::string, Accuracy, std::less<>> functions;
 };
 
