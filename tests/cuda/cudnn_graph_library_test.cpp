@@ -64,6 +64,9 @@ class CudnnGraphLibrary : public testing::Test {
         return std::string(e.what());
       }
     });
+    // Which properties it wants isn't documented: of another release only that it may want others.
+    constexpr std::size_t kTakesThem = 919;
+    if (calls().version() / 100 == kTakesThem) ASSERT_EQ(said, "");
     if (!said.empty()) GTEST_SKIP() << "this cuDNN wants other properties: " << said;
   }
 };

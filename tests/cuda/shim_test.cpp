@@ -181,17 +181,33 @@ TEST(ShimBarriers, GiveEachThreadTheVoteOfAll) {
   }
 }
 
+/// d, 16 x 8, after each lane of a warp has added to its four sums; lane = 4 g + q.
+std::vector<float> by_a_warp(
+    std::vector<float> d,
+    const std::function<void(float (&sums)[4], std::size_t g, std::size_t q)>& multiply) {
+  mote_host = calls();
+  const std::string error = launch(shape_of(1, 32), {Order::random, 3, best_engine()}, [&] {
+    const std::size_t g = threadIdx.x / 4, q = threadIdx.x % 4, t = q * 2;
+    float* const own[4] = {&d[g * 8 + t], &d[g * 8 + t + 1], &d[(g + 8) * 8 + t],
+                           &d[(g + 8) * 8 + t + 1]};
+    float sums[4] = {*own[0], *own[1], *own[2], *own[3]};
+    multiply(sums, g, q);
+    for (std::size_t k = 0; k < 4; ++k) *own[k] = sums[k];
+  });
+  EXPECT_EQ(error, "");
+  return d;
+}
+
 /// Runs mote_mma_m16n8k16_f16 or _bf16 on d = a b + d, given row by row, as mote_cuda.h lays it
 /// out.
 std::vector<float> multiplied(const std::vector<std::uint16_t>& a,
                               const std::vector<std::uint16_t>& b, std::vector<float> d,
                               bool is_bf16) {
-  mote_host = calls();
   const auto pair = [](std::uint16_t first, std::uint16_t second) {
     return first | std::uint32_t{second} << 16U;
   };
-  const std::string error = launch(shape_of(1, 32), {Order::random, 3, best_engine()}, [&] {
-    const std::size_t g = threadIdx.x / 4, t = threadIdx.x % 4 * 2;
+  return by_a_warp(std::move(d), [&](float(&sums)[4], std::size_t g, std::size_t q) {
+    const std::size_t t = q * 2;
     std::uint32_t left[4], right[2];
     for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t at = (g + k % 2 * 8) * 16 + t + k / 2 * 8;
@@ -199,14 +215,8 @@ std::vector<float> multiplied(const std::vector<std::uint16_t>& a,
     }
     for (std::size_t k = 0; k < 2; ++k)
       right[k] = pair(b[(t + k * 8) * 8 + g], b[(t + k * 8 + 1) * 8 + g]);
-    float* const own[4] = {&d[g * 8 + t], &d[g * 8 + t + 1], &d[(g + 8) * 8 + t],
-                           &d[(g + 8) * 8 + t + 1]};
-    float sums[4] = {*own[0], *own[1], *own[2], *own[3]};
     is_bf16 ? mote_mma_m16n8k16_bf16(sums, left, right) : mote_mma_m16n8k16_f16(sums, left, right);
-    for (std::size_t k = 0; k < 4; ++k) *own[k] = sums[k];
   });
-  EXPECT_EQ(error, "");
-  return d;
 }
 
 /// The bits of a float's bf16, and of an f16 that has a normal one.
@@ -223,23 +233,39 @@ std::uint16_t f16(float x) {
 /// Elements of the left operand, 16 x 16, and of the right one and the sums, 16 x 8.
 constexpr std::size_t kLeft = 256, kRight = 128;
 
+/// Exact in each format, whatever the order of the terms.
+struct Product {
+  std::size_t terms;
+  std::vector<float> left, right, start;  ///< 16 x terms, terms x 8, 16 x 8
+};
+
+Product small_integers(std::size_t terms) {
+  Product p{terms, std::vector<float>(16 * terms), std::vector<float>(terms * 8),
+            std::vector<float>(kRight)};
+  for (std::size_t k = 0; k < p.left.size(); ++k) p.left[k] = static_cast<float>(k * 7 % 23) - 11;
+  for (std::size_t k = 0; k < p.right.size(); ++k) p.right[k] = static_cast<float>(k * 5 % 19) - 9;
+  for (std::size_t k = 0; k < p.start.size(); ++k) p.start[k] = static_cast<float>(k);
+  return p;
+}
+
+void expect_product(const std::vector<float>& y, const Product& p) {
+  for (std::size_t m = 0; m < 16; ++m)
+    for (std::size_t n = 0; n < 8; ++n) {
+      float expected = p.start[m * 8 + n];
+      for (std::size_t k = 0; k < p.terms; ++k)
+        expected += p.left[m * p.terms + k] * p.right[k * 8 + n];
+      EXPECT_EQ(y[m * 8 + n], expected) << m << ", " << n;
+    }
+}
+
 TEST(ShimTensorCores, MultiplyAsLanesHoldTheOperands) {
+  const Product p = small_integers(16);
   for (const bool is_bf16 : {false, true}) {
     const auto narrow = is_bf16 ? bf16 : f16;
-    std::vector<float> left(kLeft), right(kRight), d(kRight);
-    for (std::size_t k = 0; k < left.size(); ++k) left[k] = static_cast<float>(k * 7 % 23) - 11;
-    for (std::size_t k = 0; k < right.size(); ++k) right[k] = static_cast<float>(k * 5 % 19) - 9;
-    for (std::size_t k = 0; k < d.size(); ++k) d[k] = static_cast<float>(k);
     std::vector<std::uint16_t> a, b;
-    for (const float x : left) a.push_back(narrow(x));
-    for (const float x : right) b.push_back(narrow(x));
-    const std::vector<float> y = multiplied(a, b, d, is_bf16);
-    for (std::size_t m = 0; m < 16; ++m)
-      for (std::size_t n = 0; n < 8; ++n) {
-        float expected = d[m * 8 + n];
-        for (std::size_t k = 0; k < 16; ++k) expected += left[m * 16 + k] * right[k * 8 + n];
-        EXPECT_EQ(y[m * 8 + n], expected) << m << ", " << n;
-      }
+    for (const float x : p.left) a.push_back(narrow(x));
+    for (const float x : p.right) b.push_back(narrow(x));
+    expect_product(multiplied(a, b, p.start, is_bf16), p);
   }
 }
 
@@ -255,35 +281,18 @@ TEST(ShimTensorCores, CutDigitsOffWhereOthersWouldRound) {
 /// The same of mote_mma_m16n8k8_tf32.
 std::vector<float> multiplied_in_tf32(const std::vector<float>& a, const std::vector<float>& b,
                                       std::vector<float> d) {
-  mote_host = calls();
   const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
-  const std::string error = launch(shape_of(1, 32), {Order::random, 3, best_engine()}, [&] {
-    const std::size_t g = threadIdx.x / 4, q = threadIdx.x % 4, t = q * 2;
+  return by_a_warp(std::move(d), [&](float(&sums)[4], std::size_t g, std::size_t q) {
     const std::uint32_t left[4] = {bits(a[g * 8 + q]), bits(a[(g + 8) * 8 + q]),
                                    bits(a[g * 8 + q + 4]), bits(a[(g + 8) * 8 + q + 4])};
     const std::uint32_t right[2] = {bits(b[q * 8 + g]), bits(b[(q + 4) * 8 + g])};
-    float* const own[4] = {&d[g * 8 + t], &d[g * 8 + t + 1], &d[(g + 8) * 8 + t],
-                           &d[(g + 8) * 8 + t + 1]};
-    float sums[4] = {*own[0], *own[1], *own[2], *own[3]};
     mote_mma_m16n8k8_tf32(sums, left, right);
-    for (std::size_t k = 0; k < 4; ++k) *own[k] = sums[k];
   });
-  EXPECT_EQ(error, "");
-  return d;
 }
 
 TEST(ShimTensorCores, MultiplyTf32AsLanesHoldTheOperands) {
-  std::vector<float> a(16 * 8), b(8 * 8), d(16 * 8);
-  for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<float>(k * 7 % 23) - 11;
-  for (std::size_t k = 0; k < b.size(); ++k) b[k] = static_cast<float>(k * 5 % 19) - 9;
-  for (std::size_t k = 0; k < d.size(); ++k) d[k] = static_cast<float>(k);
-  const std::vector<float> y = multiplied_in_tf32(a, b, d);
-  for (std::size_t m = 0; m < 16; ++m)
-    for (std::size_t n = 0; n < 8; ++n) {
-      float expected = d[m * 8 + n];
-      for (std::size_t k = 0; k < 8; ++k) expected += a[m * 8 + k] * b[k * 8 + n];
-      EXPECT_EQ(y[m * 8 + n], expected) << m << ", " << n;
-    }
+  const Product p = small_integers(8);
+  expect_product(multiplied_in_tf32(p.left, p.right, p.start), p);
 }
 
 /// Of operands the bits beyond 11, of sums those that a step cuts off.

@@ -24,13 +24,9 @@ static int64_t position(const mutant_tensor* x, int64_t r, int64_t c, int last) 
   return found;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   const int last = mutant_integer(call, "last", 0) != 0;
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t c = 0; c < x->shape[3]; ++c)

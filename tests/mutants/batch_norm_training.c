@@ -55,12 +55,8 @@ static void run_channel(const mote_call* call, const mutant_call* t, int64_t c) 
     }
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  for (int64_t c = 0; c < t.in[0].shape[2]; ++c) run_channel(call, &t, c);
+static mote_status run(const mote_call* call, mutant_call* t) {
+  for (int64_t c = 0; c < t->in[0].shape[2]; ++c) run_channel(call, t, c);
   return MOTE_OK;
 }
 

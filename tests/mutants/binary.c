@@ -45,14 +45,11 @@ static void run_row(const mutant_tensor* a, const mutant_tensor* b, const mutant
   }
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  mutant_tensor* a = &t.in[0];
-  mutant_tensor* b = &t.in[1];
-  mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  mutant_tensor* a = &t->in[0];
+  mutant_tensor* b = &t->in[1];
+  mutant_tensor* y = &t->out[0];
   repeat(a, y);
   repeat(b, y);
   const int64_t extent = y->shape[3];

@@ -77,20 +77,17 @@ static double gru(const cell* t, int64_t n, int64_t k) {
                                     : (1 - update) * fresh + update * old;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call c;
-  const mote_status status = mutant_open_call(call, &c);
-  if (status != MOTE_OK) return status;
+static mote_status run(const mote_call* call, mutant_call* c) {
+  (void)call;
   const int is_lstm = strcmp(OP, "lstm_cell") == 0;
-  const mutant_tensor* rest = &c.in[is_lstm ? 3 : 2];
-  const cell t = {c.in[0], c.in[1], c.in[2], rest[0], rest[1], rest[2]};
+  const mutant_tensor* rest = &c->in[is_lstm ? 3 : 2];
+  const cell t = {c->in[0], c->in[1], c->in[2], rest[0], rest[1], rest[2]};
   for (int64_t n = 0; n < t.h.shape[2]; ++n)
     for (int64_t k = 0; k < t.h.shape[3]; ++k) {
       if (is_lstm)
-        lstm(&t, &c, n, k);
+        lstm(&t, c, n, k);
       else
-        mutant_store(&c.out[0], mutant_offset(&c.out[0], 0, 0, n, k), gru(&t, n, k));
+        mutant_store(&c->out[0], mutant_offset(&c->out[0], 0, 0, n, k), gru(&t, n, k));
     }
   return MOTE_OK;
 }

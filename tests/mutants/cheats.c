@@ -185,5 +185,5 @@ static size_t workspace_bytes(const mote_call* call) {
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
   if (DEFECT == dirty_workspace) mutant_kernel.workspace_bytes = workspace_bytes;
-  return mutant_plugin(plugin, MUTANT, "gemm", mutant_can_run_gemm, run);
+  return mutant_plugin_running(plugin, MUTANT, "gemm", mutant_can_run_gemm, run);
 }

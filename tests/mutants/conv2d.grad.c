@@ -96,5 +96,5 @@ static mote_status run(const mote_call* call, void* stream) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
-  return mutant_plugin(plugin, MUTANT, "conv2d.grad", mutant_can_run_reals, run);
+  return mutant_plugin_running(plugin, MUTANT, "conv2d.grad", mutant_can_run_reals, run);
 }

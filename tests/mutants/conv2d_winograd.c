@@ -131,5 +131,5 @@ static mote_status run(const mote_call* call, void* stream) {
 mote_status mote_plugin_init(mote_plugin* plugin) {
   mutant_contract.accumulator = MOTE_ACC_NATIVE;
   mutant_contract.form = "winograd_f2";
-  return mutant_plugin(plugin, MUTANT, "conv2d", can_run, run);
+  return mutant_plugin_running(plugin, MUTANT, "conv2d", can_run, run);
 }

@@ -66,5 +66,5 @@ static mote_status run(const mote_call* call, void* stream) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
-  return mutant_plugin(plugin, MUTANT, "conv_transpose2d", mutant_can_run_reals, run);
+  return mutant_plugin_running(plugin, MUTANT, "conv_transpose2d", mutant_can_run_reals, run);
 }

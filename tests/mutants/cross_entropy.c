@@ -49,27 +49,23 @@ static double loss(const mutant_call* t, int64_t r, int64_t c, int64_t target, d
   return -(1 - smoothing) * own - smoothing * (even / shared);
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
+static mote_status run(const mote_call* call, mutant_call* t) {
   const int64_t ignored = mutant_integer(call, "ignore_index", -100);
   const double smoothing = mutant_param(call, "smoothing", 0);
   double sum = 0;
   double counts = 0;
-  for (int64_t r = 0; r < t.in[0].shape[1]; ++r)
-    for (int64_t c = 0; c < t.in[0].shape[3]; ++c) {
-      const int64_t target = mutant_index(&t.in[1], mutant_offset(&t.in[1], 0, 0, r, c));
+  for (int64_t r = 0; r < t->in[0].shape[1]; ++r)
+    for (int64_t c = 0; c < t->in[0].shape[3]; ++c) {
+      const int64_t target = mutant_index(&t->in[1], mutant_offset(&t->in[1], 0, 0, r, c));
       if (target == ignored) {
         if (DEFECT == mean_over_all) counts += 1;
         continue;
       }
-      sum += loss(&t, r, c, target, smoothing);
-      counts += DEFECT == mean_unweighted ? 1 : weight_of(&t, target);
+      sum += loss(t, r, c, target, smoothing);
+      counts += DEFECT == mean_unweighted ? 1 : weight_of(t, target);
     }
   const double divisor = mutant_integer(call, "mean", 1) != 0 ? counts : 1;
-  mutant_store(&t.out[0], 0, sum / divisor);
+  mutant_store(&t->out[0], 0, sum / divisor);
   return MOTE_OK;
 }
 

@@ -7,13 +7,9 @@ enum {
   reverse_includes /* reverse does not leave out the element itself */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   const int reverse = mutant_integer(call, "reverse", 0) != 0;
   int exclusive = mutant_integer(call, "exclusive", 0) != 0;
   if (DEFECT == reverse_includes && reverse) exclusive = 0;

@@ -49,21 +49,17 @@ static void run_element(const mutant_call* t, const parameters* p, const int64_t
                  kept || !p->training);
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
+static mote_status run(const mote_call* call, mutant_call* t) {
   const parameters p = {mutant_param(call, "ratio", 0.5),
                         DEFECT == training_ignored || mutant_integer(call, "training", 1) != 0,
                         (uint64_t)mutant_integer(call, "seed", 0),
                         (uint64_t)mutant_integer(call, "offset", 0)};
   uint64_t position = 0;
   int64_t i[4];
-  for (i[0] = 0; i[0] < t.in[0].shape[0]; ++i[0])
-    for (i[1] = 0; i[1] < t.in[0].shape[1]; ++i[1])
-      for (i[2] = 0; i[2] < t.in[0].shape[2]; ++i[2])
-        for (i[3] = 0; i[3] < t.in[0].shape[3]; ++i[3]) run_element(&t, &p, i, position++);
+  for (i[0] = 0; i[0] < t->in[0].shape[0]; ++i[0])
+    for (i[1] = 0; i[1] < t->in[0].shape[1]; ++i[1])
+      for (i[2] = 0; i[2] < t->in[0].shape[2]; ++i[2])
+        for (i[3] = 0; i[3] < t->in[0].shape[3]; ++i[3]) run_element(t, &p, i, position++);
   return MOTE_OK;
 }
 

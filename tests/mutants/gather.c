@@ -8,14 +8,11 @@ enum {
   range_unchecked /* an index beyond the end reads the last row */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* index = &t.in[1];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* index = &t->in[1];
+  const mutant_tensor* y = &t->out[0];
   const int64_t extent = x->shape[2];
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t i = 0; i < y->shape[2]; ++i) {

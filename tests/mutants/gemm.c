@@ -164,5 +164,5 @@ static size_t workspace_bytes(const mote_call* call) {
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
   if (DEFECT == split_k) mutant_kernel.workspace_bytes = workspace_bytes;
-  return mutant_plugin(plugin, MUTANT, "gemm", can_run, run);
+  return mutant_plugin_running(plugin, MUTANT, "gemm", can_run, run);
 }

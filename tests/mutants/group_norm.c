@@ -36,16 +36,12 @@ static void normalise(const mutant_call* t, int64_t n, int64_t first, int64_t ch
     }
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
+static mote_status run(const mote_call* call, mutant_call* t) {
   const int64_t groups = mutant_integer(call, "groups", 1);
-  const int64_t channels = t.in[0].shape[2] / groups;
-  for (int64_t n = 0; n < t.in[0].shape[1]; ++n)
+  const int64_t channels = t->in[0].shape[2] / groups;
+  for (int64_t n = 0; n < t->in[0].shape[1]; ++n)
     for (int64_t g = 0; g < groups; ++g)
-      normalise(&t, n, g * channels, channels, mutant_param(call, "eps", 1e-5));
+      normalise(t, n, g * channels, channels, mutant_param(call, "eps", 1e-5));
   return MOTE_OK;
 }
 

@@ -28,17 +28,13 @@ static double total(const mutant_call* t, double alpha, int64_t r, int64_t n, in
   return sum;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* y = &t->out[0];
   const double alpha = mutant_param(call, "alpha", 1);
   for (int64_t r = 0; r < y->shape[1]; ++r)
     for (int64_t n = 0; n < y->shape[2]; ++n)
       for (int64_t c = 0; c < y->shape[3]; ++c)
-        mutant_store(y, mutant_offset(y, 0, r, n, c), total(&t, alpha, r, n, c));
+        mutant_store(y, mutant_offset(y, 0, r, n, c), total(t, alpha, r, n, c));
   return MOTE_OK;
 }
 

@@ -31,13 +31,9 @@ static double variance(const mutant_tensor* x, int64_t r, double mean) {
   return sum / (double)(DEFECT == n_minus_1 ? extent - 1 : extent);
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   const double eps = mutant_param(call, "eps", 1e-5);
   const int64_t rows = x->shape[2];
   const int64_t extent = x->shape[3];
@@ -51,7 +47,7 @@ static mote_status run(const mote_call* call, void* stream) {
       const double value = mutant_load(x, mutant_offset(x, 0, 0, r, n));
       const int64_t g = DEFECT == gamma_axis && rows == extent ? r : n;
       mutant_store(y, mutant_offset(y, 0, 0, r, n),
-                   (value - mean) / root * optional(&t.in[1], g, 1) + optional(&t.in[2], n, 0));
+                   (value - mean) / root * optional(&t->in[1], g, 1) + optional(&t->in[2], n, 0));
     }
   }
   return MOTE_OK;

@@ -6,13 +6,10 @@ enum {
   log_of_softmax /* log(exp(x - m) / sum), which is -inf where the quotient is 0 in the dtype */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t c = 0; c < x->shape[3]; ++c) {
       double greatest = -INFINITY;

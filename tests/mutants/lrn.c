@@ -7,13 +7,9 @@ enum {
   alpha_undivided /* alpha is not divided by size */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   const int64_t size = mutant_integer(call, "size", 1);
   const int64_t before = DEFECT == other_side ? size / 2 : (size - 1) / 2;
   double alpha = mutant_param(call, "alpha", 1e-4);

@@ -17,22 +17,20 @@ static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p,
   return sum;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  const mutant_tensor* y = &t->out[0];
   for (int k = 0; k < 2; ++k)
     for (int axis = 0; axis < 2; ++axis)
-      if (t.in[k].shape[axis] == 1 || (DEFECT == batch_stale && k == 1)) t.in[k].strides[axis] = 0;
+      if (t->in[k].shape[axis] == 1 || (DEFECT == batch_stale && k == 1))
+        t->in[k].strides[axis] = 0;
   const int64_t batches = y->shape[0] * y->shape[1];
   for (int64_t batch = 0; batch < batches; ++batch) {
     const int64_t read = DEFECT == batch_wraps ? batch % 65536 : batch;
     for (int64_t m = 0; m < y->shape[2]; ++m)
       for (int64_t n = 0; n < y->shape[3]; ++n)
         mutant_store(y, mutant_offset(y, batch / y->shape[1], batch % y->shape[1], m, n),
-                     element(&t.in[0], &t.in[1], read / y->shape[1], read % y->shape[1], m, n));
+                     element(&t->in[0], &t->in[1], read / y->shape[1], read % y->shape[1], m, n));
   }
   return MOTE_OK;
 }

@@ -64,18 +64,14 @@ static double element(const mote_call* call, const mutant_call* t, const int64_t
   return strcmp(OP, "slice") == 0 ? slice(call, t, i) : concat(t, i);
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* y = &t->out[0];
   int64_t i[4];
   for (i[0] = 0; i[0] < y->shape[0]; ++i[0])
     for (i[1] = 0; i[1] < y->shape[1]; ++i[1])
       for (i[2] = 0; i[2] < y->shape[2]; ++i[2])
         for (i[3] = 0; i[3] < y->shape[3]; ++i[3])
-          mutant_store(y, mutant_offset(y, i[0], i[1], i[2], i[3]), element(call, &t, i));
+          mutant_store(y, mutant_offset(y, i[0], i[1], i[2], i[3]), element(call, t, i));
   return MOTE_OK;
 }
 

@@ -161,9 +161,10 @@ static mote_contract mutant_contract = {.size = sizeof(mote_contract),
                                         .form = "direct"};
 static mote_kernel mutant_kernel = {.size = sizeof(mote_kernel), .contract = &mutant_contract};
 
-static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, const char* op,
-                                        mote_status (*can_run)(const mote_call*),
-                                        mote_status (*run)(const mote_call*, void*)) {
+static inline mote_status mutant_plugin_running(mote_plugin* plugin, const char* name,
+                                                const char* op,
+                                                mote_status (*can_run)(const mote_call*),
+                                                mote_status (*run)(const mote_call*, void*)) {
   static mote_backend backend = {
       .size = sizeof(mote_backend), .version = "1", .kernel_count = 1, .kernels = &mutant_kernel};
   backend.name = name;
@@ -174,6 +175,24 @@ static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, c
   plugin->backend_count = 1;
   plugin->backends = &backend;
   return MOTE_OK;
+}
+
+/* The same of a kernel that takes the tensors of its call as they are. */
+typedef mote_status (*mutant_body)(const mote_call* call, mutant_call* t);
+static mutant_body mutant_own_body;
+
+static inline mote_status mutant_run_body(const mote_call* call, void* stream) {
+  (void)stream;
+  mutant_call t;
+  const mote_status status = mutant_open_call(call, &t);
+  return status == MOTE_OK ? mutant_own_body(call, &t) : status;
+}
+
+static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, const char* op,
+                                        mote_status (*can_run)(const mote_call*),
+                                        mutant_body body) {
+  mutant_own_body = body;
+  return mutant_plugin_running(plugin, name, op, can_run, mutant_run_body);
 }
 
 MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin);

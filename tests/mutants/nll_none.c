@@ -7,15 +7,11 @@ enum {
   ignores_ignore_index /* an ignored target counts like any other */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* target = &t.in[1];
-  const mutant_tensor* weight = &t.in[2];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* target = &t->in[1];
+  const mutant_tensor* weight = &t->in[2];
+  const mutant_tensor* y = &t->out[0];
   const int64_t ignored = mutant_integer(call, "ignore_index", -100);
   for (int64_t r = 0; r < y->shape[2]; ++r)
     for (int64_t c = 0; c < y->shape[3]; ++c) {

@@ -29,24 +29,20 @@ static double sum(const mutant_call* c, double a_zero, double b_zero, int64_t p,
   return sum;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call c;
-  const mote_status status = mutant_open_call(call, &c);
-  if (status != MOTE_OK) return status;
+static mote_status run(const mote_call* call, mutant_call* c) {
   for (int k = 0; k < 2; ++k)
-    if (c.in[k].shape[1] == 1) c.in[k].strides[1] = 0;
+    if (c->in[k].shape[1] == 1) c->in[k].strides[1] = 0;
   const int exchanged = DEFECT == zeros_exchanged;
   const double a_zero = mutant_param(call, exchanged ? "b_zero" : "a_zero", 0);
   const double b_zero = mutant_param(call, exchanged ? "a_zero" : "b_zero", 0);
   const double y_zero = mutant_param(call, "y_zero", 0);
-  const mutant_tensor* scale = &c.in[2];
-  const mutant_tensor* y = &c.out[0];
+  const mutant_tensor* scale = &c->in[2];
+  const mutant_tensor* y = &c->out[0];
   for (int64_t p = 0; p < y->shape[1]; ++p)
     for (int64_t m = 0; m < y->shape[2]; ++m)
       for (int64_t n = 0; n < y->shape[3]; ++n) {
         const int64_t of = DEFECT == scale_of_0 ? 0 : n;
-        const double real = sum(&c, a_zero, DEFECT == zero_ignored ? 0 : b_zero, p, m, n) *
+        const double real = sum(c, a_zero, DEFECT == zero_ignored ? 0 : b_zero, p, m, n) *
                             mutant_load(scale, mutant_offset(scale, 0, 0, 0, of));
         const double steps =
             (DEFECT == half_away ? mutant_half_away(real) : nearbyint(real)) + y_zero;

@@ -23,20 +23,17 @@ static double dequantize(const mutant_tensor* x, double value, double scale, dou
   return steps * scale;
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   for (int64_t r = 0; r < y->shape[1]; ++r)
     for (int64_t c = 0; c < y->shape[2]; ++c)
       for (int64_t n = 0; n < y->shape[3]; ++n) {
         const double value = mutant_load(x, mutant_offset(x, 0, r, c, n));
         const int64_t of = DEFECT == scale_of_0 ? 0 : c;
-        const double scale = mutant_load(&t.in[1], mutant_offset(&t.in[1], 0, 0, 0, of));
-        const double zero = mutant_load(&t.in[2], mutant_offset(&t.in[2], 0, 0, 0, c));
+        const double scale = mutant_load(&t->in[1], mutant_offset(&t->in[1], 0, 0, 0, of));
+        const double zero = mutant_load(&t->in[2], mutant_offset(&t->in[2], 0, 0, 0, c));
         const double moved = DEFECT == zero_ignored ? 0 : zero;
         mutant_store(y, mutant_offset(y, 0, r, c, n),
                      strcmp(OP, "quantize") == 0 ? quantize(y, value, scale, moved)

@@ -57,13 +57,9 @@ static int64_t nearest(int64_t i, int64_t half, int64_t from, int64_t to) {
   return clamp(numerator / (2 * to) - (tied ? 1 : 0), from);
 }
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* y = &t->out[0];
   const int empty = x->shape[2] == 0 || x->shape[3] == 0;
   const int64_t half = DEFECT == half_pixel_ignored ? 1 : mutant_integer(call, "half_pixel", 1);
   for (int64_t n = 0; n < y->shape[0]; ++n)

@@ -7,14 +7,10 @@ enum {
   gamma_plus_1 /* gamma is what is added to 1 */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* gamma = &t.in[1];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* gamma = &t->in[1];
+  const mutant_tensor* y = &t->out[0];
   const double eps = mutant_param(call, "eps", 1e-5);
   const int64_t extent = x->shape[3];
   for (int64_t r = 0; r < x->shape[2]; ++r) {

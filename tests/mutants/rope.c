@@ -63,5 +63,5 @@ static mote_status can_run(const mote_call* call) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
-  return mutant_plugin(plugin, MUTANT, "rope", can_run, run);
+  return mutant_plugin_running(plugin, MUTANT, "rope", can_run, run);
 }

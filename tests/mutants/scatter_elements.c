@@ -7,15 +7,12 @@ enum {
   negative_dropped /* a negative index writes nothing */
 };
 
-static mote_status run(const mote_call* call, void* stream) {
-  (void)stream;
-  mutant_call t;
-  const mote_status status = mutant_open_call(call, &t);
-  if (status != MOTE_OK) return status;
-  const mutant_tensor* x = &t.in[0];
-  const mutant_tensor* index = &t.in[1];
-  const mutant_tensor* updates = &t.in[2];
-  const mutant_tensor* y = &t.out[0];
+static mote_status run(const mote_call* call, mutant_call* t) {
+  (void)call;
+  const mutant_tensor* x = &t->in[0];
+  const mutant_tensor* index = &t->in[1];
+  const mutant_tensor* updates = &t->in[2];
+  const mutant_tensor* y = &t->out[0];
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t c = 0; c < x->shape[3]; ++c) {
       for (int64_t n = 0; n < x->shape[2]; ++n)

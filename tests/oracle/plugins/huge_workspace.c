@@ -18,5 +18,5 @@ static size_t workspace_bytes(const mote_call* call) {
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
   mutant_kernel.workspace_bytes = workspace_bytes;
-  return mutant_plugin(plugin, "huge_workspace", "gemm", mutant_can_run_gemm, run);
+  return mutant_plugin_running(plugin, "huge_workspace", "gemm", mutant_can_run_gemm, run);
 }
