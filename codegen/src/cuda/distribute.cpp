@@ -41,6 +41,13 @@ void prefix_stores(Body& body, const std::set<std::string>& tensors, const std::
   }
 }
 
+/// Each round stores elements of its own: its variable is among the indices.
+bool stores_by_round(const Loop& loop) {
+  return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
+    return !a.write || std::ranges::find(a.index, Expr(loop.variable)) != a.index.end();
+  });
+}
+
 class Distribution {
  public:
   /// `names` holds all names that are taken; `tensors` those of the program that is made.
@@ -141,10 +148,7 @@ class Distribution {
     folds.body.assign(first, loop.body.end());
     const Effects before = effects_of(stores.body), after = effects_of(folds.body);
     if (!outer_folds(stores).empty() || share_any(before.bound, after.used)) return std::nullopt;
-    bool once = true;
-    for (const Access& a : accesses(stores.body))
-      once = once && (!a.write || std::ranges::find(a.index, Expr(loop.variable)) != a.index.end());
-    if (!once) return std::nullopt;
+    if (!stores_by_round(stores)) return std::nullopt;
     const Symbol variable(SymbolKind::loop, fresh(loop.variable.name()));
     rewrite_exprs(folds.body, [&](const Expr& e) {
       return e.substitute({{loop.variable, Expr(variable)}});
@@ -154,14 +158,15 @@ class Distribution {
     return folds;
   }
 
-  /// To limits that don't move with the shared loops, where all that is stored is the rounds' own
-  /// and all that is read is there.
+  /// To limits that don't move with the shared loops, where all that is stored is the rounds' own,
+  /// further rounds store elements of their own, and all that is read is there.
   void widen(Loop& loop) const {
     const auto forget = [](const Expr&) {};
     const auto begin = fixed_limit(loop.begin, Atom::Kind::max, moving_, forget);
     const auto end = fixed_limit(loop.end, Atom::Kind::min, moving_, forget);
     const std::set<std::string> written = tensors_written(loop.body);
-    if (!begin || !end || !std::ranges::includes(shared_.own, written)) return;
+    if (!begin || !end || !std::ranges::includes(shared_.own, written) || !stores_by_round(loop))
+      return;
     Facts facts = base_facts(*names_.source);
     for (const Loop* outer : shared_.loops) facts.set_range(outer->variable, 0, outer->end);
     facts.set_range(loop.variable, *begin, *end);
