@@ -186,6 +186,7 @@ OpRecord record(const Form& form) {
           [form](const Instance& i, std::span<const Uop> g) {
             return gradient(i, form, g[0], form.lse ? g[1] : Uop());
           },
+      .narrow_gradient = !form.softcap && !form.lse,
       .forms = {divided_weights(form)},
       .optional_outputs = form.lse ? std::vector<std::string>{"lse"} : std::vector<std::string>{}};
 }

@@ -25,9 +25,6 @@ bool contains(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Of 16 bits too: what networks are trained with so, by kernels made for it.
-bool has_narrow_gradient(const OpRecord& op) { return op.name == "attention"; }
-
 /// Those that there is a gradient for.
 Names real_inputs(const Program& p) {
   const std::vector<bool> read = read_inputs(p);
@@ -151,7 +148,7 @@ class RecordMaker {
  private:
   std::vector<DType> dtypes() const {
     std::vector<DType> wanted = {DType::f32, DType::f64};
-    if (has_narrow_gradient(op_)) wanted = {DType::f32, DType::f64, DType::f16, DType::bf16};
+    if (op_.narrow_gradient) wanted = {DType::f32, DType::f64, DType::f16, DType::bf16};
     if (gradient_order(op_) > 0) wanted = {DType::f32};
     std::erase_if(wanted,
                   [&](DType t) { return std::ranges::find(op_.dtypes, t) == op_.dtypes.end(); });

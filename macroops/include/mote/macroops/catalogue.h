@@ -61,6 +61,9 @@ struct OpRecord {
   std::function<ProgramSpec(const Instance&)> define;
   /// Where it factors better than the derived one; empty: the derived one.
   WrittenGradient gradient = {};
+  /// The gradient has instances in 16-bit reals too: networks are trained in them, by kernels made
+  /// for that.
+  bool narrow_gradient = false;
   /// The choices of inputs that there are; empty: every choice of the optional ones.
   std::vector<std::uint32_t> masks = {};
   std::vector<Form> forms = {};  ///< beside the definition
@@ -87,9 +90,9 @@ const OpRecord& find_op(std::string_view name);
 ///   them: whether it is there says whether its gradient is asked for.
 /// - Outputs: g<input> for each real input that the op reads; where these are several, a call may
 ///   leave any of them out.
-/// - Instances: those of the op, in f32 and f64; where the op has several real outputs, with the
-///   gradients of all of them or of the first alone (the others count as 0). Of a gradient's
-///   gradient: in f32, with all of them.
+/// - Instances: those of the op, in f32 and f64, with narrow_gradient in all its reals; where the op
+///   has several real outputs, with the gradients of all of them or of the first alone (the others
+///   count as 0). Of a gradient's gradient: in f32, with all of them.
 const OpRecord* gradient_of(const OpRecord& record);
 /// How many times the op's kernels are differentiated at build time: 0 where it has no gradient, 2
 /// for smooth ops, else 1.
