@@ -90,7 +90,8 @@ const OpRecord& find_op(std::string_view name);
 ///   them: whether it is there says whether its gradient is asked for.
 /// - Outputs: g<input> for each real input that the op reads; where these are several, a call may
 ///   leave any of them out.
-/// - Instances: those of the op, in f32 and f64, with narrow_gradient in all its reals; where the op
+/// - Instances: those of the op, in f32 and f64, with narrow_gradient in all its reals; where the
+/// op
 ///   has several real outputs, with the gradients of all of them or of the first alone (the others
 ///   count as 0). Of a gradient's gradient: in f32, with all of them.
 const OpRecord* gradient_of(const OpRecord& record);
