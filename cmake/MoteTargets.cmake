@@ -47,15 +47,15 @@ include(MoteParseOnce)
 add_custom_target(mote_plugins)
 add_custom_target(mote_mutants)
 
-# mote_add_library(name [AT_BUILD_TIME] SOURCES... LINK deps...): a static library whose public headers
-# are include/mote/<folder>/ beside it, so that a wrong include does not compile. What works at build
-# time, within seconds, is compiled at -O1: -O2 takes a quarter more.
+# mote_add_library(name [BUILD_FAST] SOURCES... LINK deps...): a static library whose public headers
+# are include/mote/<folder>/ beside it, so that a wrong include does not compile. BUILD_FAST: at
+# -O1, since -O2 takes a quarter more time; for what computes little, or in files with options of their own.
 function(mote_add_library name)
-  cmake_parse_arguments(arg "AT_BUILD_TIME" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "BUILD_FAST" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE mote_options)
-  if(arg_AT_BUILD_TIME)
+  if(arg_BUILD_FAST)
     mote_build_fast(${name} library.h)
   else()
     mote_parse_once(${name} library.h)

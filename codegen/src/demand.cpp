@@ -58,7 +58,7 @@ Conditions conditions_for(const TensorReference& read, const TensorReference& st
 
 /// The only write of the temporary, if it is a store at plain variables and nothing reads the
 /// temporary as an index.
-const TensorReference* sole_store(const std::vector<TensorReference>& all) {
+const TensorReference* sole_plain_store(const std::vector<TensorReference>& all) {
   const TensorReference* store = nullptr;
   for (const TensorReference& r : all) {
     if (r.kind == TensorReference::Kind::load) continue;
@@ -71,7 +71,7 @@ const TensorReference* sole_store(const std::vector<TensorReference>& all) {
 /// What every reader of the temporary demands.
 Conditions demanded(const LoopProgram& p, const TensorDecl& t, const Facts& facts) {
   const std::vector<TensorReference> all = references(p.body, t.name);
-  const TensorReference* store = sole_store(all);
+  const TensorReference* store = sole_plain_store(all);
   if (!store) return {};
   std::optional<Conditions> common;
   for (const TensorReference& r : all) {

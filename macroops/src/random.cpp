@@ -8,7 +8,7 @@
 namespace mote {
 namespace {
 
-const Shape& any_shape() {
+const Shape& drawn_shape() {
   static const Shape shape = {"I", "J", "K", "L"};
   return shape;
 }
@@ -16,7 +16,7 @@ const Shape& any_shape() {
 /// Word number $offset + position of the seed's stream, 0..2^32-1.
 Uop word(const char* position) {
   const Uop seed = param("seed", DType::i64), offset = param("offset", DType::i64);
-  return map(MapOp::philox, std::vector<Uop>{seed, offset + iota(position, any_shape())});
+  return map(MapOp::philox, std::vector<Uop>{seed, offset + iota(position, drawn_shape())});
 }
 
 /// The upper 24 bits of the element's word as a fraction: 0 <= u < 1.
@@ -26,23 +26,23 @@ Uop unit() {
 }
 
 ProgramSpec dropout(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, any_shape());
+  const Uop x = input("x", instance.dtype, drawn_shape());
   const Uop kept = unit() >= param("ratio", DType::f64);
-  const Uop training = iota("$training", any_shape()) > 0;
+  const Uop training = iota("$training", drawn_shape()) > 0;
   const Uop scaled = x / (1 - param("ratio", instance.dtype));
   return spec({x}, {{"y", where(training, where(kept, scaled, 0), x)},
-                    {"mask", kept || iota("$training", any_shape()) <= 0}});
+                    {"mask", kept || iota("$training", drawn_shape()) <= 0}});
 }
 
 ProgramSpec uniform(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, any_shape());
+  const Uop x = input("x", instance.dtype, drawn_shape());
   const Uop low = param("low", DType::f64), high = param("high", DType::f64);
   return spec({x}, cast(low + (high - low) * unit(), instance.dtype));
 }
 
 /// Box and Muller's transform of two words, of which the first is taken from (0, 1].
 ProgramSpec normal(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, any_shape());
+  const Uop x = input("x", instance.dtype, drawn_shape());
   const Uop first = word("2*(((i0*J + i1)*K + i2)*L + i3)");
   const Uop second = word("2*(((i0*J + i1)*K + i2)*L + i3) + 1");
   const Uop u = cast(first + 1, DType::f64) * 0x1p-32, v = cast(second, DType::f64) * 0x1p-32;
@@ -53,7 +53,7 @@ ProgramSpec normal(const Instance& instance) {
 }
 
 ProgramSpec bernoulli(const Instance& instance) {
-  const Uop x = input("x", instance.dtype, any_shape());
+  const Uop x = input("x", instance.dtype, drawn_shape());
   return spec({x}, cast(unit() < cast(x, DType::f64), instance.dtype));
 }
 

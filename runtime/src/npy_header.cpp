@@ -24,7 +24,7 @@ constexpr std::array<TypeCode, 9> kTypes = {{{"f4", DType::f32},
                                              {"u1", DType::u8},
                                              {"b1", DType::boolean}}};
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_header(const std::string& what) {
   throw StatusError(MOTE_INVALID, "npy: header: " + what);
 }
 
@@ -42,14 +42,14 @@ class Cursor {
   }
   void expect(std::string_view text) {
     if (!take(text))
-      fail("expected \"" + std::string(text) + "\", got \"" + std::string(rest_.substr(0, 16)) +
-           "\"");
+      fail_header("expected \"" + std::string(text) + "\", got \"" +
+                  std::string(rest_.substr(0, 16)) + "\"");
   }
   std::string quoted() {
     const std::string_view quote = take("'") ? "'" : "\"";
     if (quote == "\"") expect(quote);
     const std::size_t end = rest_.find(quote);
-    if (end == std::string_view::npos) fail("a string has no end");
+    if (end == std::string_view::npos) fail_header("a string has no end");
     std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return text;
@@ -59,7 +59,7 @@ class Cursor {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error != std::errc())
-      fail("expected a 64-bit integer, got \"" + std::string(rest_.substr(0, 24)) + "\"");
+      fail_header("expected a 64-bit integer, got \"" + std::string(rest_.substr(0, 24)) + "\"");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }
@@ -89,7 +89,7 @@ void read_type(const std::string& descr, NpyHeader& header) {
   }
   std::string known;
   for (const TypeCode& type : kTypes) known += (known.empty() ? "" : ", ") + std::string(type.code);
-  fail("element type '" + descr + "' is none that mote has: " + known);
+  fail_header("element type '" + descr + "' is none that mote has: " + known);
 }
 
 bool boolean(Cursor& cursor) {
@@ -102,9 +102,9 @@ AxisList shape(Cursor& cursor) {
   AxisList extents;
   cursor.expect("(");
   while (!cursor.take(")")) {
-    if (extents.size() == kMaxAxes) fail("more than " + std::to_string(kMaxAxes) + " axes");
+    if (extents.size() == kMaxAxes) fail_header("more than " + std::to_string(kMaxAxes) + " axes");
     const std::int64_t extent = cursor.integer();
-    if (extent < 0) fail("negative extent " + std::to_string(extent));
+    if (extent < 0) fail_header("negative extent " + std::to_string(extent));
     extents.push_back(extent);
     if (cursor.take(",")) continue;
     cursor.expect(")");
@@ -128,8 +128,8 @@ NpyHeader parse_npy_header(std::string_view text) {
                  : key == "fortran_order" ? &order
                  : key == "shape"         ? &extents
                                           : nullptr;
-    if (seen == nullptr) fail("unknown key '" + key + "'");
-    if (*seen) fail("key '" + key + "' stands there twice");
+    if (seen == nullptr) fail_header("unknown key '" + key + "'");
+    if (*seen) fail_header("key '" + key + "' stands there twice");
     *seen = true;
     cursor.expect(":");
     if (seen == &descr) read_type(cursor.quoted(), header);
@@ -139,9 +139,13 @@ NpyHeader parse_npy_header(std::string_view text) {
     cursor.expect("}");
     break;
   }
-  if (!cursor.at_end()) fail("text after the dictionary");
+  if (!cursor.at_end()) fail_header("text after the dictionary");
   if (!descr || !order || !extents)
-    fail(std::string("no key '") + (!descr ? "descr" : !order ? "fortran_order" : "shape") + "'");
+    fail_header(std::string("no key '") +
+                (!descr   ? "descr"
+                 : !order ? "fortran_order"
+                          : "shape") +
+                "'");
   return header;
 }
 

@@ -2,7 +2,7 @@
 // catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
 // has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal
 // length, and of each the least counts: what others do on the machine can only add to it.
-// $MOTE_BOUND_COST is the greatest median that passes, 20 without it; with $MOTE_BOUND_CASES each
+// $MOTE_BOUND_COST is the greatest median that passes, 10 without it; with $MOTE_BOUND_CASES each
 // op's case is printed too.
 #include <fmt/format.h>
 
@@ -156,8 +156,9 @@ bool is_bounded(const Case& c) {
   return false;
 }
 
+constexpr double kWanted = 10;
+
 int run(const std::vector<std::string>& ops, double limit) {
-  constexpr double kWanted = 10;
   fmt::print("{:30} {:>6} {:>8} {:>12} {:>8} {:>12}\n", "op", "nodes", "work", "reference", "bound",
              "interpreted");
   const bool prints_cases = std::getenv("MOTE_BOUND_CASES") != nullptr;
@@ -189,10 +190,11 @@ int run(const std::vector<std::string>& ops, double limit) {
 }  // namespace mote
 
 int main(int argc, char** argv) {
-  const char* wanted = std::getenv("MOTE_BOUND_COST");
+  const char* given = std::getenv("MOTE_BOUND_COST");
   mote::keep_freed_memory();  // as `mote check` does
   try {
-    return mote::run({argv + 1, argv + argc}, wanted != nullptr ? std::atof(wanted) : 20);
+    const double wanted = given != nullptr ? std::atof(given) : mote::kWanted;
+    return mote::run({argv + 1, argv + argc}, wanted);
   } catch (const std::exception& e) {
     fmt::print(stderr, "mote_bound_cost: {}\n", e.what());
     return 1;

@@ -8,8 +8,8 @@
 namespace mote {
 namespace {
 
-constexpr std::int64_t kLeast32 = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kGreatest32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kLeastI32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kGreatestI32 = std::numeric_limits<std::int32_t>::max();
 
 TEST(Where, ChoosesAndBroadcastsAllThree) {
   const Array condition = boolean({2, 1}, {1, 0});
@@ -51,7 +51,7 @@ TEST(Lerp, IsExactAtBothEnds) {
 TEST(Cast, RealsTruncateAndSaturate) {
   const Array x = f64({1, 1, 1, 7}, {2.9, -2.9, 1e300, -1e300, kNan, kInf, 0});
   EXPECT_EQ(run("cast_i32", {x}),
-            i32({1, 1, 1, 7}, {2, -2, kGreatest32, kLeast32, 0, kGreatest32, 0}));
+            i32({1, 1, 1, 7}, {2, -2, kGreatestI32, kLeastI32, 0, kGreatestI32, 0}));
   const std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(run("cast_i64", {x}),
             i64({1, 1, 1, 7}, {2, -2, greatest, -greatest - 1, 0, greatest, 0}));
@@ -61,8 +61,8 @@ TEST(Cast, RealsTruncateAndSaturate) {
 
 TEST(Cast, IntegersWrapAndBooleansAreNumbers) {
   const std::int64_t big = (std::int64_t{1} << 33) + 5;
-  EXPECT_EQ(run("cast_i32", {i64({1, 1, 1, 2}, {big, kGreatest32 + 1})}),
-            i32({1, 1, 1, 2}, {5, kLeast32}));
+  EXPECT_EQ(run("cast_i32", {i64({1, 1, 1, 2}, {big, kGreatestI32 + 1})}),
+            i32({1, 1, 1, 2}, {5, kLeastI32}));
   EXPECT_EQ(run("cast_f32", {i64({1, 1, 1, 1}, {16777217})}), f32({1, 1, 1, 1}, {16777216}));
   EXPECT_EQ(run("cast_f64", {boolean({1, 1, 1, 2}, {1, 0})}), f64({1, 1, 1, 2}, {1, 0}));
   EXPECT_EQ(run("cast_i64", {boolean({1, 1, 1, 2}, {1, 0})}), i64({1, 1, 1, 2}, {1, 0}));

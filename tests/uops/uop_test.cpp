@@ -11,7 +11,7 @@ namespace {
 using test::error_of;
 using Uops = std::vector<Uop>;
 
-const Uop kX = input("x", DType::f32, {"N", "C"});
+const Uop kRows = input("x", DType::f32, {"N", "C"});
 
 template <typename K>
 const K& kind(const Uop& u) {
@@ -46,10 +46,10 @@ TEST(Axis, ErrorsSayWhere) {
 }
 
 TEST(Input, KnowsShapeAndNames) {
-  EXPECT_EQ(text(kX.shape()), "N, C");
-  EXPECT_EQ(names(kX), (Names{"n", "c"}));
+  EXPECT_EQ(text(kRows.shape()), "N, C");
+  EXPECT_EQ(names(kRows), (Names{"n", "c"}));
   EXPECT_EQ(text(input("q", DType::i32, 3).shape()), "dq0, dq1, dq2");
-  EXPECT_EQ(describe(kX), "Input x");
+  EXPECT_EQ(describe(kRows), "Input x");
 }
 
 TEST(Input, RefusesBadDeclarations) {
@@ -69,7 +69,7 @@ TEST(Input, RefusesBadDeclarations) {
 
 TEST(Map, RepeatsAxesOfExtentOne) {
   const Uop row = input("r", DType::f32, {"1", "C"});
-  const Uop y = kX + row;
+  const Uop y = kRows + row;
   EXPECT_EQ(text(y.shape()), "N, C");
   const Uop& spread = kind<uop::Map>(y).args[1];
   EXPECT_EQ(kind<uop::Reindex>(spread).x.id(), row.id());
@@ -78,11 +78,11 @@ TEST(Map, RepeatsAxesOfExtentOne) {
 }
 
 TEST(Map, SpreadsValuesOfRankZero) {
-  const Uop total = sum_over(kX, {0, 1});
-  const Uop y = kX / total;
+  const Uop total = sum_over(kRows, {0, 1});
+  const Uop y = kRows / total;
   EXPECT_EQ(text(y.shape()), "N, C");
   EXPECT_EQ(kind<uop::Map>(y).args[1].rank(), 2);
-  const Uop z = kX * param("alpha", DType::f32);
+  const Uop z = kRows * param("alpha", DType::f32);
   EXPECT_EQ(kind<uop::Map>(z).args[1].rank(), 0);
 }
 
@@ -122,62 +122,62 @@ TEST(Map, ErrorsNameTheUopTheAxisAndTheSizes) {
 TEST(Cast, IsDroppedOnlyWhereItDoesNothing) {
   const Uop d = input("d", DType::f64, {"N"});
   EXPECT_EQ(cast(d, DType::f64).id(), d.id());
-  EXPECT_EQ(describe(cast(kX, DType::f32)), "Map cast");  // it rounds
+  EXPECT_EQ(describe(cast(kRows, DType::f32)), "Map cast");  // it rounds
 }
 
 TEST(Reduce, DropsAxesAndKeepsNames) {
-  EXPECT_EQ(text(sum_over(kX, {0}).shape()), "C");
-  EXPECT_EQ(names(sum_over(kX, {0})), (Names{"c"}));
-  EXPECT_EQ(text(max(kX, {1}).shape()), "N, 1");
-  EXPECT_EQ(names(max(kX, {1})), (Names{"n", "c"}));
-  EXPECT_EQ(argmax_over(kX, {1}).dtype(), DType::i64);
-  EXPECT_EQ(kind<uop::Reduce>(sum_over(kX, {1, 0})).axes, (std::vector<int>{0, 1}));
+  EXPECT_EQ(text(sum_over(kRows, {0}).shape()), "C");
+  EXPECT_EQ(names(sum_over(kRows, {0})), (Names{"c"}));
+  EXPECT_EQ(text(max(kRows, {1}).shape()), "N, 1");
+  EXPECT_EQ(names(max(kRows, {1})), (Names{"n", "c"}));
+  EXPECT_EQ(argmax_over(kRows, {1}).dtype(), DType::i64);
+  EXPECT_EQ(kind<uop::Reduce>(sum_over(kRows, {1, 0})).axes, (std::vector<int>{0, 1}));
 }
 
 TEST(Reduce, RefusesBadAxesAndDtypes) {
-  EXPECT_EQ(error_of([] { sum_over(kX, {2}); }),
+  EXPECT_EQ(error_of([] { sum_over(kRows, {2}); }),
             "Reduce sum: axis 2 is out of range for f32[N, C]");
-  EXPECT_EQ(error_of([] { sum_over(kX, {1, 1}); }), "Reduce sum: axis 1 is given twice");
-  EXPECT_EQ(error_of([] { sum_over(kX, {}); }), "Reduce sum: no axes are given");
-  EXPECT_EQ(error_of([] { reduce(ReduceOp::any, kX, {0}); }),
+  EXPECT_EQ(error_of([] { sum_over(kRows, {1, 1}); }), "Reduce sum: axis 1 is given twice");
+  EXPECT_EQ(error_of([] { sum_over(kRows, {}); }), "Reduce sum: no axes are given");
+  EXPECT_EQ(error_of([] { reduce(ReduceOp::any, kRows, {0}); }),
             "Reduce any: the argument must be bool, got f32[N, C]");
-  EXPECT_EQ(error_of([] { sum_over(kX < 0.0, {0}); }),
+  EXPECT_EQ(error_of([] { sum_over(kRows < 0.0, {0}); }),
             "Reduce sum: the argument must not be bool, got bool[N, C]");
   EXPECT_EQ(error_of([] { mean(iota("i0", {"N"}), {0}); }),
             "mean: the dtype must be f32 or f64, got i64[N]");
 }
 
 TEST(Reindex, OfItselfIsTheSameNode) {
-  EXPECT_EQ(reindex(kX, shape_of(kX), {"i0", "i1"}).id(), kX.id());
-  EXPECT_NE(reindex(kX, shape_of(kX), {"i0", "i1 - 1"}).id(), kX.id());
-  EXPECT_NE(reindex(kX, {"N", "C + 1"}, {"i0", "i1"}).id(), kX.id());
+  EXPECT_EQ(reindex(kRows, shape_of(kRows), {"i0", "i1"}).id(), kRows.id());
+  EXPECT_NE(reindex(kRows, shape_of(kRows), {"i0", "i1 - 1"}).id(), kRows.id());
+  EXPECT_NE(reindex(kRows, {"N", "C + 1"}, {"i0", "i1"}).id(), kRows.id());
 }
 
 TEST(Reindex, MergesWhereTheInnerIsReadInRange) {
-  const Uop shifted = reindex(kX, {"N", "C"}, {"i0", "i1 - 1"}, -1.0);
+  const Uop shifted = reindex(kRows, {"N", "C"}, {"i0", "i1 - 1"}, -1.0);
   const Uop y = broadcast(shifted, {"N", "K", "C"}, {0, 2});
-  EXPECT_EQ(kind<uop::Reindex>(y).x.id(), kX.id());
+  EXPECT_EQ(kind<uop::Reindex>(y).x.id(), kRows.id());
   EXPECT_EQ(text(kind<uop::Reindex>(y).from), "i0, i2 - 1");
   EXPECT_EQ(kind<uop::Reindex>(y).fill.real(), -1.0);
 }
 
 TEST(Reindex, DoesNotMergeWhereFillsWouldMix) {
-  const Uop shifted = reindex(kX, {"N", "C"}, {"i0", "i1 - 1"}, -1.0);
+  const Uop shifted = reindex(kRows, {"N", "C"}, {"i0", "i1 - 1"}, -1.0);
   const Uop back = reindex(shifted, {"N", "C"}, {"i0", "i1 + 1"}, -2.0);
   EXPECT_EQ(kind<uop::Reindex>(back).x.id(), shifted.id());
 }
 
 TEST(Reindex, RefusesBadIndices) {
-  EXPECT_EQ(error_of([] { reindex(kX, {"N"}, {"i0"}); }),
+  EXPECT_EQ(error_of([] { reindex(kRows, {"N"}, {"i0"}); }),
             "Reindex: f32[N, C] needs 2 indices, got 1");
   EXPECT_EQ(error_of([] {
-              reindex(kX, {"N"}, {"i0", "i1"});
+              reindex(kRows, {"N"}, {"i0", "i1"});
             }),
             "Reindex: index i1 mentions i1, but the rank is 1");
   EXPECT_EQ(error_of([] { reindex(iota("i0", {"N"}), {"N"}, {"i0 - 1"}, -test::kInf); }),
             "Reindex: fill: -inf is not a value of i64");
   EXPECT_EQ(error_of([] {
-              reindex(kX, {"1|N"}, {"i0", "0"});
+              reindex(kRows, {"1|N"}, {"i0", "0"});
             }),
             "Reindex: axis 0: 1|N is for axes of inputs only");
 }
@@ -195,20 +195,20 @@ TEST(Broadcast, RunsAxesAlongOthers) {
 }
 
 TEST(Squeeze, DropsAxesOfExtentOne) {
-  EXPECT_EQ(describe(squeeze(max(kX, {1}), {1})), "Reduce max");  // kept and dropped again
-  EXPECT_EQ(text(squeeze(max(kX, {1}), {1}).shape()), "N");
+  EXPECT_EQ(describe(squeeze(max(kRows, {1}), {1})), "Reduce max");  // kept and dropped again
+  EXPECT_EQ(text(squeeze(max(kRows, {1}), {1}).shape()), "N");
   EXPECT_EQ(error_of([] { squeeze(input("x", DType::f32, {"4"}), {0}); }),
             "squeeze: axis 0 of f32[4] has size 4, expected 1");
 }
 
 TEST(Select, ChecksIndexAndSizes) {
   const Uop index = input("index", DType::i32, {"N", "K"});
-  EXPECT_EQ(text(select(kX, 1, index).shape()), "N, K");
-  EXPECT_EQ(error_of([&] { select(kX, 2, index); }),
+  EXPECT_EQ(text(select(kRows, 1, index).shape()), "N, K");
+  EXPECT_EQ(error_of([&] { select(kRows, 2, index); }),
             "Select: axis 2 is out of range for f32[N, C]");
-  EXPECT_EQ(error_of([&] { select(kX, 1, kX); }),
+  EXPECT_EQ(error_of([&] { select(kRows, 1, kRows); }),
             "Select: the index must be an integer, got f32[N, C]");
-  EXPECT_EQ(error_of([&] { select(kX, 0, input("j", DType::i64, {"K"})); }),
+  EXPECT_EQ(error_of([&] { select(kRows, 0, input("j", DType::i64, {"K"})); }),
             "Select: ranks of f32[N, C] and of the index i64[K] differ");
   const Uop a = input("a", DType::f32, {"3", "C"});
   const Uop j = input("j", DType::i64, {"4", "C"});
@@ -217,17 +217,17 @@ TEST(Select, ChecksIndexAndSizes) {
 }
 
 TEST(Topological, PutsOperandsFirstAndEachOnce) {
-  const Uop e = exp(kX);
+  const Uop e = exp(kRows);
   const Uop y = e / sum(e, {1});
   const Uops order = topological(Uops{y});
   EXPECT_EQ(order.size(), 5U);
-  EXPECT_EQ(order.front().id(), kX.id());
+  EXPECT_EQ(order.front().id(), kRows.id());
   EXPECT_EQ(order[1].id(), e.id());
   EXPECT_EQ(order.back().id(), y.id());
 }
 
 TEST(Uop, TheLongestChainIsBuiltAndFreed) {
-  Uop u = kX;
+  Uop u = kRows;
   for (int k = 1; k < kMaxDepth; ++k) u = u + 1.0;
   EXPECT_EQ(topological(Uops{u}).size(), 2U * kMaxDepth - 1U);
 }

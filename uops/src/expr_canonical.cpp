@@ -117,8 +117,8 @@ Expr ExprBuilder::wrap(Terms terms) {
     }
   }
   if (node->weight > kMaxWeight) throw Error("index expression: too large");
-  if (node->depth > kMaxNesting) {
-    throw Error(fmt::format("index expression: nested deeper than {}", kMaxNesting));
+  if (node->depth > kMaxOperandNesting) {
+    throw Error(fmt::format("index expression: nested deeper than {}", kMaxOperandNesting));
   }
   node->terms = std::move(terms);
   return Expr(std::shared_ptr<const Expr::Node>(std::move(node)));

@@ -16,10 +16,10 @@
 
 namespace mote {
 
-inline constexpr std::size_t kMaxTerms = 4096;     ///< terms of one polynomial
-inline constexpr std::size_t kMaxDegree = 64;      ///< atoms of one term
-inline constexpr std::size_t kMaxWeight = 65536;   ///< atoms anywhere inside, counted as a tree
-inline constexpr std::uint32_t kMaxNesting = 256;  ///< operands within operands
+inline constexpr std::size_t kMaxTerms = 4096;    ///< terms of one polynomial
+inline constexpr std::size_t kMaxDegree = 64;     ///< atoms of one term
+inline constexpr std::size_t kMaxWeight = 65536;  ///< atoms anywhere inside, counted as a tree
+inline constexpr std::uint32_t kMaxOperandNesting = 256;  ///< operands within operands
 
 using Terms = std::vector<Term>;
 

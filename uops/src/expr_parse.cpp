@@ -20,8 +20,8 @@ namespace {
 // Every expression must be readable as it prints: kMaxWeight atoms, with names of up to a thousand
 // characters; and for each level of nesting a sign, the parentheses of a factor and those of an
 // operand.
-constexpr std::size_t kMaxText = std::size_t{1} << 26U;
-constexpr int kMaxTextNesting = 3 * (static_cast<int>(kMaxNesting) + 1);
+constexpr std::size_t kMaxIndexText = std::size_t{1} << 26U;
+constexpr int kMaxTextNesting = 3 * (static_cast<int>(kMaxOperandNesting) + 1);
 
 struct Position {
   int line;
@@ -33,8 +33,8 @@ class ExprParser {
   ExprParser(std::string_view text, Position start) : text_(text), here_(start) {}
 
   ParsedExpr parse() {
-    if (text_.size() > kMaxText) {
-      fail(here_, fmt::format("longer than {} characters", kMaxText));
+    if (text_.size() > kMaxIndexText) {
+      fail(here_, fmt::format("longer than {} characters", kMaxIndexText));
     }
     Expr e = sum();
     if (at_ < text_.size()) fail_expected("an operator or the end");

@@ -14,13 +14,14 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kMaxText = 1 << 20;
+constexpr std::size_t kMaxProgramText = 1 << 20;
 
 }  // namespace
 
 TextCursor::TextCursor(std::string_view text) : text_(text), lines_{0} {
-  if (text.size() > kMaxText)
-    throw Error(fmt::format("program text: line 1, column 1: longer than {} bytes", kMaxText));
+  if (text.size() > kMaxProgramText)
+    throw Error(
+        fmt::format("program text: line 1, column 1: longer than {} bytes", kMaxProgramText));
   bool quoted = false;
   bool comment = false;
   for (std::size_t k = 0; k < text_.size(); ++k) {

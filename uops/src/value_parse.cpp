@@ -39,9 +39,9 @@ class Parser {
  private:
   struct Nest {  // counts how deep texts nest
     explicit Nest(Parser& p) : parser(p) {
-      if (++parser.nesting_ > kMaxNesting)
+      if (++parser.nesting_ > kMaxValueNesting)
         parser.text_.fail(parser.text_.position(),
-                          fmt::format("nested deeper than {}", kMaxNesting));
+                          fmt::format("nested deeper than {}", kMaxValueNesting));
     }
     ~Nest() { --parser.nesting_; }
     Nest(const Nest&) = delete;

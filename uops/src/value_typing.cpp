@@ -63,8 +63,8 @@ Value Typing::combine(MapOp op, std::size_t at, std::vector<Value> args) const {
     return build(at, [&] { return map(op, uops); });
   };
   if (dtype) return {make(*dtype), nullptr};
-  if (depth > kMaxNesting)
-    text_.fail(at, fmt::format("more than {} literals without a tensor", kMaxNesting));
+  if (depth > kMaxValueNesting)
+    text_.fail(at, fmt::format("more than {} literals without a tensor", kMaxValueNesting));
   return {Uop(), make, depth};
 }
 

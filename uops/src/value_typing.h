@@ -27,7 +27,7 @@ class Positions {
   std::unordered_map<const UopNode*, Place> places_;
 };
 
-inline constexpr int kMaxNesting = 400;  ///< of values; more than a printed line can hold
+inline constexpr int kMaxValueNesting = 400;  ///< of values; more than a printed line can hold
 
 /// A node, or what becomes one when its dtype is known.
 struct Value {
