@@ -3,7 +3,7 @@
 // has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal
 // length, and of each the least counts: what others do on the machine can only add to it.
 // $MOTE_BOUND_COST is the greatest median that passes, 10 without it; with $MOTE_BOUND_CASES each
-// op's case is printed too.
+// op's case is printed too. Arguments: ops to measure instead, gradients too (conv2d.grad).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,18 +158,24 @@ bool is_bounded(const Case& c) {
 
 constexpr double kWanted = 10;
 
+std::vector<std::string> ops_of_f32() {
+  std::vector<std::string> names;
+  for (const OpRecord& record : catalogue())
+    if (std::ranges::find(record.dtypes, DType::f32) != record.dtypes.end())
+      names.push_back(record.name);
+  return names;
+}
+
 int run(const std::vector<std::string>& ops, double limit) {
   fmt::print("{:30} {:>6} {:>8} {:>12} {:>8} {:>12}\n", "op", "nodes", "work", "reference", "bound",
              "interpreted");
   const bool prints_cases = std::getenv("MOTE_BOUND_CASES") != nullptr;
   std::vector<double> ratios;
-  for (const OpRecord& record : catalogue()) {
-    const bool wanted = ops.empty() || std::ranges::find(ops, record.name) != ops.end();
-    if (!wanted || std::ranges::find(record.dtypes, DType::f32) == record.dtypes.end()) continue;
-    const Case c = wanted_case(record.name, DType::f32);
+  for (const std::string& op : ops) {
+    const Case c = wanted_case(op, DType::f32);
     if (!is_bounded(c)) continue;
     const Cost cost = measure(c);
-    fmt::print("{:30} {:6} {:8.0f} {:9.3f} ms {:8.1f} {:12.1f}\n", record.name,
+    fmt::print("{:30} {:6} {:8.0f} {:9.3f} ms {:8.1f} {:12.1f}\n", op,
                node_count(bound(*c.program)), work_of(c), cost.reference * 1e3, cost.bound,
                cost.interpreted);
     if (prints_cases) fmt::print("  {}\n", to_string(c));
@@ -194,7 +200,8 @@ int main(int argc, char** argv) {
   mote::keep_freed_memory();  // as `mote check` does
   try {
     const double wanted = given != nullptr ? std::atof(given) : mote::kWanted;
-    return mote::run({argv + 1, argv + argc}, wanted);
+    const std::vector<std::string> ops(argv + 1, argv + argc);
+    return mote::run(ops.empty() ? mote::ops_of_f32() : ops, wanted);
   } catch (const std::exception& e) {
     fmt::print(stderr, "mote_bound_cost: {}\n", e.what());
     return 1;
