@@ -1,6 +1,8 @@
 // The rules, each of which takes an equation left = right away or makes it simpler; i is a variable
 // of the argument that is not solved yet, E the right side:
 //   e/c = E, e%c = F          e = E*c + F
+//   e/(c*f) = E, (e/c)%f = F  e/c = E*f + F
+//   e%(c*f)/c = E, e%c = F    e%(c*f) = E*c + F
 //   i = E                     i is E
 //   e*c + i = E, 0 <= i < c   i is E%c, e = E/c
 //   A*i + rest = E            i is (E - rest)/A where A divides that; rest may have free variables
@@ -102,22 +104,42 @@ class Solver {
     return a && a->kind == kind ? a : nullptr;
   }
 
+  /// What stands for e/d beside the other equation, whose left is a remainder: e/d is whole/part,
+  /// and that remainder is whole%part.
+  struct Digit {
+    Expr whole, part;
+  };
+  static std::optional<Digit> digit_of(const Atom& div, const IndexEquation& other) {
+    const Atom* mod = quotient(other.left, Atom::Kind::mod);
+    if (!mod) return std::nullopt;
+    const Expr &whole = mod->args[0], &part = mod->args[1];
+    if (whole == div.args[0] && part == div.args[1]) return Digit{whole, part};
+    const Atom* within = quotient(div.args[0], Atom::Kind::mod);
+    if (within && within->args[0] == whole && part == div.args[1] &&
+        split_by(within->args[1], part).remainder == Expr(0))
+      return Digit{div.args[0], part};
+    const Atom* inner = quotient(whole, Atom::Kind::div);
+    if (!inner || inner->args[0] != div.args[0] || inner->args[1] * part != div.args[1])
+      return std::nullopt;
+    return Digit{whole, part};
+  }
+
   bool pair_quotients() {
     for (std::size_t a = 0; a < open_.size(); ++a) {
       const Atom* div = quotient(open_[a].left, Atom::Kind::div);
       if (!div || !unsolved_in(div->args[1]).empty()) continue;
-      const Expr e = div->args[0], c = div->args[1];
       const auto matches = [&](const IndexEquation& other) {
-        const Atom* mod = quotient(other.left, Atom::Kind::mod);
-        return mod && mod->args[0] == e && mod->args[1] == c;
+        return digit_of(*div, other).has_value();
       };
       const auto known = std::find_if(known_.begin(), known_.end(), matches);
       const auto open = std::find_if(open_.begin(), open_.end(), matches);
       if (known == known_.end() && open == open_.end()) continue;
-      const Expr remainder = known != known_.end() ? known->right : open->right;
-      if (known == known_.end()) keep_inside(remainder, c);
-      open_[a] = {e, open_[a].right * c + remainder};
-      if (known == known_.end()) open_.erase(open);
+      const bool is_known = known != known_.end();
+      const Digit digit = *digit_of(*div, is_known ? *known : *open);
+      const Expr remainder = is_known ? known->right : open->right;
+      if (!is_known) keep_inside(remainder, digit.part);
+      open_[a] = {digit.whole, open_[a].right * digit.part + remainder};
+      if (!is_known) open_.erase(open);
       return true;
     }
     return false;
