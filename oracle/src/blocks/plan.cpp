@@ -23,8 +23,10 @@ Uop plain(const Uop& u) {
 
 bool is_constant(const Uop& u) { return as<uop::Scalar>(u) || as<uop::Param>(u); }
 bool is_scatter(const Uop& u) { return as<uop::Scatter>(u) || as<uop::SelectScatter>(u); }
+/// It takes in its operands' blocks as they come; of a scatter all but the base's.
+bool takes_in(const Uop& u) { return as<uop::Reduce>(u) || is_scatter(u); }
 /// It is a whole array, whoever reads it.
-bool is_array(const Uop& u) { return as<uop::Input>(u) || as<uop::Reduce>(u) || is_scatter(u); }
+bool is_array(const Uop& u) { return as<uop::Input>(u) || takes_in(u); }
 /// A cast that leaves the value as it is: reals are doubles whatever their dtype.
 bool is_widening(const Uop& u) {
   const auto* m = as<uop::Map>(u);
@@ -37,7 +39,7 @@ bool is_of_booleans(const Uop& u) {
 }
 /// The operands whose elements are read at any place, not only at the result's own.
 bool reads_anywhere(const Uop& u, std::size_t operand) {
-  return as<uop::Reindex>(u) || (as<uop::Select>(u) && operand == 0) || is_scatter(u);
+  return as<uop::Reindex>(u) || ((as<uop::Select>(u) || is_scatter(u)) && operand == 0);
 }
 
 class Planner {
@@ -85,7 +87,8 @@ class Planner {
     if (const Thin* t = thin(u); t && as<uop::Reduce>(u)) return {plain(t->x)};
     std::vector<Uop> all = operands(u);
     for (std::size_t k = 0; k < all.size(); ++k)
-      all[k] = as<uop::Map>(u)        ? operand(all[k])
+      all[k] = is_scatter(u)          ? operand(k == 0 ? source(all[k]) : all[k])
+               : as<uop::Map>(u)      ? operand(all[k])
                : reads_anywhere(u, k) ? source(all[k])
                                       : plain(all[k]);
     return all;
@@ -96,7 +99,7 @@ class Planner {
     while (is_widening(x)) x = plain(as<uop::Map>(x)->args[0]);
     return x;
   }
-  /// Of a Map: one element that stands for all of x, computed once, or x.
+  /// Of a Map or a scatter: one element that stands for all of x, computed once, or x.
   Uop operand(const Uop& given) {
     const Uop x = plain(given);
     if (x.shape().empty()) return x;
@@ -143,6 +146,8 @@ class Planner {
     int at = is_constant(u) || as<uop::Map>(u) || is_given ? -1 : 0;
     if (as<uop::Reduce>(u)) {
       at = reduced_in(args(u)[0]) + 1;
+    } else if (is_scatter(u)) {
+      at = scattered_in(u) + 1;
     } else {
       const std::vector<Uop> all = args(u);
       for (std::size_t k = 0; k < all.size(); ++k)
@@ -151,6 +156,13 @@ class Planner {
     stages_[u.id()] = at;
   }
   int reduced_in(const Uop& x) const { return is_array(x) ? whole(x) : stage(x); }
+  int scattered_in(const Uop& u) {
+    const std::vector<Uop> all = args(u);
+    int at = std::max(0, whole(all[0]));
+    for (std::size_t k = 1; k < all.size(); ++k)
+      at = std::max(at, all[k].shape().empty() ? whole(all[k]) : reduced_in(all[k]));
+    return at;
+  }
 
   void keep(const Uop& u) {
     if (!is_constant(u)) kept_.insert(u.id());
@@ -160,9 +172,10 @@ class Planner {
     const std::vector<Uop> all = args(u);
     for (std::size_t k = 0; k < all.size(); ++k) {
       const Uop& x = all[k];
-      if (reads_anywhere(u, k) || (!as<uop::Reduce>(u) && !same_shape(u, x))) {
+      const bool is_one = is_scatter(u) && x.shape().empty();
+      if (reads_anywhere(u, k) || is_one || (!takes_in(u) && !same_shape(u, x))) {
         keep(x);
-      } else if (!as<uop::Reduce>(u) && stage(x) < stage(u)) {
+      } else if (!takes_in(u) && stage(x) < stage(u)) {
         read_later_.insert(x.id());
       }
     }
@@ -204,6 +217,8 @@ class Planner {
   struct Draft {
     Region region;
     std::unordered_map<const UopNode*, int> blocks;  ///< steps, by what they compute
+    /// Positions that steps make, by axis, tensor and index.
+    std::map<std::tuple<int, std::vector<Expr>, const UopNode*>, int> located;
   };
 
   void compute(const Uop& u) {
@@ -255,9 +270,28 @@ class Planner {
   }
 
   void scatter(const Uop& u) {
-    Step step{u, places_.at(u.id()), {}};
-    for (const Uop& x : args(u)) step.args.push_back(read(x, stage(u)));
-    scatters_[stage(u)].push_back(std::move(step));
+    const auto* s = as<uop::Scatter>(u);
+    const auto* along = as<uop::SelectScatter>(u);
+    const int at = stage(u) - 1;
+    Draft& draft = draft_of(at, s ? s->x : along->x);
+    const std::vector<Uop> all = args(u);
+    const Place base = read(all[0], at);
+    Step step{u, places_.at(u.id()), {base, place_in(draft, at, all[1], true)}};
+    if (s) step.positions = read_of(draft.region, s->to, u.shape());
+    if (along) step.located = located(draft, at, u, all[2]);
+    draft.region.steps.push_back(std::move(step));
+  }
+  /// Indices along the same axis of tensors of one shape make the same positions.
+  int located(Draft& draft, int stage, const Uop& u, const Uop& index) {
+    const auto [at, is_new] = draft.located.try_emplace(
+        {as<uop::SelectScatter>(u)->axis, u.shape(), index.id()}, draft.region.located);
+    if (is_new) {
+      Step step{u, {}, {place_in(draft, stage, index, true)}};
+      step.locates = true;
+      step.located = draft.region.located++;
+      draft.region.steps.push_back(std::move(step));
+    }
+    return at->second;
   }
 
   Place read(const Uop& x, int stage) {
@@ -359,12 +393,10 @@ class Planner {
   void gather() {
     int most = -1;
     for (const auto& [key, draft] : drafts_) most = std::max(most, std::get<0>(key));
-    for (const auto& [at, steps] : scatters_) most = std::max(most, at);
     plan_.stages.resize(static_cast<std::size_t>(most) + 2);
     const auto stage_at = [&](int at) -> Stage& {
       return plan_.stages[static_cast<std::size_t>(at) + 1];
     };
-    for (auto& [at, steps] : scatters_) stage_at(at).scatters = std::move(steps);
     for (auto& [key, draft] : drafts_) {
       Region& region = draft.region;
       put_sums_together(region);
@@ -388,12 +420,9 @@ class Planner {
 
   static std::vector<int> made_in(const Stage& stage) {
     std::vector<int> arrays;
-    const auto add = [&](const std::vector<Step>& steps) {
-      for (const Step& step : steps)
+    for (const Region& region : stage.regions)
+      for (const Step& step : region.steps)
         if (step.result.kind == Place::Kind::array) arrays.push_back(step.result.at);
-    };
-    add(stage.scatters);
-    for (const Region& region : stage.regions) add(region.steps);
     return arrays;
   }
 
@@ -412,7 +441,6 @@ class Planner {
   std::unordered_map<const UopNode*, Place> places_;
   std::vector<int> last_read_;  ///< by array
   std::map<Key, Draft> drafts_;
-  std::map<int, std::vector<Step>> scatters_;
 };
 
 }  // namespace

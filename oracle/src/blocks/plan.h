@@ -3,7 +3,8 @@
 //
 // Elements of a **region** are those of one shape; a block of them goes through the region's steps,
 // whose results live no longer than the block, unless somebody reads them at other places or later:
-// those are kept as arrays. Reductions take in the blocks as they come. A region belongs to a
+// those are kept as arrays. Reductions and scatters take in the blocks as they come. A region
+// belongs to a
 // **stage**: it reads arrays that earlier stages completed.
 #pragma once
 
@@ -33,17 +34,22 @@ struct Place {
 
 /// One node for a block, or a tree of Map nodes.
 struct Step {
-  Uop node;  ///< Map, Reindex, Iota, Select; or Reduce, which takes the block in; any that gathers
-  Place result;               ///< of a Reduce the array
-  std::vector<Place> args;    ///< of a Reindex its source, of a Select source and index
+  /// Map, Reindex, Iota, Select; any that gathers; or Reduce, Scatter, SelectScatter, which take
+  /// the block in.
+  Uop node;
+  Place result;             ///< of what takes blocks in the array
+  std::vector<Place> args;  ///< of a Reindex its source, of a Select source and index, of a scatter
+                            ///< base and x; of one that locates the index
   FusedLoop* loop = nullptr;  ///< of a tree, whose operands the arguments are
   std::uint32_t numbers = 0;  ///< of a tree: bit k: operand k is a number
   bool widens = false;        ///< the value is that of an array
-  int positions = -1;         ///< of a Reindex; of a thin region's Reduce, in its result
-  bool gathers = false;       ///< the array's elements at `positions`
-  bool stores = false;        ///< of a thin region: the argument to `positions` of the array
-  bool counts = false;        ///< a sum of booleans as reals; its argument are the booleans
-  int together = 1;           ///< of a sum: so many steps from here on are taken together
+  int positions = -1;    ///< of a Reindex; of a scatter and a thin region's Reduce, in the result
+  int located = -1;      ///< of a SelectScatter: the positions that a step before makes
+  bool locates = false;  ///< it is that step
+  bool gathers = false;  ///< the array's elements at `positions`
+  bool stores = false;   ///< of a thin region: the argument to `positions` of the array
+  bool counts = false;   ///< a sum of booleans as reals; its argument are the booleans
+  int together = 1;      ///< of a sum: so many steps from here on are taken together
 };
 
 /// Positions of a Reindex, which several may share: `from` in a tensor of that shape.
@@ -57,7 +63,8 @@ struct Region {
   std::vector<Uop> conditions;  ///< of a thin region: others of its elements are left out (thin.h)
   std::vector<Step> steps;
   std::vector<Read> reads;
-  int blocks = 0;  ///< how many blocks of results live at a time, at most
+  int located = 0;  ///< how many positions steps make, beside those of `reads`
+  int blocks = 0;   ///< how many blocks of results live at a time, at most
   /// The steps with a block for each result, where parameters may decide some of them (decide.h).
   std::vector<Step> undecided;
 };
@@ -73,7 +80,6 @@ int share_blocks(std::vector<Step>& steps);
 std::int64_t block_of(const Extents& shape);
 
 struct Stage {
-  std::vector<Step> scatters;  ///< Scatter, SelectScatter: base, x, (index); before the regions
   std::vector<Region> regions;
   std::vector<int> last_reads;  ///< arrays that nothing reads afterwards
 };

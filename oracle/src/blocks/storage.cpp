@@ -245,6 +245,17 @@ void Storage::read_at(const Place& p, std::span<const Stretch> at, Cell fill, Ce
   }
 }
 
+void Storage::copy(const Place& from, const Place& to) {
+  const std::int64_t count = this->count(to);
+  Cell* const y = result(to, 0);
+  for (std::int64_t first = 0; first < count; first += kBlock) {
+    const std::int64_t n = std::min(kBlock, count - first);
+    const Operand x = read(from, first, n, 0);
+    if (x.single) return fill_cells(y, count, *x.at);
+    std::copy_n(x.at, n, y + first);
+  }
+}
+
 void Storage::make_blocks(int count, std::int64_t length) {
   constexpr std::size_t kAligned = 8;
   block_length_ = (static_cast<std::size_t>(length) + kAligned - 1) / kAligned * kAligned;

@@ -37,6 +37,8 @@ class Storage {
 
   /// Memory for an array.
   void make(const Place& p);
+  /// All elements of one array, or what stands for them, to another that has been made.
+  void copy(const Place& from, const Place& to);
   void free(int array) { arrays_[static_cast<std::size_t>(array)] = {}; }
   /// Blocks of that length.
   void make_blocks(int count, std::int64_t length);

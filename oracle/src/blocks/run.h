@@ -1,0 +1,16 @@
+// Carries a plan out.
+#pragma once
+
+#include <vector>
+
+#include "../buffer.h"
+#include "mote/oracle/case.h"
+#include "plan.h"
+
+namespace mote::blocks {
+
+/// For one case of the program that it was made for. Outputs are rounded to their dtypes.
+void run_plan(const Program& program, const Plan& plan, const Case& c,
+              const std::vector<Dense>& inputs, std::vector<Dense>& outputs);
+
+}  // namespace mote::blocks
