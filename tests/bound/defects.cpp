@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "node.h"
 
 namespace mote::test {
 namespace {
@@ -46,7 +45,7 @@ Program changed(const Program& p, const UopNode* at, const Change& change) {
   for (const Uop& u : topological(wanted)) {
     std::vector<Uop> args;
     for (const Uop& x : operands(u)) args.push_back(made.at(x.id()));
-    const Uop same = args.empty() ? u : rebuild(u, args, {});
+    const Uop same = args.empty() ? u : with_operands(u, args);
     made.emplace(u.id(), u.id() == at ? change(same) : same);
   }
   ProgramSpec spec{p.name, p.equation, p.params, p.inputs, p.outputs, p.sizes, p.constraints};

@@ -1,6 +1,7 @@
 // The rules of the bound, one at a time, on values worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,29 @@ void expect_point(const Ends& e, std::size_t k, double value) {
 void expect_unknown(const Ends& e, std::size_t k) {
   EXPECT_EQ(e.lo[k].real(), -kInf);
   EXPECT_EQ(e.hi[k].real(), kInf);
+}
+
+/// Nodes that read a truth which is a literal.
+int count_literal_truths(const Program& p) {
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  const auto is_literal = [](const Uop& u) {
+    return u.dtype() == DType::boolean && std::holds_alternative<uop::Scalar>(u.node().kind);
+  };
+  int count = 0;
+  for (const Uop& u : topological(roots)) count += std::ranges::any_of(operands(u), is_literal);
+  return count;
+}
+
+TEST(BoundRules, WhatLiteralsDecideIsLeftOut) {
+  const char* bodies[] = {"x/6 + 0.5",           "where(x < 1, x*0.5, 0)*w",
+                          "max(min(x, 3), -w)",  "2*exp(x)/w",
+                          "where(true, x*w, x)", "where((x > 0) || false, x, w)*3"};
+  for (const char* body : bodies) {
+    const Program p =
+        parse_program(std::string("op p\ninput x f32[N]\ninput w f32[N]\noutput y = ") + body);
+    EXPECT_EQ(count_literal_truths(bound(p)), 0) << to_string(bound(p));
+  }
 }
 
 TEST(BoundRules, SumsOfIntegersArePoints) {

@@ -275,12 +275,17 @@ Program bound(const Program& program, const Contract& contract) {
   spec.constraints = program.constraints;
   spec.params = with_accuracies(program, contract);
   IntervalWalk rigid(contract, true), perturbed(contract, false);
+  std::vector<Uop> ends;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const Output& o = program.outputs[k];
     const Interval x = (is_rigid(program, k) ? rigid : perturbed).of(o.value);
     const Interval y = stored(x, o.value.dtype());
-    spec.outputs.push_back({o.name + "_lo", y.lo});
-    spec.outputs.push_back({o.name + "_hi", y.hi});
+    ends.insert(ends.end(), {y.lo, y.hi});
+  }
+  ends = bounds::without_literals(ends);
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    spec.outputs.push_back({program.outputs[k].name + "_lo", ends[2 * k]});
+    spec.outputs.push_back({program.outputs[k].name + "_hi", ends[2 * k + 1]});
   }
   return make_program(std::move(spec));
 }

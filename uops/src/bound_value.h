@@ -129,5 +129,8 @@ Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& give
                      const Context& c);
 Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const Context& c);
 Interval cast_to(const Uop& node, const Interval& x, DType from, const Context& c);
+/// The same values, without the conditions and branches that literals among the rules' conditions
+/// decide.
+std::vector<Uop> without_literals(const std::vector<Uop>& outputs);
 
 }  // namespace mote::bounds

@@ -231,6 +231,8 @@ Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, E
   return make_node(std::move(kind), n.dtype, std::move(shape), std::move(names));
 }
 
+Uop with_operands(const Uop& u, const std::vector<Uop>& args) { return rebuild(u, args, {}); }
+
 Program make_program(ProgramSpec spec) { return Maker(std::move(spec)).run(); }
 
 std::vector<bool> read_inputs(const Program& p) {

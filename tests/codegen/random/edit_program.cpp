@@ -67,7 +67,7 @@ std::optional<Program> edited_with(const Program& p, ProgramSpec spec, const Rep
       std::vector<Uop> args = operands(u);
       for (Uop& a : args) a = now.at(a.id());
       Uop node = replace(u, args);
-      now.emplace(u.id(), node ? node : with_operands(u, args));
+      now.emplace(u.id(), node ? node : made_of(u, args));
     }
     for (Output& o : spec.outputs) o.value = now.at(o.value.id());
     return made(std::move(spec));
@@ -90,7 +90,7 @@ std::vector<Uop> nodes_of(const Program& p) {
   return topological(roots);
 }
 
-Uop with_operands(const Uop& u, const std::vector<Uop>& args) {
+Uop made_of(const Uop& u, const std::vector<Uop>& args) {
   return args.empty() ? u : rebuilt(u, args, {});
 }
 
@@ -151,7 +151,7 @@ std::optional<Program> with_real_input(const Program& p, std::size_t k) {
   spec.inputs[k] = real;
   // First without a cast: many programs are as legal in doubles.
   const auto replaced = [&](const Uop& u, const std::vector<Uop>& args) {
-    return u.id() == old.id() ? real : with_operands(u, args);
+    return u.id() == old.id() ? real : made_of(u, args);
   };
   return edited_with(p, std::move(spec), replaced);
 }

@@ -23,7 +23,7 @@ std::optional<Program> edited(const Program& p, const Replace& replace,
                               const std::vector<Uop>& more_inputs = {});
 
 /// A node of the same kind with other operands.
-Uop with_operands(const Uop& u, const std::vector<Uop>& args);
+Uop made_of(const Uop& u, const std::vector<Uop>& args);
 
 std::optional<Program> without_output(const Program& p, std::size_t k);
 std::optional<Program> without_input(const Program& p, std::size_t k);

@@ -241,6 +241,8 @@ struct UopNode {
 
 /// The nodes that a node reads, in order.
 std::vector<Uop> operands(const Uop& u);
+/// The node with other operands, of the same dtypes and shapes, in that order.
+Uop with_operands(const Uop& u, const std::vector<Uop>& args);
 /// "Reindex", "Map add", "Reduce sum": for messages.
 std::string describe(const Uop& u);
 /// Every node that the outputs need, operands first, each once; the order is that of first use.
