@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "blocks/demand.h"
+#include "blocks/inline.h"
 #include "blocks/storage.h"
 #include "blocks/thin.h"
 #include "bounds.h"
@@ -66,8 +67,9 @@ double elements(const blocks::Extents& shape) {
 /// of them.
 double work_of(const Case& c) {
   if (std::ranges::any_of(c.inputs, is_empty)) return 0;
+  const Program program = blocks::inlined(*c.program).value_or(*c.program);
   std::vector<Uop> outputs;
-  for (const Output& o : c.program->outputs) outputs.push_back(o.value);
+  for (const Output& o : program.outputs) outputs.push_back(o.value);
   const Sizes& sizes = c.binding.values;
   double work = 0;
   for (const Uop& u : outputs)

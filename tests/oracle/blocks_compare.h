@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,16 +63,16 @@ inline std::vector<Array> stored(std::vector<Array> arrays) {
 }
 
 inline constexpr std::size_t kManyBytes = std::size_t{1} << 40U;  ///< more than any case here takes
-inline constexpr blocks::Thinning kThinnings[] = {blocks::Thinning::where_faster,
-                                                  blocks::Thinning::always};
+inline constexpr std::optional<blocks::Way> kWays[] = {
+    std::nullopt, blocks::Way::thin, blocks::Way::inlined, blocks::Way::inlined_thin};
 
 inline std::string compare_with_evaluate(const std::shared_ptr<const Program>& program,
                                          const std::vector<Array>& inputs, const Params& params) {
   const Case c = case_of(program, inputs, params);
   const std::vector<Array> expected = evaluate(*program, inputs, c.params);
-  for (const blocks::Thinning thinning : kThinnings) {
+  for (const std::optional<blocks::Way>& way : kWays) {
     std::vector<Dense> outputs = empty_outputs(c);
-    const blocks::Evaluator evaluator(program, thinning);
+    const blocks::Evaluator evaluator(program, way);
     evaluator.run(c, dense(inputs), outputs);
     if (std::string text = difference(outputs, expected); !text.empty()) return text;
     if (evaluator.bytes(c) >= kManyBytes) return "it counts " + std::to_string(evaluator.bytes(c));

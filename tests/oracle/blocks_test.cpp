@@ -29,7 +29,7 @@ using block_test::dense;
 using block_test::difference;
 using block_test::empty_outputs;
 using block_test::kManyBytes;
-using block_test::kThinnings;
+using block_test::kWays;
 using block_test::stored;
 using test::filled_array;
 
@@ -103,9 +103,8 @@ output a = any[1](where(even, x > 0, false))
   trial.fill = test::Fill::reals;
   trial.seed = 5;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
-  const auto thin = blocks::make_thin_plan(*program);
-  ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_steps(*thin, false), 6);
+  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
+  EXPECT_EQ(thin_steps(thin, false), 6);
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 2}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 41}}), "");
   EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", 0}}), "");
@@ -121,10 +120,18 @@ output s = sum[1](where(iota(i1 over A, B) == iota(i0 over A, B), x, 0))
   trial.sizes = {{"A", 1100}, {"B", 1000}};
   trial.fill = test::Fill::reals;
   trial.seed = 7;
-  const auto thin = blocks::make_thin_plan(*program);
-  ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_steps(*thin, false), 1);
+  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
+  EXPECT_EQ(thin_steps(thin, false), 1);
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
+}
+
+/// A position in 36, whatever the extents: 31 of one of them would fit samples at equal distances.
+TEST(Blocks, KnowHowFewElementsCount) {
+  const Uop first = eq(iota("i2", {"A", "B", "C"}), 0);
+  for (const std::int64_t extent : {7, 30, 31, 62, 64}) {
+    const double share = blocks::chosen_share({first}, {9, extent, 36}, {});
+    EXPECT_LT(share, 0.2) << extent;
+  }
 }
 
 /// Scores that no window lets anybody see: neither their sums nor what is kept of them.
@@ -147,10 +154,9 @@ output y = sum[2](where(far, e[i0, i2 over T, E, S]*v[i2, i1 over T, E, S], 0))
   trial.fill = test::Fill::reals;
   trial.seed = 11;
   const std::vector<Array> inputs = stored(test::make_inputs(*program, trial));
-  const auto thin = blocks::make_thin_plan(*program);
-  ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_steps(*thin, false), 4);  // score, most, total, y
-  EXPECT_EQ(thin_steps(*thin, true), 1);   // e
+  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
+  EXPECT_EQ(thin_steps(thin, false), 4);  // score, most, total, y
+  EXPECT_EQ(thin_steps(thin, true), 1);   // e
   for (const std::int64_t width : {0, 1, 2, 41})
     EXPECT_EQ(compare_with_evaluate(program, inputs, {{"width", Number(width)}}), "") << width;
 }
@@ -168,9 +174,8 @@ output column = sum[0](score)
   trial.sizes = {{"A", 19}, {"B", 40}, {"K", 3}};
   trial.fill = test::Fill::reals;
   trial.seed = 13;
-  const auto thin = blocks::make_thin_plan(*program);
-  ASSERT_TRUE(thin.has_value());
-  EXPECT_EQ(thin_steps(*thin, false), 1);  // y
+  const blocks::Plan thin = blocks::make_plan(*program, blocks::find_thins(*program));
+  EXPECT_EQ(thin_steps(thin, false), 1);  // y
   EXPECT_EQ(compare_with_evaluate(program, stored(test::make_inputs(*program, trial)), {}), "");
 }
 
@@ -183,7 +188,7 @@ weight = exp(f32(iota(2*i2 + 1 over N, H, W))/f32(iota(W over N, H, W)))
 factor = exp(s[i1 over N, H, W])
 output y = x*(weight*factor)
 )"));
-  const Program once = blocks::hoisted(*program, blocks::Masks::left);
+  const Program once = blocks::hoisted(*program).program;
   std::vector<int> ranks;
   for (const Uop& u : topological(std::vector<Uop>{once.outputs[0].value}))
     if (const auto* m = std::get_if<uop::Map>(&u.node().kind); m && m->op == MapOp::exp)
@@ -222,9 +227,9 @@ TEST(Blocks, AgreeWithEvaluateOnEveryOpAndItsBound) {
       for (std::size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(filled_array(c, k, 4));
       for (const Case& of : {c, bound_case(c)}) {
         const std::vector<Array> expected = evaluate(*of.program, inputs, of.params);
-        for (const blocks::Thinning thinning : kThinnings) {
+        for (const std::optional<blocks::Way>& way : kWays) {
           std::vector<Dense> outputs = empty_outputs(of);
-          const blocks::Evaluator evaluator(of.program, thinning);
+          const blocks::Evaluator evaluator(of.program, way);
           evaluator.run(of, dense(inputs), outputs);
           EXPECT_EQ(difference(outputs, expected), "") << of.program->name << " " << to_string(c);
           EXPECT_LT(evaluator.bytes(of), kManyBytes) << of.program->name << " " << to_string(c);
@@ -247,8 +252,8 @@ TEST(Blocks, AgreeWithTheGeneratedKernelsOnLargeCases) {
     std::vector<Dense> expected = empty_outputs(c);
     std::vector<Dense> outputs = empty_outputs(c);
     reference_for(c)->run(c, inputs, expected);
-    for (const blocks::Thinning thinning : kThinnings) {
-      blocks::Evaluator(c.program, thinning).run(c, inputs, outputs);
+    for (const std::optional<blocks::Way>& way : kWays) {
+      blocks::Evaluator(c.program, way).run(c, inputs, outputs);
       bool equal = true;
       for (std::size_t k = 0; k < outputs.size(); ++k)
         for (std::int64_t at = 0; at < outputs[k].count(); ++at)

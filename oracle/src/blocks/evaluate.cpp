@@ -2,41 +2,148 @@
 #include "evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
+#include "as.h"
 #include "hoist.h"
+#include "inline.h"
 #include "run.h"
 #include "storage.h"
 #include "thin.h"
 
 namespace mote::blocks {
+namespace {
 
-Evaluator::Evaluator(const std::shared_ptr<const Program>& program, Thinning thinning)
-    : program_(program),
-      plan_(make_plan(hoisted(*program, Masks::hoisted))),
-      thinning_(thinning),
-      thin_(make_thin_plan(hoisted(*program, Masks::left))) {}
+/// An element that is chosen takes about half as long again as one of a region that is not thin.
+constexpr double kChosen = 1.5;
 
-/// An element that is chosen takes about twice as long as one of a region that is not thin.
-const Plan& Evaluator::plan(const Case& c) const {
-  constexpr double kShare = 0.5;
-  if (!thin_) return plan_;
-  if (thinning_ == Thinning::always) return *thin_;
-  const Sizes& sizes = c.binding.values;
-  double all = 0;
-  double chosen = 0;
-  for (const Stage& stage : thin_->stages) {
+double count_of(const std::vector<Expr>& shape, const Sizes& sizes) {
+  double count = 1;
+  for (const std::int64_t extent : extents_of(shape, sizes)) count *= static_cast<double>(extent);
+  return count;
+}
+
+double share_of(const std::vector<Uop>& conditions, const std::vector<Expr>& shape,
+                const Sizes& sizes) {
+  // bytes() will say that it is too many.
+  if (count_of(shape, sizes) > 0x1p62) return 1;
+  return chosen_share(conditions, extents_of(shape, sizes), sizes);
+}
+
+/// Of a step for one element, in those of plain arithmetic on a block: what reads or writes memory
+/// beyond it takes more.
+double weight(const Step& step) {
+  constexpr double kRead = 3;
+  constexpr double kKept = 2;
+  const bool keeps =
+      step.result.kind == Place::Kind::array && as<uop::Reduce>(step.node) == nullptr;
+  return (as<uop::Reindex>(step.node) || step.gathers ? kRead : 1) + (keeps ? kKept : 0);
+}
+
+/// Elements that are computed, times what the steps of each weigh.
+double work(const Plan& plan, const Sizes& sizes) {
+  double total = 0;
+  for (const Stage& stage : plan.stages) {
     for (const Region& region : stage.regions) {
-      if (region.conditions.empty()) continue;
-      const Extents shape = extents_of(region.shape, sizes);
-      double count = 1;
-      for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
-      if (count > 0x1p62) return plan_;  // bytes() will say that it is too many
-      all += count;
-      if (count > 0) chosen += count * chosen_share(region.conditions, shape, sizes);
+      double count = count_of(region.shape, sizes);
+      if (!region.conditions.empty())
+        count *= kChosen * share_of(region.conditions, region.shape, sizes);
+      double steps = 0;
+      for (const Step& step : region.steps) steps += weight(step);
+      total += count * steps;
     }
   }
-  return chosen < kShare * all ? *thin_ : plan_;
+  return total;
+}
+
+}  // namespace
+
+struct Evaluator::Body {
+  Body(const Program& p, bool is_thin, bool is_always)
+      : program(p), plain(make_plan(hoisted(p).program)), always(is_always) {
+    if (!is_thin) return;
+    thins = find_thins(program);
+    for (const Uop& u : topological(roots(program))) {
+      const auto at = thins.find(u.id());
+      if (at == thins.end()) continue;
+      const auto* r = as<uop::Reduce>(u);
+      const std::vector<Expr>& shape = r ? r->x.shape() : u.shape();
+      const auto is_same = [&](const Group& g) {
+        return g.shape == shape && g.conditions.size() == at->second.conditions.size() &&
+               std::ranges::equal(g.conditions, at->second.conditions, {}, &Uop::id, &Uop::id);
+      };
+      auto group = std::ranges::find_if(groups, is_same);
+      if (group == groups.end())
+        group = groups.insert(groups.end(), {shape, at->second.conditions, {}});
+      group->nodes.push_back(u.id());
+    }
+  }
+
+  static std::vector<Uop> roots(const Program& p) {
+    std::vector<Uop> all;
+    for (const Output& o : p.outputs) all.push_back(o.value);
+    return all;
+  }
+
+  /// Thin where few elements count.
+  const Plan& plan(const Sizes& sizes) {
+    std::vector<bool> which;
+    for (const Group& g : groups)
+      which.push_back(always || share_of(g.conditions, g.shape, sizes) * kChosen < 1);
+    if (std::ranges::find(which, true) == which.end()) return plain;
+    const auto [at, is_new] = plans.try_emplace(which);
+    if (!is_new) return at->second;
+    Thins wanted;
+    for (std::size_t k = 0; k < groups.size(); ++k)
+      for (const UopNode* node : groups[k].nodes)
+        if (which[k]) wanted.emplace(node, thins.at(node));
+    const Hoisted made = hoisted(program, wanted);
+    return at->second = make_plan(made.program, made.thins);
+  }
+
+  /// What is thin together.
+  struct Group {
+    std::vector<Expr> shape;
+    std::vector<Uop> conditions;
+    std::vector<const UopNode*> nodes;
+  };
+
+  Program program;
+  Plan plain;
+  bool always;  ///< thin
+  Thins thins;
+  std::vector<Group> groups;
+  std::map<std::vector<bool>, Plan> plans;  ///< by which groups are thin
+};
+
+Evaluator::Evaluator(const std::shared_ptr<const Program>& program, std::optional<Way> way)
+    : program_(program) {
+  const bool thins = way != Way::plain && way != Way::inlined;
+  const auto add = [&](const Program& p) {
+    bodies_.push_back(std::make_unique<Body>(p, thins, way.has_value()));
+  };
+  std::optional<Program> at_reads;
+  if (way != Way::plain && way != Way::thin) at_reads = inlined(*program);
+  if (!way || !at_reads) add(*program);
+  if (at_reads) add(*at_reads);
+}
+
+Evaluator::~Evaluator() = default;
+
+const Plan& Evaluator::plan(const Case& c) const {
+  constexpr double kLittle = 3e4;  // choosing takes as long
+  const Sizes& sizes = c.binding.values;
+  const std::lock_guard lock(mutex_);
+  Body& first = *bodies_[0];
+  if (!first.always && work(first.plain, sizes) < kLittle) return first.plain;
+  const Plan* best = &first.plan(sizes);
+  for (std::size_t k = 1; k < bodies_.size(); ++k)
+    if (const Plan& other = bodies_[k]->plan(sizes); work(other, sizes) < work(*best, sizes))
+      best = &other;
+  return *best;
 }
 
 void Evaluator::run(const Case& c, const std::vector<Dense>& inputs,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -14,14 +15,17 @@
 
 namespace mote::blocks {
 
-/// Whether elements that do not count are left out (thin.h); the results are the same.
-enum class Thinning : std::uint8_t { where_faster, always };
+/// How a program is evaluated: elements that do not count are left out (thin.h), what is read is
+/// computed where it is read (inline.h), or both. The results are the same.
+enum class Way : std::uint8_t { plain, thin, inlined, inlined_thin };
 
 /// A program that is ready to be evaluated.
 class Evaluator {
  public:
-  explicit Evaluator(const std::shared_ptr<const Program>& program,
-                     Thinning thinning = Thinning::where_faster);
+  /// In the way that seems to be the fastest for a case, or always in that way if the program
+  /// allows it.
+  explicit Evaluator(const std::shared_ptr<const Program>& program, std::optional<Way> way = {});
+  ~Evaluator();
 
   /// Of a case of the program, or of one with the same inputs and sizes. Outputs are rounded to
   /// their dtypes.
@@ -30,12 +34,13 @@ class Evaluator {
   std::size_t bytes(const Case& c) const;
 
  private:
+  /// The program, or one that gives the same.
+  struct Body;
   const Plan& plan(const Case& c) const;
 
   std::shared_ptr<const Program> program_;
-  Plan plan_;
-  Thinning thinning_;
-  std::optional<Plan> thin_;  ///< the same, faster where few elements of its regions count
+  std::vector<std::unique_ptr<Body>> bodies_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace mote::blocks

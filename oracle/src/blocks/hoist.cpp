@@ -30,7 +30,7 @@ AxisSet axes_of(const Expr& e, int rank) {
 
 class Hoister {
  public:
-  Hoister(const std::vector<Uop>& nodes, Masks masks) : masks_(masks) {
+  explicit Hoister(const std::vector<Uop>& nodes) {
     for (const Uop& u : nodes) known_[u.id()] = known(u);
   }
 
@@ -64,8 +64,7 @@ class Hoister {
   /// Worth an array of its own to a reader over `axes`.
   bool is_hoisted(const Uop& u, AxisSet axes) const {
     const Known& k = known_.at(u.id());
-    const bool stays = masks_ == Masks::left && u.dtype() == DType::boolean;
-    return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork && !stays;
+    return as<uop::Map>(u) && k.axes != axes && k.work >= kMuchWork;
   }
 
   /// The node over those axes of its shape, which are all that it depends on or more.
@@ -138,7 +137,6 @@ class Hoister {
     return u;
   }
 
-  Masks masks_;
   std::unordered_map<const UopNode*, Known> known_;
   using Key = std::pair<const UopNode*, AxisSet>;
   std::map<Key, Uop> done_, spread_;
@@ -147,13 +145,23 @@ class Hoister {
 
 }  // namespace
 
-Program hoisted(const Program& program, Masks masks) {
-  std::vector<Uop> outputs;
-  for (const Output& o : program.outputs) outputs.push_back(o.value);
-  Hoister hoister(topological(outputs), masks);
-  Program result = program;
-  for (Output& o : result.outputs) o.value = hoister.whole(o.value);
-  return hoister.hoists() ? result : program;
+Hoisted hoisted(const Program& program, const Thins& thins) {
+  std::vector<Uop> roots;
+  for (const Output& o : program.outputs) roots.push_back(o.value);
+  const std::vector<Uop> nodes = topological(roots);
+  for (const auto& [node, thin] : thins) roots.push_back(thin.x);
+  Hoister hoister(topological(roots));
+  Hoisted result{program, {}};
+  for (Output& o : result.program.outputs) o.value = hoister.whole(o.value);
+  for (const Uop& u : nodes) {
+    const auto at = thins.find(u.id());
+    if (at == thins.end()) continue;
+    const Uop v = hoister.whole(u);
+    // One that is read at each position has been computed for fewer.
+    if (!as<uop::Reindex>(v))
+      result.thins.emplace(v.id(), Thin{at->second.conditions, hoister.whole(at->second.x)});
+  }
+  return hoister.hoists() ? result : Hoisted{program, thins};
 }
 
 }  // namespace mote::blocks

@@ -3,17 +3,18 @@
 // depend on the pixel, not on image and channel; a row's scale not on the column.
 #pragma once
 
-#include <cstdint>
-
 #include "mote/uops/program.h"
+#include "thin.h"
 
 namespace mote::blocks {
 
-/// Whether conditions stay at the elements that they are about, as what leaves elements out wants
-/// to find them (thin.h).
-enum class Masks : std::uint8_t { hoisted, left };
+struct Hoisted {
+  Program program;
+  Thins thins;  ///< of its nodes
+};
 
-/// The same results, bit for bit. Inputs, sizes and parameters are those of `program`.
-Program hoisted(const Program& program, Masks masks);
+/// The same results, bit for bit. Inputs, sizes and parameters are those of `program`. What thin
+/// regions are about is theirs: their conditions stay as they are.
+Hoisted hoisted(const Program& program, const Thins& thins = {});
 
 }  // namespace mote::blocks

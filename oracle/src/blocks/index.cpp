@@ -80,6 +80,10 @@ IndexTree tree_of(const Expr& e, const Sizes& sizes) {
   return tree;
 }
 
+}  // namespace
+
+IndexTree index_tree(const Expr& e, const Sizes& sizes) { return tree_of(e, sizes); }
+
 void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes) {
   for (const IndexTree::Factor& f : product.factors) {
     if (f.kind == Atom::Kind::symbol) axes.insert(f.axis);
@@ -87,10 +91,6 @@ void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes) {
       for (const IndexTree::Product& inner : arg.terms) axes_of(inner, axes);
   }
 }
-
-}  // namespace
-
-IndexTree index_tree(const Expr& e, const Sizes& sizes) { return tree_of(e, sizes); }
 
 std::int64_t IndexTree::value(std::span<const std::int64_t> index) const {
   std::int64_t total = 0;
@@ -238,12 +238,6 @@ bool IndexFunction::make_mixed(const std::vector<std::size_t>& axes, const Index
   }
   mixed_.push_back(std::move(mixed));
   return true;
-}
-
-bool IndexFunction::depends_on(std::size_t axis) const {
-  const Part& p = outer_[axis];
-  return !p.table.empty() || p.step != 0 || !others_.terms.empty() ||
-         std::ranges::any_of(mixed_, [&](const Mixed& m) { return m.strides[axis] != 0; });
 }
 
 std::int64_t IndexFunction::level(const Walk& walk) const {

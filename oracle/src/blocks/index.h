@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <span>
 
 #include "cell.h"
@@ -38,6 +39,8 @@ struct IndexTree {
 };
 /// Sizes and parameters are replaced by their values.
 IndexTree index_tree(const Expr& e, const Sizes& sizes);
+/// Those whose loop variables it mentions.
+void axes_of(const IndexTree::Product& product, std::set<std::size_t>& axes);
 
 /// A shape with its last axes made one, as long as that has no more than kTail elements or only one
 /// of them has more than one: what is done along the last axis is done for many elements at a time.
@@ -115,8 +118,6 @@ class IndexFunction {
   bool is_level() const { return is_apart() && along_.table.empty() && along_.step == 0; }
   /// The value is level() and what along() has at the position on the last axis.
   bool is_apart() const { return mixed_.empty() && others_.terms.empty(); }
-  /// The value differs along that axis of the rows, not the last.
-  bool depends_on(std::size_t axis) const;
   std::int64_t level(const Walk& walk) const;  ///< of what does not depend on the last axis
   std::int64_t along(std::int64_t at) const { return along_.at(at); }
   bool is_linear() const { return along_.table.empty(); }
@@ -172,8 +173,6 @@ class Positions {
 
   /// Row-major positions of the elements from `first` on; -1 out of range.
   void fill(std::int64_t first, std::int64_t count, std::int64_t* out) const;
-  /// Of those elements along the row that the walk is at.
-  void fill_of(const Walk& walk, std::span<const std::int64_t> along, std::int64_t* out) const;
   /// The same in stretches; `space` is for `count` positions that have none of their own.
   void stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                  std::vector<Stretch>& out) const;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "index.h"
 #include "mote/generated/level.h"
 
 namespace mote::blocks {
@@ -172,7 +173,22 @@ bool real_unary(MapOp op, const Operand& x, Cell* y, I64 n) {
   }
 }
 
-bool whole_op(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
+/// Of 64 bits: they wrap.
+bool wrapping(MapOp op, std::span<const Operand> x, Cell* y, I64 n) {
+  switch (op) {
+    case MapOp::add:
+      binary<Whole, Whole>(x, y, n, [](I64 a, I64 b) { return wrap_add(a, b); });
+      return true;
+    case MapOp::mul:
+      binary<Whole, Whole>(x, y, n, [](I64 a, I64 b) { return wrap_mul(a, b); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool whole_op(MapOp op, DType dtype, std::span<const Operand> x, Cell* y, I64 n) {
+  if (dtype == DType::i64 && wrapping(op, x, y, n)) return true;
   switch (op) {
     case MapOp::logical_not:
       unary<Whole, Whole>(x[0], y, n, [](I64 a) -> I64 { return a == 0; });
@@ -208,7 +224,7 @@ bool has_loop(MapOp op, std::span<const Operand> x, DType from, DType to, Cell* 
     is_real(to) ? where<Real>(x, y, n) : where<Whole>(x, y, n);
     return true;
   }
-  if (!is_real(from)) return whole_op(op, x, y, n);
+  if (!is_real(from)) return whole_op(op, to, x, y, n);
   return x.size() == 1 ? real_unary(op, x[0], y, n) : real_binary(op, x, y, n);
 }
 

@@ -9,6 +9,7 @@
 
 #include "decide.h"
 #include "demand.h"
+#include "flat.h"
 #include "thin.h"
 
 namespace mote::blocks {
@@ -44,20 +45,24 @@ bool reads_anywhere(const Uop& u, std::size_t operand) {
 
 class Planner {
  public:
-  Planner(const Program& program, bool thins) : program_(program), thins_(thins) {
+  /// With those thin regions; null: with all that there can be.
+  Planner(const Program& program, const Thins* thins)
+      : program_(program), params_(facts_of(program)) {
+    if (thins) thin_ = *thins;
     std::vector<Uop> outputs;
     for (const Output& o : program.outputs) outputs.push_back(plain(o.value));
-    if (thins) demand_.emplace(outputs);
+    if (!thins) demand_.emplace(outputs);
     for (const Uop& u : outputs) put_in_order(u);
     for (const Uop& u : outputs) keep(u);
   }
 
-  bool has_thin() const { return !thin_.empty(); }
+  const Thins& thins() const { return thin_; }
 
   Plan run() {
     for (const Uop& u : order_) set_stage(u);
     for (const Uop& u : order_) keep_operands(u);
-    for (const Uop& u : order_) keep_or_repeat(u);
+    for (const Uop& u : order_) weigh(u);
+    for (std::size_t k = order_.size(); k-- > 0;) keep_or_repeat(order_[k]);
     for (const Uop& u : order_) place(u);
     for (const Uop& u : order_) compute(u);
     gather();
@@ -73,7 +78,7 @@ class Planner {
   /// Operands first, each node once.
   void put_in_order(const Uop& u) {
     if (!seen_.insert(u.id()).second) return;
-    if (const auto* r = as<uop::Reduce>(u); r && thins_)
+    if (const auto* r = as<uop::Reduce>(u); r && demand_)
       if (auto thin = thinned(*r, demand_->conditions_of_terms(u, *r)))
         thin_.emplace(u.id(), std::move(*thin));
     for (const Uop& x : args(u)) put_in_order(x);
@@ -180,13 +185,24 @@ class Planner {
       }
     }
   }
-  /// What a later stage reads is kept, or computed once more there if that costs no more than
-  /// writing and reading it.
-  void keep_or_repeat(const Uop& u) {
+  /// What later stages read may be kept, if computing it once more costs more than writing and
+  /// reading it.
+  void weigh(const Uop& u) {
     int& work = work_[u.id()];
     work = work_again(u);
-    if (read_later_.contains(u.id()) && work >= kMuchWork) keep(u);
-    if (is_constant(u) || kept_.contains(u.id())) work = 0;
+    if (work >= kMuchWork) heavy_.insert(u.id());
+    const bool kept = kept_.contains(u.id()) || (read_later_.contains(u.id()) && work >= kMuchWork);
+    if (is_constant(u) || kept) work = 0;
+  }
+  /// Readers first: it is kept if regions of several stages read it at its own place; what only one
+  /// needs is computed there.
+  void keep_or_repeat(const Uop& u) {
+    std::set<int>& used = used_[u.id()];
+    if (used.size() > 1 && heavy_.contains(u.id())) keep(u);
+    if (kept_.contains(u.id())) used = {takes_in(u) ? stage(u) - 1 : stage(u)};
+    const std::vector<Uop> all = args(u);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (!reads_anywhere(u, k)) used_[all[k].id()].insert(used.begin(), used.end());
   }
   /// Instructions for an element, from what all later stages can read.
   int work_again(const Uop& u) {
@@ -209,7 +225,7 @@ class Planner {
       const auto* in = as<uop::Input>(u);
       plan_.arrays.push_back({u, in ? *find_input(program_, in->name) : -1});
       last_read_.push_back(-1);
-      if (thins_ && as<uop::Map>(u) && !single && is_apart(u))
+      if (demand_ && as<uop::Map>(u) && !single && is_apart(u))
         if (auto seen = demand_->conditions(u); !seen.empty()) thin_.emplace(u.id(), Thin{seen, u});
     }
   }
@@ -325,7 +341,7 @@ class Planner {
            this->stage(x) < stage;
   }
   bool stores_thin(const Uop& x) const { return as<uop::Map>(x) && thin(x); }
-  static Place gathered(Draft& draft, const Uop& x, const Place& from) {
+  Place gathered(Draft& draft, const Uop& x, const Place& from) {
     const auto [at, is_new] =
         draft.blocks.try_emplace(x.id(), static_cast<int>(draft.region.steps.size()));
     if (is_new) {
@@ -372,6 +388,8 @@ class Planner {
     step.widens = is_widening(u) && step.args[0].kind == Place::Kind::array;
     if (const auto* r = as<uop::Reindex>(u))
       step.positions = read_of(draft.region, r->from, r->x.shape());
+    if (const auto* i = as<uop::Iota>(u); i && is_thin(draft))
+      step.positions = read_of(draft.region, {i->value}, {});
     const auto kept = places_.find(u.id());
     const int number = static_cast<int>(draft.region.steps.size());
     const bool keeps = kept != places_.end() && !is_thin(draft) && !stores_thin(u);
@@ -380,12 +398,12 @@ class Planner {
     draft.region.steps.push_back(std::move(step));
   }
 
-  static int read_of(Region& region, const std::vector<Expr>& from,
-                     const std::vector<Expr>& tensor) {
-    const auto same = [&](const Read& read) { return read.from == from && read.tensor == tensor; };
+  int read_of(Region& region, const std::vector<Expr>& from, const std::vector<Expr>& tensor) {
+    const Read read = flattened({from, tensor}, region.shape, params_);
+    const auto same = [&](const Read& r) { return r.from == read.from && r.tensor == read.tensor; };
     const auto at = std::ranges::find_if(region.reads, same);
     if (at != region.reads.end()) return static_cast<int>(at - region.reads.begin());
-    region.reads.push_back({from, tensor});
+    region.reads.push_back(read);
     return static_cast<int>(region.reads.size()) - 1;
   }
 
@@ -427,16 +445,18 @@ class Planner {
   }
 
   const Program& program_;
-  bool thins_;
-  std::optional<Demand> demand_;  ///< where it thins
+  Facts params_;
+  std::optional<Demand> demand_;  ///< where thin regions are to be found
   Plan plan_;
   std::vector<Uop> order_;
   std::set<const UopNode*> seen_;
-  std::unordered_map<const UopNode*, Thin> thin_;     ///< by Reduce, or kept Map
+  Thins thin_;
   std::unordered_map<const UopNode*, Uop> operands_;  ///< operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
-  std::set<const UopNode*> read_later_;  ///< at their own place, by regions of later stages
+  std::set<const UopNode*> read_later_;  ///< at their own place, by nodes of later stages
+  std::set<const UopNode*> heavy_;       ///< take much work
+  std::unordered_map<const UopNode*, std::set<int>> used_;  ///< in which stages, at its own place
   std::set<const UopNode*> kept_;
   std::unordered_map<const UopNode*, Place> places_;
   std::vector<int> last_read_;  ///< by array
@@ -445,12 +465,14 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Program& program) { return Planner(program, false).run(); }
+Plan make_plan(const Program& program, const Thins& thins) {
+  return Planner(program, &thins).run();
+}
 
-std::optional<Plan> make_thin_plan(const Program& program) {
-  Planner planner(program, true);
-  if (!planner.has_thin()) return {};
-  return planner.run();
+Thins find_thins(const Program& program) {
+  Planner planner(program, nullptr);
+  planner.run();
+  return planner.thins();
 }
 
 }  // namespace mote::blocks

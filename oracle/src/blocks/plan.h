@@ -16,6 +16,7 @@
 #include "as.h"
 #include "fused.h"
 #include "mote/uops/program.h"
+#include "thin.h"
 
 namespace mote::blocks {
 
@@ -52,7 +53,8 @@ struct Step {
   int together = 1;      ///< of a sum: so many steps from here on are taken together
 };
 
-/// Positions of a Reindex, which several may share: `from` in a tensor of that shape.
+/// Positions of a Reindex, which several may share: `from` in a tensor of that shape; in a thin
+/// region of no shape the values of an Iota.
 struct Read {
   std::vector<Expr> from;
   std::vector<Expr> tensor;
@@ -96,8 +98,9 @@ struct Plan {
   std::vector<Place> outputs;
 };
 
-Plan make_plan(const Program& program);
-/// With thin regions; nothing where there would be none.
-std::optional<Plan> make_thin_plan(const Program& program);
+/// All that may be thin.
+Thins find_thins(const Program& program);
+/// With regions for some of them.
+Plan make_plan(const Program& program, const Thins& thins = {});
 
 }  // namespace mote::blocks

@@ -242,32 +242,6 @@ bool Positions::base_of(const Walk& walk, std::int64_t& base) const {
   return true;
 }
 
-void Positions::fill_of(const Walk& walk, std::span<const std::int64_t> along,
-                        std::int64_t* out) const {
-  std::int64_t base = 0;
-  if (apart_ && base_of(walk, base)) {
-    for (const std::int64_t k : along)
-      *out++ = base + (offsets_.empty() ? step_ * k : offsets_[static_cast<std::size_t>(k)]);
-    return;
-  }
-  std::fill_n(out, along.size(), 0);
-  Extents values;
-  for (const Axis& a : axes_) {
-    const bool table = !a.at.is_apart();
-    if (table) {
-      values.resize(static_cast<std::size_t>(rows_.extents.back()));
-      a.at.values(walk, rows_.extents.back(), values.data());
-    }
-    const std::int64_t level = a.at.level(walk);
-    for (std::size_t t = 0; t < along.size(); ++t) {
-      const std::int64_t at = table ? values[static_cast<std::size_t>(along[t])]
-                                    : wrap_add(level, a.at.along(along[t]));
-      const bool inside = out[t] >= 0 && at >= 0 && at < a.extent;
-      out[t] = inside ? out[t] + at * a.stride : -1;
-    }
-  }
-}
-
 void Positions::run(const Walk& walk, std::int64_t count, std::int64_t* out) const {
   std::int64_t base = 0;
   for (const Axis& a : axes_) {

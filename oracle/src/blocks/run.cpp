@@ -15,9 +15,9 @@
 #include "index.h"
 #include "map.h"
 #include "mote/uops/evaluate.h"
+#include "nest.h"
 #include "scatter.h"
 #include "storage.h"
-#include "thin.h"
 
 namespace mote::blocks {
 namespace {
@@ -72,48 +72,47 @@ class Run {
     storage_.make_blocks(blocks, std::min(count, kBlock));
     Ready ready = make_ready(steps, rows, count);
     if (count == 0) return;
-    std::vector<Positions> reads;
-    for (const Read& r : region.reads)
-      reads.emplace_back(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
-    reads_ = reads.size();
+    reads_ = region.reads.size();
     positions_.resize((reads_ + static_cast<std::size_t>(region.located) + 1) * kBlock);
-    stretches_.resize(std::max(stretches_.size(), reads.size()));
-    if (!region.conditions.empty()) return run_thin(region, steps, ready, rows, reads);
-    const std::int64_t block = block_of(rows.shape);
-    for (std::int64_t first = 0; first < count; first += block) {
-      const std::int64_t n = std::min(block, count - first);
-      for (std::size_t k = 0; k < reads.size(); ++k)
-        reads[k].stretches(first, n, positions_.data() + k * kBlock, stretches_[k]);
-      run_steps(steps, ready, first, n);
-    }
-  }
-
-  /// Blocks of the elements that are chosen, row by row.
-  void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
-                const Rows& rows, const std::vector<Positions>& reads) {
-    Chosen chosen(region.conditions, rows, sizes_);
-    const std::int64_t all = element_count(rows.extents);
-    std::int64_t n = 0;
-    Walk walk(rows.extents, 0);
-    for (std::int64_t done = 0; done < all; done += rows.extents.back()) {
-      std::span<const std::int64_t> row = chosen.row(walk);
-      while (!row.empty()) {
-        const auto part = row.first(std::min(row.size(), static_cast<std::size_t>(kBlock - n)));
-        for (std::size_t k = 0; k < reads.size(); ++k)
-          reads[k].fill_of(walk, part, positions_.data() + k * kBlock + n);
-        n += static_cast<std::int64_t>(part.size());
-        row = row.subspan(part.size());
-        if (n == kBlock) run_chosen(steps, ready, reads.size(), std::exchange(n, 0));
+    stretches_.resize(std::max(stretches_.size(), reads_));
+    if (!region.conditions.empty()) return run_thin(region, steps, ready, rows.shape);
+    std::vector<std::size_t> nested;
+    std::vector<std::optional<Positions>> reads(reads_);
+    for (std::size_t k = 0; k < reads_; ++k) {
+      const Read& r = region.reads[k];
+      if (is_nested(r, rows.shape, sizes_)) {
+        nested.push_back(k);
+      } else {
+        reads[k].emplace(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
       }
-      walk.advance(rows.extents.back());
     }
-    if (n > 0) run_chosen(steps, ready, reads.size(), n);
+    const std::int64_t block = block_of(rows.shape);
+    std::int64_t first = 0;
+    std::optional<Nest> nest;
+    if (!nested.empty()) nest.emplace(std::vector<Uop>(), rows.shape, sizes_, block);
+    for (const std::size_t k : nested) nest->add(region.reads[k], positions_of(k));
+    const auto take = [&](std::int64_t n) {
+      for (std::size_t k = 0; k < reads_; ++k)
+        if (reads[k]) reads[k]->stretches(first, n, positions_of(k), stretches_[k]);
+      for (std::size_t k = 0; k < nested.size(); ++k)
+        stretches_[nested[k]] = {{n, 0, 0, positions_of(nested[k]), nest->inside(k)}};
+      run_steps(steps, ready, first, n);
+      first += n;
+    };
+    if (nest) return nest->run(take);
+    while (first < count) take(std::min(block, count - first));
   }
 
-  void run_chosen(const std::vector<Step>& steps, Ready& ready, std::size_t reads, std::int64_t n) {
-    for (std::size_t k = 0; k < reads; ++k)
-      stretches_[k] = {{n, 0, 0, positions_.data() + k * kBlock, false}};
-    run_steps(steps, ready, 0, n);
+  /// Blocks of the elements that are chosen.
+  void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
+                const Extents& shape) {
+    Nest nest(region.conditions, shape, sizes_, kBlock);
+    for (std::size_t k = 0; k < reads_; ++k) nest.add(region.reads[k], positions_of(k));
+    nest.run([&](std::int64_t n) {
+      for (std::size_t k = 0; k < reads_; ++k)
+        stretches_[k] = {{n, 0, 0, positions_of(k), nest.inside(k)}};
+      run_steps(steps, ready, 0, n);
+    });
   }
 
   Ready make_ready(const std::vector<Step>& steps, const Rows& rows, std::int64_t count) {
@@ -188,6 +187,9 @@ class Run {
         const Stretch all{n, 0, 0, at, false};
         storage_.read_at(step.args[0], {&all, 1}, cell_of(s->fill),
                          storage_.result(step.result, first));
+      } else if (step.positions >= 0) {
+        const auto* values = stretches_[static_cast<std::size_t>(step.positions)][0].offsets;
+        to_cells(values, n, step.node.dtype(), storage_.result(step.result, first));
       } else {
         positions(ready.iotas.at(k), first, n, step.node.dtype(),
                   storage_.result(step.result, first));
@@ -236,8 +238,9 @@ class Run {
     scatter_onto(op, step.node.dtype(), storage_.result(step.result, 0),
                  storage_.read(step.args[1], first, n, 1), to);
   }
+  std::int64_t* positions_of(std::size_t read) { return positions_.data() + read * kBlock; }
   std::int64_t* located(const Step& step) {
-    return positions_.data() + (reads_ + static_cast<std::size_t>(step.located)) * kBlock;
+    return positions_of(reads_ + static_cast<std::size_t>(step.located));
   }
   std::int64_t* spare_positions() { return positions_.data() + positions_.size() - kBlock; }
 
@@ -246,8 +249,16 @@ class Run {
     // Integers are cells as they are.
     std::int64_t* const values = is_real(dtype) ? spare_positions() : &to->whole;
     f.fill(first, n, values);
-    if (!is_real(dtype)) return;
-    for (std::int64_t k = 0; k < n; ++k) to[k].real = static_cast<double>(values[k]);
+    if (is_real(dtype)) to_cells(values, n, dtype, to);
+  }
+  static void to_cells(const std::int64_t* values, std::int64_t n, DType dtype, Cell* to) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (is_real(dtype)) {
+        to[k].real = static_cast<double>(values[k]);
+      } else {
+        to[k].whole = values[k];
+      }
+    }
   }
 
   void store(std::size_t output) {

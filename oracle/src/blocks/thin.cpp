@@ -2,7 +2,7 @@
 #include "thin.h"
 
 #include <algorithm>
-#include <numeric>
+#include <random>
 #include <set>
 #include <unordered_map>
 
@@ -62,6 +62,11 @@ class WhenFalse {
     if (m == nullptr) return {};
     const std::optional<Number> first = of(m->args[0]);
     if (m->op == MapOp::where && first) return of(m->args[first->integer() != 0 ? 1 : 2]);
+    if (m->op == MapOp::where) {
+      const std::optional<Number> second = of(m->args[1]);
+      const std::optional<Number> third = of(m->args[2]);
+      return second && third && same(*second, *third) ? second : std::nullopt;
+    }
     if (m->op == MapOp::logical_and) {
       const std::optional<Number> second = of(m->args[1]);
       if ((first && first->integer() == 0) || (second && second->integer() == 0)) return Number(0);
@@ -122,7 +127,8 @@ bool is_apart_in(const Uop& x, const Uop& of) {
   bool apart = x.shape() == of.shape();
   for_each_below(x, [&](const Uop& u) {
     const bool fixed = as<uop::Map>(u) || as<uop::Scalar>(u) || as<uop::Param>(u) ||
-                       as<uop::Reindex>(u) || as<uop::Input>(u) || as<uop::Reduce>(u);
+                       as<uop::Iota>(u) || as<uop::Reindex>(u) || as<uop::Input>(u) ||
+                       as<uop::Reduce>(u);
     apart = apart && fixed && (u.shape().empty() || u.shape() == of.shape());
   });
   return apart;
@@ -165,39 +171,8 @@ std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also) 
   return thin;
 }
 
-Chosen::Chosen(const std::vector<Uop>& conditions, const Rows& rows, const Sizes& sizes)
-    : rows_(rows), strides_(rows.first, 0) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 20U;  // elements of all lists: 8 MiB
-  for (const Uop& c : conditions) {
-    const auto& m = *as<uop::Map>(c);
-    conditions_.push_back(
-        {m.op, {position_of(m.args[0]), rows, sizes}, {position_of(m.args[1]), rows, sizes}});
-  }
-  std::int64_t lists = 1;
-  for (std::size_t k = rows.first; k-- > 0;) {
-    const bool differs = std::ranges::any_of(
-        conditions_, [&](const Condition& c) { return c.a.depends_on(k) || c.b.depends_on(k); });
-    if (!differs) continue;
-    strides_[k] = lists;
-    lists *= rows.shape[k];
-    keeps_ = keeps_ && lists <= kMost / std::max<std::int64_t>(rows.extents.back(), 1);
-    if (!keeps_) lists = 1;
-  }
-  lists_.resize(static_cast<std::size_t>(lists));
-  known_.resize(static_cast<std::size_t>(lists), 0);
-}
-
-const Extents& Chosen::row(const Walk& walk) {
-  std::int64_t at = 0;
-  for (std::size_t k = 0; keeps_ && k < rows_.first; ++k) at += strides_[k] * walk.index()[k];
-  const auto list = static_cast<std::size_t>(at);
-  if (!keeps_ || known_[list] == 0) choose(walk, lists_[list]);
-  known_[list] = 1;
-  return lists_[list];
-}
-
 double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes) {
-  constexpr std::int64_t kSamples = 31;  // a prime: they fall on all places of short rows
+  constexpr std::int64_t kSamples = 31;
   struct Ends {
     MapOp op;
     IndexTree a, b;
@@ -209,32 +184,18 @@ double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, co
                    index_tree(position_of(m.args[1]), sizes)});
   }
   const std::int64_t count = element_count(shape);
-  const std::int64_t samples = std::min(count, kSamples);
+  if (count == 0) return 1;
+  // Not at equal distances, which may be those of rows.
+  std::minstd_rand random;
+  std::uniform_int_distribution<std::int64_t> place(0, count - 1);
   std::int64_t chosen = 0;
-  for (std::int64_t k = 0; k < samples; ++k) {
-    const Walk walk(shape, count / samples * k + count % samples * k / samples);
+  for (std::int64_t k = 0; k < kSamples; ++k) {
+    const Walk walk(shape, place(random));
     chosen += std::ranges::all_of(all, [&](const Ends& c) {
       return compare(c.op, c.a.value(walk.index()), c.b.value(walk.index()));
     });
   }
-  return samples == 0 ? 1 : static_cast<double>(chosen) / static_cast<double>(samples);
-}
-
-void Chosen::choose(const Walk& walk, Extents& list) {
-  const std::int64_t length = rows_.extents.back();
-  a_.resize(static_cast<std::size_t>(length));
-  b_.resize(static_cast<std::size_t>(length));
-  Extents all(static_cast<std::size_t>(length));
-  std::iota(all.begin(), all.end(), 0);
-  for (const Condition& c : conditions_) {
-    c.a.values(walk, length, a_.data());
-    c.b.values(walk, length, b_.data());
-    std::erase_if(all, [&](std::int64_t k) {
-      const auto at = static_cast<std::size_t>(k);
-      return !compare(c.op, a_[at], b_[at]);
-    });
-  }
-  list.assign(all.begin(), all.end());
+  return static_cast<double>(chosen) / static_cast<double>(kSamples);
 }
 
 }  // namespace mote::blocks

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "as.h"
@@ -18,6 +19,9 @@ struct Thin {
   Uop x;  ///< what is reduced, as it is where they hold
 };
 
+/// By Reduce, or by Map whose value is kept.
+using Thins = std::unordered_map<const UopNode*, Thin>;
+
 /// Nothing: every element counts, or the elements are not computed from others at their own place
 /// and at places that are fixed. Where `also` do not hold an element may be left out too.
 std::optional<Thin> thinned(const uop::Reduce& r, const std::vector<Uop>& also);
@@ -31,29 +35,5 @@ Expr position_of(const Uop& u);
 
 /// The share of a shape's elements of which the conditions hold, from some of them.
 double chosen_share(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes);
-
-/// The elements of rows of which the conditions hold.
-class Chosen {
- public:
-  Chosen(const std::vector<Uop>& conditions, const Rows& rows, const Sizes& sizes);
-
-  /// Of the row that the walk is at: positions along it.
-  const Extents& row(const Walk& walk);
-
- private:
-  struct Condition {
-    MapOp op;
-    IndexFunction a, b;
-  };
-  void choose(const Walk& walk, Extents& list);
-
-  const Rows& rows_;
-  std::vector<Condition> conditions_;
-  Extents strides_;             ///< of the lists, by axis; 0: it makes no difference
-  std::vector<Extents> lists_;  ///< of all rows that differ, or one for the row at hand
-  std::vector<char> known_;
-  bool keeps_ = true;
-  Extents a_, b_;
-};
 
 }  // namespace mote::blocks

@@ -165,15 +165,38 @@ using BoundedLower = Where<Unknown, Constant<2>, Node<end, A, Constant<4>>>;
 template <MapOp end>
 using BoundedUpper = Where<Unknown, Constant<3>, Node<end, B, Constant<4>>>;
 
+/// Ends of one of two intervals, X and Y, by a condition that may be decided (0) and then holds (1)
+/// or not; nothing is known of the other branch's ends (2).
+template <MapOp end, typename X, typename Y>
+using EitherBranch =
+    Where<Flags<0>, Where<Flags<1>, X, Y>, Where<Flags<2>, Constant<3>, Node<end, X, Y>>>;
+/// [A, C] or [B, D] is nothing known, or one is NaN alone; the same where B is a number.
+using Both = And<Eq<A, Constant<4>>, Eq<C, Constant<5>>>;
+using BranchesUnknown = Or<Or<Differ, Both>, And<Eq<B, Constant<4>>, Eq<D, Constant<5>>>>;
+using BranchUnknown = Or<IsNan<A>, Unknown>;
+/// One is certainly not above another, unless nothing is known of it; between two numbers; equal to
+/// one. And whether it is decided: what certainly holds is what may hold.
+template <typename X, typename Y>
+using LessEqual = Node<MapOp::le, X, Y>;
+template <typename X, typename Y, std::size_t unknown>
+using SurelyLess = And<LessEqual<X, Y>, Not<Flags<unknown>>>;
+using SurelyInside = And<SurelyLess<A, Constant<1>, 2>, SurelyLess<Constant<3>, E, 5>>;
+using SurelyEqual = And<And<Eq<A, B>, Eq<A, Constant<2>>>, Not<Flags<3>>>;
+using IsDecided = Eq<Flags<0>, And<LessEqual<B, Constant<2>>, LessEqual<Constant<3>, E>>>;
+
 /// Of several that match the first is taken: larger ones come first.
-using Large = List<BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
-                   BoundedUpper<MapOp::max>, RoundedUpUnless<MapOp::min, Eq<A, B>, SquareLower, 5>,
-                   RoundedUpUnless<MapOp::max, Eq<A, B>, SquareUpper, 4>,
-                   RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>,
-                   SumOfOther<MapOp::min, Add<A, B>>, SumOfOther<MapOp::max, Add<A, C>>,
-                   SumOfBoth<MapOp::min, Add<A, B>>, SumOfBoth<MapOp::max, Add<C, D>>,
-                   QuotientLower, QuotientUpper, QuotientLowerUp, QuotientUpperUp,
-                   Sub<UnlessDiffer<A>, Constant<3>>, Add<UnlessDiffer<B>, Constant<3>>>;
+using Large =
+    List<EitherBranch<MapOp::min, E, F>, EitherBranch<MapOp::max, E, F>,
+         EitherBranch<MapOp::min, E, Constant<5>>, EitherBranch<MapOp::max, E, Constant<5>>,
+         EitherBranch<MapOp::min, Constant<4>, F>, EitherBranch<MapOp::max, Constant<4>, F>,
+         BoundedLower<MapOp::min>, BoundedLower<MapOp::max>, BoundedUpper<MapOp::min>,
+         BoundedUpper<MapOp::max>, RoundedUpUnless<MapOp::min, Eq<A, B>, SquareLower, 5>,
+         RoundedUpUnless<MapOp::max, Eq<A, B>, SquareUpper, 4>,
+         RoundedUp<MapOp::min, SquareLower, 5>, RoundedUp<MapOp::max, SquareUpper, 4>,
+         SumOfOther<MapOp::min, Add<A, B>>, SumOfOther<MapOp::max, Add<A, C>>,
+         SumOfBoth<MapOp::min, Add<A, B>>, SumOfBoth<MapOp::max, Add<C, D>>, QuotientLower,
+         QuotientUpper, QuotientLowerUp, QuotientUpperUp, Sub<UnlessDiffer<A>, Constant<3>>,
+         Add<UnlessDiffer<B>, Constant<3>>>;
 template <MapOp end>
 using Ends =
     List<RoundedSum<end, A, Neg<B>, 2>, RoundedSum<end, A, B, 2>,
@@ -191,14 +214,15 @@ using Ends =
          Corners<MapOp::div, end>, TwoCorners<MapOp::mul, end>, TwoCorners<MapOp::div, end>,
          Joined<end, Mul<A, B>>, Joined<end, A>, Outward<end, A, 1>>;
 using Conditions =
-    List<MaybeNanOfEnds, MaybeNan, MaybeNanOfOne, MaybeNanOfOther, MayBeZero, Differ,
-         Ne<Size, Constant<2>>, OnGrid<A, B, ProductGrid<C, D>, 4>,
-         OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>, OnGrid<A, B, Mul<Lowest<C>, D>, 4>,
-         OnGrid<A, B, Mul<C, Lowest<D>>, 4>, And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>,
-         And<ExactSum<A, B>, Eq<B, C>>, ExactSum<A, B>, BothArePoints,
-         And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>, And<And<Flags<0>, Eq<B, C>>, Flags<3>>, NanOfOne,
-         And<IsNan<A>, Not<IsNan<B>>>, And<Flags<0>, Ne<B, C>>, And<Flags<0>, Not<IsNan<B>>>,
-         And<Flags<0>, Eq<B, C>>, Or<IsNan<A>, IsNan<B>>, Unknown,
+    List<BranchesUnknown, BranchUnknown, SurelyInside, SurelyEqual, IsDecided, MaybeNanOfEnds,
+         MaybeNan, MaybeNanOfOne, MaybeNanOfOther, MayBeZero, Differ, Ne<Size, Constant<2>>,
+         OnGrid<A, B, ProductGrid<C, D>, 4>, OnGrid<A, B, Mul<Lowest<C>, Constant<3>>, 4>,
+         OnGrid<A, B, Mul<Lowest<C>, D>, 4>, OnGrid<A, B, Mul<C, Lowest<D>>, 4>,
+         And<And<ExactSum<A, B>, Eq<A, C>>, Eq<B, D>>, And<ExactSum<A, B>, Eq<B, C>>,
+         ExactSum<A, B>, BothArePoints, And<And<Flags<0>, Eq<B, C>>, Eq<D, E>>,
+         And<And<Flags<0>, Eq<B, C>>, Flags<3>>, NanOfOne, And<IsNan<A>, Not<IsNan<B>>>,
+         And<Flags<0>, Ne<B, C>>, And<Flags<0>, Not<IsNan<B>>>, And<Flags<0>, Eq<B, C>>,
+         Or<IsNan<A>, IsNan<B>>, Unknown,
          And<Node<MapOp::le, A, Constant<2>>, GreaterEqual<B, Constant<2>>>,
          InRange<0, WholeConstant<1>, 2>, InRange<0, Whole<1>, 2>,
          And<Flags<0>, InRange<1, WholeConstant<2>, 3>>,
