@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "mote/runtime/status.h"
 #include "mote/runtime/tune.h"
 #include "runtime/expect_error.h"
 #include "runtime/fake_backend.h"
@@ -134,6 +137,30 @@ TEST_F(TuningFile, EntriesOfOpsAndKernelsThatAreNotThereAreLeftOut) {
     EXPECT_FALSE(read_tuning(context, replaced(good, from, to)));
     EXPECT_EQ(context.tuning().size(), 0U);
   }
+}
+
+// A reader meanwhile finds the old file or the new one.
+TEST_F(TuningFile, ManyThreadsSaveOneContextAtOnce) {
+  Context context(options());
+  tune(context, 100);
+  save_tuning(context, path_);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        try {
+          save_tuning(context, path_);
+          Context other(options());
+          if (load_tuning(other, path_, nullptr) || other.tuning().size() != 1) ++failures;
+        } catch (const StatusError&) {
+          ++failures;
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(read(), tuning_text(context));
 }
 
 TEST_F(TuningFile, WhatCannotBeWrittenOrReadSaysSo) {

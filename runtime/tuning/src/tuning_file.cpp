@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -190,11 +191,16 @@ std::optional<Reason> foreign(const json::Value& file, const Context& context) {
   return std::nullopt;
 }
 
+/// For a file that nobody else writes: other threads and processes may save too.
+std::string fresh_name(const std::string& path) {
+  static std::atomic<unsigned> count = 0;
+  return path + ".new-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+}
+
 /// A file that goes again unless it got its name.
 class NewFile {
  public:
-  NewFile(const std::string& path, std::string_view text)
-      : path_(path), fresh_(path + ".new-" + std::to_string(getpid())) {
+  NewFile(const std::string& path, std::string_view text) : path_(path), fresh_(fresh_name(path)) {
     write_file(fresh_, std::as_bytes(std::span(text)));
   }
   ~NewFile() {
