@@ -18,6 +18,7 @@ enum defect {
   no_functions,
   nameless_function,
   no_pairs,
+  no_pairs_of_short,
   negative_pairs,
   no_can_run,
   no_run
@@ -57,6 +58,10 @@ static void break_kernel(enum defect defect) {
     contract.functions = &nameless;
   }
   if (defect == no_pairs) contract.in_place_count = 2;
+  if (defect == no_pairs_of_short) { /* it ends behind the list */
+    contract.size = offsetof(mote_contract, ignores_nan);
+    contract.in_place_count = 2;
+  }
   if (defect == negative_pairs) contract.in_place_count = -2;
 }
 

@@ -142,6 +142,9 @@ constexpr Defect kDefects[] = {
     {"no_pairs",
      "backend broken: the kernel of double has a contract with 2 in-place pairs, but no list of "
      "them"},
+    {"no_pairs_of_short",
+     "backend broken: the kernel of double has a contract with 2 in-place pairs, but no list of "
+     "them"},
     {"negative_pairs",
      "backend broken: the kernel of double has a contract with -2 in-place pairs, but no list of "
      "them"},

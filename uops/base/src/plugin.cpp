@@ -61,8 +61,8 @@ void check_promises(const std::string& path, const std::string& what, const mote
     for (const mote_accuracy& f : accuracies_of(c))
       if (f.function == nullptr) fail(path, what + "has a contract with a function without a name");
   }
-  if (c.size >= sizeof c && c.in_place_count != MOTE_IN_PLACE_ALL &&
-      !is_list(c.in_place, c.in_place_count))
+  if (c.size >= offsetof(mote_contract, in_place) + sizeof(const void*) &&
+      c.in_place_count != MOTE_IN_PLACE_ALL && !is_list(c.in_place, c.in_place_count))
     fail(path, what + "has a contract with " + std::to_string(c.in_place_count) +
                    " in-place pairs, but no list of them");
 }
