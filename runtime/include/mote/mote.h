@@ -109,6 +109,14 @@ MOTE_API void mote_command_free(mote_command* command);
 /* Valid as long as the command. */
 MOTE_API const char* mote_command_text(const mote_command* command);
 MOTE_API int mote_command_equal(const mote_command* a, const mote_command* b);
+/* Equal commands have equal ones; 0 for NULL. */
+MOTE_API size_t mote_command_hash(const mote_command* command);
+/* The dtypes and shapes of the outputs, from those of the inputs (which may have no data): one
+ * tensor without memory for each output of the op, so many as `output_count` must say. dtype: of
+ * the outputs where it does not follow from the inputs; may be NULL. */
+MOTE_API mote_status mote_infer(const mote_command* command, const mote_tensor* const* inputs,
+                                size_t input_count, const DLDataType* dtype, mote_tensor** outputs,
+                                size_t output_count);
 
 /* ---- backends and contexts ---- */
 
@@ -167,6 +175,10 @@ MOTE_API void mote_prepared_free(mote_prepared* prepared);
 MOTE_API mote_status mote_autotune(const mote_command* command, const mote_tensor* const* inputs,
                                    size_t input_count, mote_tensor* const* outputs,
                                    size_t output_count, mote_context* context, const char** kernel);
+/* What was measured, as a file. One that is damaged, or of another machine or set of libraries, is
+ * MOTE_FAILED and nothing is taken from it; the next save replaces it. No file is MOTE_OK. */
+MOTE_API mote_status mote_save_tuning(mote_context* context, const char* path);
+MOTE_API mote_status mote_load_tuning(mote_context* context, const char* path);
 
 MOTE_API mote_status mote_stream_create(mote_context* context, mote_stream** stream);
 /* Waits for its work. */

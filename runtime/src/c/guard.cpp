@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
+
+#include "mote/base/dlpack.h"
 
 namespace mote::c {
 namespace {
@@ -15,6 +18,12 @@ thread_local std::array<char, 1024> last_error{};
 mote_status fail(mote_status status, const char* function, const char* what) noexcept {
   std::snprintf(last_error.data(), last_error.size(), "%s: %s", function, what);
   return status;
+}
+
+DType dtype_of(DLDataType dtype) {
+  const std::optional<DType> known = from_dlpack(dtype);
+  if (!known) throw StatusError(MOTE_INVALID, "the DLDataType is none of mote's dtypes");
+  return *known;
 }
 
 void check_count(const mote_op_definition& op, std::size_t count, std::int32_t most,

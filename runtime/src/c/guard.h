@@ -63,6 +63,9 @@ inline mote_tensor* handle_of(const Tensor& tensor) {
   return reinterpret_cast<mote_tensor*>(new Tensor(tensor));
 }
 
+/// StatusError for an element type that mote does not have.
+DType dtype_of(DLDataType dtype);
+
 /// StatusError "relu: has 1 inputs, got 7".
 void check_count(const mote_op_definition& op, std::size_t count, std::int32_t most,
                  const char* what);

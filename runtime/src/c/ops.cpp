@@ -1,13 +1,16 @@
 // mote/mote.h: ops and commands.
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "guard.h"
 #include "mote/runtime/catalogue.h"
+#include "mote/runtime/infer.h"
 #include "objects.h"
 
 namespace mote::c {
@@ -99,4 +102,30 @@ const char* mote_command_text(const mote_command* command) {
 int mote_command_equal(const mote_command* a, const mote_command* b) {
   if (a == nullptr || b == nullptr) return a == b ? 1 : 0;
   return a->command == b->command ? 1 : 0;
+}
+
+size_t mote_command_hash(const mote_command* command) {
+  return command != nullptr ? command->command.hash() : 0;
+}
+
+mote_status mote_infer(const mote_command* command, const mote_tensor* const* inputs,
+                       size_t input_count, const DLDataType* dtype, mote_tensor** outputs,
+                       size_t output_count) {
+  return guarded(__func__, [&] {
+    const Command& what = given(command, "command").command;
+    const Operands tensors(what.definition(), inputs, input_count, nullptr, 0);
+    const std::optional<DType> wanted =
+        dtype != nullptr ? std::optional<DType>(dtype_of(*dtype)) : std::nullopt;
+    given(outputs, "outputs");
+    const std::vector<TensorForm> forms = infer(what, tensors.inputs, wanted);
+    if (output_count != forms.size())
+      throw StatusError(MOTE_INVALID, std::string(what.definition().name) + ": has " +
+                                          std::to_string(forms.size()) + " outputs, got " +
+                                          std::to_string(output_count));
+    std::vector<std::unique_ptr<Tensor>> made;
+    for (const TensorForm& form : forms)
+      made.push_back(std::make_unique<Tensor>(Tensor::over(nullptr, form.dtype, form.shape)));
+    for (std::size_t k = 0; k < made.size(); ++k)
+      outputs[k] = reinterpret_cast<mote_tensor*>(made[k].release());
+  });
 }

@@ -29,12 +29,6 @@ AxisList index_of(const Tensor& x, const std::int64_t* index) {
   return axes(x.rank(), index, "index");
 }
 
-DType dtype_of(DLDataType dtype) {
-  const std::optional<DType> known = from_dlpack(dtype);
-  if (!known) throw StatusError(MOTE_INVALID, "the DLDataType is none of mote's dtypes");
-  return *known;
-}
-
 }  // namespace
 }  // namespace mote::c
 

@@ -20,7 +20,7 @@ int main(void) {
   double value = 0;
   size_t ops = 0;
   DLDataType f32;
-  mote_tensor *x = NULL, *y = NULL, *row = NULL;
+  mote_tensor *x = NULL, *y = NULL, *row = NULL, *form = NULL;
   mote_command *softmax = NULL, *unknown = NULL;
   mote_context* context = NULL;
   mote_stream* stream = NULL;
@@ -40,11 +40,17 @@ int main(void) {
     mote_tensor* outputs[1];
     inputs[0] = x;
     outputs[0] = y;
+    expect(mote_infer(softmax, inputs, 1, NULL, &form, 1) == MOTE_OK, "infer");
+    expect(form != NULL && form->dl.ndim == 3 && form->dl.shape[2] == 4, "the shape of y");
     expect(mote_run(softmax, inputs, 1, outputs, 1, NULL, NULL) == MOTE_OK, "run");
     expect(mote_tensor_real_at(y, index, &value) == MOTE_OK && fabs(value - 1.0 / 3) < 1e-6, "1/3");
     expect(mote_context_create(NULL, &context) == MOTE_OK, "context");
     expect(mote_stream_create(context, &stream) == MOTE_OK, "stream");
     expect(mote_prepare(softmax, inputs, 1, outputs, 1, context, &prepared) == MOTE_OK, "prepare");
+    expect(mote_autotune(softmax, inputs, 1, outputs, 1, context, NULL) == MOTE_OK, "autotune");
+    expect(mote_save_tuning(context, "consumer_times.json") == MOTE_OK, "save times");
+    expect(mote_load_tuning(context, "consumer_times.json") == MOTE_OK, "load times");
+    remove("consumer_times.json");
     expect(mote_tensor_fill_real(y, 0) == MOTE_OK, "clear");
     expect(mote_prepared_run(prepared, stream) == MOTE_OK, "run on a stream");
     expect(mote_stream_synchronize(stream) == MOTE_OK, "synchronize");
@@ -62,6 +68,7 @@ int main(void) {
   mote_stream_free(stream);
   mote_context_free(context);
   mote_command_free(softmax);
+  mote_tensor_free(form);
   mote_tensor_free(row);
   mote_tensor_free(y);
   mote_tensor_free(x);

@@ -111,6 +111,12 @@ TEST(FailingHeapC, Ops) {
     EXPECT_EQ(mote_command_equal(command, parsed), 1);
     const mote_op_definition* definition = nullptr;
     expect(mote_op_find("conv2d", &definition));
+    const TensorHandle x = tensor({1, 2, 5, 5}, 1);
+    const TensorHandle w = tensor({3, 2, 3, 3}, 1);
+    const mote_tensor* const inputs[] = {x, w};
+    TensorHandle form;
+    form.set([&](mote_tensor** y) { return mote_infer(command, inputs, 2, nullptr, y, 1); });
+    EXPECT_EQ(static_cast<mote_tensor*>(form)->dl.ndim, 4);
     DLDataType dtype = {};
     expect(mote_dtype("bf16", &dtype));
     expect(mote_dtype("a name that is quite long", &dtype), MOTE_INVALID);
@@ -148,9 +154,10 @@ struct Call {
 };
 
 TEST(FailingHeapC, Running) {
+  const std::string path = testing::TempDir() + "mote_faults_c_times_" + std::to_string(getpid());
   survive_each_allocation(
       [] { return Call(); },
-      [](Call& call) {
+      [&](Call& call) {
         const mote_tensor* const inputs[] = {call.x};
         mote_tensor* const outputs[] = {call.y};
         expect(mote_run(call.relu, inputs, 1, outputs, 1, call.context, nullptr));
@@ -161,6 +168,8 @@ TEST(FailingHeapC, Running) {
         expect(mote_prepared_run(prepared, nullptr));
         expect(mote_prepared_rebind(prepared, inputs, 1, outputs, 1));
         expect(mote_autotune(call.relu, inputs, 1, outputs, 1, call.context, nullptr));
+        expect(mote_save_tuning(call.context, path.c_str()));
+        expect(mote_load_tuning(call.context, path.c_str()));
       },
       [](const Call& call) {
         double real = 0;
@@ -168,6 +177,7 @@ TEST(FailingHeapC, Running) {
         EXPECT_EQ(mote_tensor_real_at(call.y, index, &real), MOTE_OK);
         EXPECT_EQ(real, 0);
       });
+  std::filesystem::remove(path);
 }
 
 TEST(FailingHeapC, Streams) {

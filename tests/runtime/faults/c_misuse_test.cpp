@@ -1,10 +1,14 @@
 // mote/mote.h: every function refuses NULL and nonsense with a status and a line, and leaves its
 // results alone. That it computes is tested from C (tests/install/c).
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -159,6 +163,18 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
        [&] { return mote_autotune(relu, from_nowhere, 1, outputs, 1, context, nullptr); }},
       {"autotune: far",
        [&] { return mote_autotune(relu, inputs, far, outputs, far, context, nullptr); }},
+      {"infer", [&] { return mote_infer(nullptr, inputs, 1, nullptr, &out, 1); }},
+      {"infer: no inputs", [&] { return mote_infer(relu, nullptr, 1, nullptr, &out, 1); }},
+      {"infer: far", [&] { return mote_infer(relu, inputs, far, nullptr, &out, 1); }},
+      {"infer: dtype", [&] { return mote_infer(relu, inputs, 1, &kNone, &out, 1); }},
+      {"infer: nowhere", [&] { return mote_infer(relu, inputs, 1, nullptr, nullptr, 1); }},
+      {"infer: outputs", [&] { return mote_infer(relu, inputs, 1, nullptr, &out, 2); }},
+      {"save_tuning", [&] { return mote_save_tuning(nullptr, "x"); }},
+      {"save_tuning: no path", [&] { return mote_save_tuning(context, nullptr); }},
+      {"save_tuning: nowhere", [&] { return mote_save_tuning(context, "/nowhere/x"); }},
+      {"load_tuning", [&] { return mote_load_tuning(nullptr, "x"); }},
+      {"load_tuning: no path", [&] { return mote_load_tuning(context, nullptr); }},
+      {"load_tuning: no tuning file", [&] { return mote_load_tuning(context, "/proc/cpuinfo"); }},
       {"wait: no event", [&] { return mote_stream_wait(stream, nullptr); }},
       {"record: no stream", [&] { return mote_stream_record(nullptr, event); }},
       {"no event", [&] { return mote_event_is_over(nullptr, &is_over); }},
@@ -260,6 +276,58 @@ TEST_F(CApi, FreeingNothingDoesNothing) {
   mote_event_free(nullptr);
   mote_prepared_free(nullptr);
   EXPECT_STREQ(mote_command_text(nullptr), "");
+  EXPECT_EQ(mote_command_hash(nullptr), 0U);
+}
+
+TEST_F(CApi, OutputsFollowFromInputs) {
+  mote_command* matmul = nullptr;
+  ASSERT_EQ(mote_command_parse("matmul", &matmul), MOTE_OK);
+  mote_command* same = nullptr;
+  ASSERT_EQ(mote_command_create("matmul", nullptr, 0, nullptr, &same), MOTE_OK);
+  EXPECT_EQ(mote_command_hash(matmul), mote_command_hash(same));
+  EXPECT_NE(mote_command_hash(matmul), mote_command_hash(relu));
+  mote_tensor* a = nullptr;
+  mote_tensor* b = nullptr;
+  const std::int64_t of_a[] = {7, 2, 3};
+  const std::int64_t of_b[] = {7, 3, 5};
+  ASSERT_EQ(mote_tensor_over(nullptr, kFloat, 3, of_a, nullptr, &a), MOTE_OK);
+  ASSERT_EQ(mote_tensor_over(nullptr, kFloat, 3, of_b, nullptr, &b), MOTE_OK);
+  const mote_tensor* const inputs[] = {a, b};
+  mote_tensor* form = nullptr;
+  ASSERT_EQ(mote_infer(matmul, inputs, 2, nullptr, &form, 1), MOTE_OK) << mote_last_error();
+  EXPECT_EQ(form->dl.data, nullptr);
+  EXPECT_EQ(form->dl.dtype.bits, 32);
+  EXPECT_EQ(std::vector<std::int64_t>(form->dl.shape, form->dl.shape + form->dl.ndim),
+            (std::vector<std::int64_t>{7, 2, 5}));
+  mote_tensor_free(form);
+  mote_tensor_free(b);
+  mote_tensor_free(a);
+  mote_command_free(same);
+  mote_command_free(matmul);
+}
+
+TEST_F(CApi, MeasuredTimesAreKeptInAFile) {
+  const std::string path = testing::TempDir() + "mote_c_tuning_" + std::to_string(getpid());
+  EXPECT_EQ(mote_load_tuning(context, path.c_str()), MOTE_OK);  // there is none yet
+  const mote_tensor* const inputs[] = {x};
+  mote_tensor* const outputs[] = {y};
+  ASSERT_EQ(mote_tensor_fill_real(x, 1), MOTE_OK);
+  ASSERT_EQ(mote_autotune(relu, inputs, 1, outputs, 1, context, nullptr), MOTE_OK);
+  ASSERT_EQ(mote_save_tuning(context, path.c_str()), MOTE_OK) << mote_last_error();
+  mote_context* later = nullptr;
+  ASSERT_EQ(mote_context_create(nullptr, &later), MOTE_OK);
+  EXPECT_EQ(mote_load_tuning(later, path.c_str()), MOTE_OK) << mote_last_error();
+  const std::string again = path + "_again";
+  EXPECT_EQ(mote_save_tuning(later, again.c_str()), MOTE_OK);
+  const auto text = [](const std::string& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_NE(text(path).find("\"command\": \"relu\""), std::string::npos);
+  EXPECT_EQ(text(again), text(path));
+  mote_context_free(later);
+  std::filesystem::remove(again);
+  std::filesystem::remove(path);
 }
 
 TEST_F(CApi, AStreamsErrorIsToldWhereItIsWaitedFor) {
