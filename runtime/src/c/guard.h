@@ -13,8 +13,9 @@
 
 namespace mote::c {
 
-/// Keeps the text for mote_last_error(); one that finds no memory is cut short.
-mote_status fail(mote_status status, const char* function, const char* what) noexcept;
+/// Keeps the text for mote_last_error(); one that is too long is cut short. Other libraries of
+/// mote's use it too.
+MOTE_API mote_status fail(mote_status status, const char* function, const char* what) noexcept;
 
 /// MOTE_OK, or what the body threw.
 template <typename Body>

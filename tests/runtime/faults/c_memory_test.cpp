@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mote/mote.h"
+#include "mote/npz/npz_c.h"
 #include "runtime/faults/failing_heap.h"
 
 namespace {
@@ -87,6 +88,12 @@ TEST(FailingHeapC, Tensors) {
     expect(mote_tensor_write_npy(x, path.c_str()));
     TensorHandle read;
     read.set([&](mote_tensor** t) { return mote_tensor_read_npy(path.c_str(), t); });
+    const char* const names[] = {"x"};
+    const mote_tensor* const tensors[] = {x};
+    expect(mote_npz_write(path.c_str(), names, tensors, 1, 1));
+    Handle<mote_npz, mote_npz_free> npz;
+    npz.set([&](mote_npz** n) { return mote_npz_read(path.c_str(), n); });
+    read.set([&](mote_tensor** t) { return mote_npz_tensor(npz, "x", t); });
     DLManagedTensor* managed = nullptr;
     expect(mote_tensor_to_dlpack(x, &managed));
     try {

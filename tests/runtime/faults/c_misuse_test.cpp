@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mote/mote.h"
+#include "mote/npz/npz_c.h"
 
 namespace {
 
@@ -91,6 +92,11 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   mote_tensor* const to_nowhere[] = {nowhere};
   const mote_tensor* const from_nowhere[] = {nowhere};
   mote_tensor* const to_null[] = {nullptr};
+  mote_npz* npz = nullptr;
+  const char* const names[] = {"x", "x"};
+  const char* const no_name[] = {nullptr};
+  const char* const bad_name[] = {"../x"};
+  const mote_tensor* const twice[] = {x, x};
   // What a program may do to a struct that it sees.
   mote_tensor spoilt = *x;  // its lists are x's
   const mote_tensor* const from_spoilt[] = {&spoilt};
@@ -175,6 +181,19 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
       {"load_tuning", [&] { return mote_load_tuning(nullptr, "x"); }},
       {"load_tuning: no path", [&] { return mote_load_tuning(context, nullptr); }},
       {"load_tuning: no tuning file", [&] { return mote_load_tuning(context, "/proc/cpuinfo"); }},
+      {"npz", [&] { return mote_npz_read(nullptr, &npz); }},
+      {"npz: result", [&] { return mote_npz_read("/proc/cpuinfo", nullptr); }},
+      {"npz: no zip", [&] { return mote_npz_read("/proc/cpuinfo", &npz); }},
+      {"npz: no file", [&] { return mote_npz_read("/nowhere/x", &npz); }},
+      {"npz: none", [&] { return mote_npz_tensor(nullptr, "x", &out); }},
+      {"npz: no path", [&] { return mote_npz_write(nullptr, names, inputs, 1, 0); }},
+      {"npz: no names", [&] { return mote_npz_write("x", nullptr, inputs, 1, 0); }},
+      {"npz: null name", [&] { return mote_npz_write("x", no_name, inputs, 1, 0); }},
+      {"npz: bad name", [&] { return mote_npz_write("x", bad_name, inputs, 1, 0); }},
+      {"npz: no tensors", [&] { return mote_npz_write("x", names, nullptr, 1, 0); }},
+      {"npz: null tensor", [&] { return mote_npz_write("x", names, to_null, 1, 0); }},
+      {"npz: no data", [&] { return mote_npz_write("x", names, from_nowhere, 1, 1); }},
+      {"npz: twice", [&] { return mote_npz_write("x", names, twice, 2, 0); }},
       {"wait: no event", [&] { return mote_stream_wait(stream, nullptr); }},
       {"record: no stream", [&] { return mote_stream_record(nullptr, event); }},
       {"no event", [&] { return mote_event_is_over(nullptr, &is_over); }},
@@ -254,6 +273,7 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   }
   EXPECT_EQ(image, nullptr);
   EXPECT_EQ(definition, nullptr);
+  EXPECT_EQ(npz, nullptr);
   EXPECT_EQ(is_over, 7);
   mote_prepared_free(ready);
   mote_command_free(softmax);
@@ -275,6 +295,9 @@ TEST_F(CApi, FreeingNothingDoesNothing) {
   mote_stream_free(nullptr);
   mote_event_free(nullptr);
   mote_prepared_free(nullptr);
+  mote_npz_free(nullptr);
+  EXPECT_EQ(mote_npz_count(nullptr), 0U);
+  EXPECT_EQ(mote_npz_name(nullptr, 0), nullptr);
   EXPECT_STREQ(mote_command_text(nullptr), "");
   EXPECT_EQ(mote_command_hash(nullptr), 0U);
 }
@@ -304,6 +327,34 @@ TEST_F(CApi, OutputsFollowFromInputs) {
   mote_tensor_free(a);
   mote_command_free(same);
   mote_command_free(matmul);
+}
+
+TEST_F(CApi, NamedTensorsAreKeptInAFile) {
+  const std::string path = testing::TempDir() + "mote_c_npz_" + std::to_string(getpid());
+  const char* const names[] = {"weight", "bias"};
+  const mote_tensor* const tensors[] = {x, y};
+  ASSERT_EQ(mote_tensor_fill_real(x, 3), MOTE_OK);
+  ASSERT_EQ(mote_tensor_fill_real(y, 4), MOTE_OK);
+  for (const int deflated : {0, 1}) {
+    ASSERT_EQ(mote_npz_write(path.c_str(), names, tensors, 2, deflated), MOTE_OK)
+        << mote_last_error();
+    mote_npz* npz = nullptr;
+    ASSERT_EQ(mote_npz_read(path.c_str(), &npz), MOTE_OK) << mote_last_error();
+    ASSERT_EQ(mote_npz_count(npz), 2U);
+    EXPECT_STREQ(mote_npz_name(npz, 0), "bias");
+    EXPECT_STREQ(mote_npz_name(npz, 1), "weight");
+    EXPECT_EQ(mote_npz_name(npz, 2), nullptr);
+    mote_tensor* weight = nullptr;
+    EXPECT_EQ(mote_npz_tensor(npz, "wieght", &weight), MOTE_INVALID);
+    ASSERT_EQ(mote_npz_tensor(npz, "weight", &weight), MOTE_OK);
+    mote_npz_free(npz);
+    const std::int64_t index[] = {1, 2};
+    double value = 0;
+    EXPECT_EQ(mote_tensor_real_at(weight, index, &value), MOTE_OK);
+    EXPECT_EQ(value, 3);
+    mote_tensor_free(weight);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_F(CApi, MeasuredTimesAreKeptInAFile) {
