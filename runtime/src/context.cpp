@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "mote/base/error.h"
+#include "mote/base/plugin.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tune.h"
 #include "workers.h"
@@ -23,8 +25,14 @@ struct Context::State {
 };
 
 Context::Context(ContextOptions options) {
-  for (const mote_backend* backend : options.backends)
+  for (const mote_backend* backend : options.backends) {
     if (backend == nullptr) throw StatusError(MOTE_INVALID, "context: a backend is null");
+    try {
+      check_backend("context", *backend);
+    } catch (const Error& e) {
+      throw StatusError(MOTE_INVALID, e.what());
+    }
+  }
   if (options.workers < 0 || options.workers > kMaxWorkers)
     throw StatusError(MOTE_INVALID, "context: workers must be in 0.." +
                                         std::to_string(kMaxWorkers) + ", got " +

@@ -78,6 +78,9 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   const mote_context_options workers = {sizeof(small), nullptr, 0, 0, -1, 0};
   const mote_context_options far_backends = {sizeof(small), no_backends, SIZE_MAX, 0, 0, 0};
   const mote_context_options null_backend = {sizeof(small), no_backends, 1, 0, 0, 0};
+  const mote_backend hollow = {sizeof(mote_backend), "hollow", "1", 1, 0, nullptr};
+  const mote_backend* const hollow_backends[] = {&hollow};
+  const mote_context_options hollow_backend = {sizeof(small), hollow_backends, 1, 0, 0, 0};
   const mote_param stride = {"stride0", 0, -5, 0};
   const mote_param both[] = {{"alpha", 1, 0, 2.0}, {"alpha", 1, 0, 3.0}};
   const std::int32_t far_axis = INT32_MAX;
@@ -146,6 +149,7 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
       {"parameter twice", [&] { return mote_command_create("elu", both, 2, nullptr, &command); }},
       {"workers", [&] { return mote_context_create(&workers, &other); }},
       {"far backends", [&] { return mote_context_create(&far_backends, &other); }},
+      {"a backend without kernels", [&] { return mote_context_create(&hollow_backend, &other); }},
       {"null backend", [&] { return mote_context_create(&null_backend, &other); }},
       {"no path", [&] { return mote_load_backends("", 1); }},
       {"no plug-in", [&] { return mote_load_backends("/nowhere/x.so", 0); }},

@@ -13,8 +13,11 @@
 namespace mote {
 namespace {
 
+[[noreturn]] void refuse(const std::string& owner, const std::string& reason) {
+  throw Error(owner + ": " + reason);
+}
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  throw Error("plug-in " + path + ": " + reason);
+  refuse("plug-in " + path, reason);
 }
 
 /// Element `index` of an array whose elements are as large as the first one says.
@@ -42,10 +45,10 @@ std::shared_ptr<void> open_library(const std::string& path) {
 }
 
 template <typename T>
-void check_size(const std::string& path, const std::string& what, const T& value) {
+void check_size(const std::string& owner, const std::string& what, const T& value) {
   if (value.size < sizeof(T))
-    fail(path, what + " has size " + std::to_string(value.size) + ", expected at least " +
-                   std::to_string(sizeof(T)));
+    refuse(owner, what + " has size " + std::to_string(value.size) + ", expected at least " +
+                      std::to_string(sizeof(T)));
 }
 
 template <typename T>
@@ -53,57 +56,48 @@ bool is_list(const T* list, std::int32_t count) {
   return count == 0 || (count > 0 && list != nullptr);
 }
 
-void check_promises(const std::string& path, const std::string& what, const mote_contract& c) {
+void check_promises(const std::string& owner, const std::string& what, const mote_contract& c) {
   if (c.size >= offsetof(mote_contract, functions) + sizeof(const void*)) {
     if (!is_list(c.functions, c.function_count))
-      fail(path, what + "has a contract with " + std::to_string(c.function_count) +
-                     " functions, but no list of them");
+      refuse(owner, what + "has a contract with " + std::to_string(c.function_count) +
+                        " functions, but no list of them");
     for (const mote_accuracy& f : accuracies_of(c))
-      if (f.function == nullptr) fail(path, what + "has a contract with a function without a name");
+      if (f.function == nullptr)
+        refuse(owner, what + "has a contract with a function without a name");
   }
   if (c.size >= offsetof(mote_contract, in_place) + sizeof(const void*) &&
       c.in_place_count != MOTE_IN_PLACE_ALL && !is_list(c.in_place, c.in_place_count))
-    fail(path, what + "has a contract with " + std::to_string(c.in_place_count) +
-                   " in-place pairs, but no list of them");
+    refuse(owner, what + "has a contract with " + std::to_string(c.in_place_count) +
+                      " in-place pairs, but no list of them");
 }
 
 /// A contract may end before function_count.
-void check_contract(const std::string& path, const std::string& what,
+void check_contract(const std::string& owner, const std::string& what,
                     const mote_contract& contract) {
   constexpr std::size_t kLeast = offsetof(mote_contract, function_count);
   if (contract.size < kLeast)
-    fail(path, what + "has a contract that has size " + std::to_string(contract.size) +
-                   ", expected at least " + std::to_string(kLeast));
-  if (contract.form == nullptr) fail(path, what + "has a contract without a form");
-  check_promises(path, what, contract);
+    refuse(owner, what + "has a contract that has size " + std::to_string(contract.size) +
+                      ", expected at least " + std::to_string(kLeast));
+  if (contract.form == nullptr) refuse(owner, what + "has a contract without a form");
+  check_promises(owner, what, contract);
 }
 
 template <typename T>
-void check_array(const std::string& path, const std::string& what, const T* array,
+void check_array(const std::string& owner, const std::string& what, const T* array,
                  std::int32_t count) {
-  if (count < 1 || array == nullptr) fail(path, what + " is empty");
-  check_size(path, "an element of " + what, *array);
+  if (count < 1 || array == nullptr) refuse(owner, what + " is empty");
+  check_size(owner, "an element of " + what, *array);
 }
 
-void check_kernel(const std::string& path, const std::string& backend, const mote_kernel& kernel) {
+void check_kernel(const std::string& owner, const std::string& backend, const mote_kernel& kernel) {
   const std::string where = "backend " + backend + ": ";
-  check_size(path, where + "a kernel", kernel);
-  if (kernel.op == nullptr) fail(path, where + "a kernel has no op");
+  check_size(owner, where + "a kernel", kernel);
+  if (kernel.op == nullptr) refuse(owner, where + "a kernel has no op");
   const std::string what = where + "the kernel of " + kernel.op + " ";
-  if (kernel.contract == nullptr) fail(path, what + "has no contract");
-  check_contract(path, what, *kernel.contract);
-  if (kernel.can_run == nullptr) fail(path, what + "has no can_run");
-  if (kernel.run == nullptr) fail(path, what + "has no run");
-}
-
-void check_backend(const std::string& path, const mote_backend& backend) {
-  check_size(path, "a backend", backend);
-  if (backend.name == nullptr || *backend.name == '\0') fail(path, "a backend has no name");
-  const std::string name = backend.name;
-  if (backend.version == nullptr) fail(path, "backend " + name + " has no version");
-  check_array(path, "the kernel table of backend " + name, backend.kernels, backend.kernel_count);
-  for (std::int32_t k = 0; k < backend.kernel_count; ++k)
-    check_kernel(path, name, *element(backend.kernels, k));
+  if (kernel.contract == nullptr) refuse(owner, what + "has no contract");
+  check_contract(owner, what, *kernel.contract);
+  if (kernel.can_run == nullptr) refuse(owner, what + "has no can_run");
+  if (kernel.run == nullptr) refuse(owner, what + "has no run");
 }
 
 /// The plug-in's own word; an exception that it lets out is a defect of it.
@@ -126,6 +120,16 @@ std::string declined(mote_status status, const char* message) {
 
 }  // namespace
 
+void check_backend(const std::string& owner, const mote_backend& backend) {
+  check_size(owner, "a backend", backend);
+  if (backend.name == nullptr || *backend.name == '\0') refuse(owner, "a backend has no name");
+  const std::string name = backend.name;
+  if (backend.version == nullptr) refuse(owner, "backend " + name + " has no version");
+  check_array(owner, "the kernel table of backend " + name, backend.kernels, backend.kernel_count);
+  for (std::int32_t k = 0; k < backend.kernel_count; ++k)
+    check_kernel(owner, name, *element(backend.kernels, k));
+}
+
 Plugin load_plugin(const std::string& path) {
   Plugin plugin{.path = path, .backends = {}, .library = open_library(path)};
   void* symbol = dlsym(plugin.library.get(), "mote_plugin_init");
@@ -142,11 +146,12 @@ Plugin load_plugin(const std::string& path) {
                    std::to_string(MOTE_ABI_VERSION));
   if (status != MOTE_OK)
     fail(path, "mote_plugin_init failed with status " + std::to_string(status));
-  check_size(path, "the plug-in's table", table);
-  check_array(path, "its backend table", table.backends, table.backend_count);
+  const std::string owner = "plug-in " + path;
+  check_size(owner, "the plug-in's table", table);
+  check_array(owner, "its backend table", table.backends, table.backend_count);
   for (std::int32_t b = 0; b < table.backend_count; ++b) {
     const mote_backend* backend = element(table.backends, b);
-    check_backend(path, *backend);
+    check_backend(owner, *backend);
     plugin.backends.push_back(backend);
   }
   return plugin;

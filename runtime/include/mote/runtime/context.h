@@ -34,6 +34,8 @@ struct ContextOptions {
 
 class Context {
  public:
+  /// StatusError MOTE_INVALID for a backend that is null or not as kernel.h says, and for a number
+  /// of workers that is out of range.
   explicit Context(ContextOptions options = {});
   ~Context();
   Context(const Context&) = delete;

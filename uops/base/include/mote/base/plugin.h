@@ -20,6 +20,10 @@ struct Plugin {
 };
 Plugin load_plugin(const std::string& path);
 
+/// Error "OWNER: what" for a table that is not as kernel.h says: a struct that is too small, a
+/// name, a list or a function that is missing.
+void check_backend(const std::string& owner, const mote_backend& backend);
+
 /// Kernel `index` of the backend: a plug-in's own structs may be larger than ours.
 const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index);
 
