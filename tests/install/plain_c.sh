@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# plain_c.sh PREFIX LIBDIR FOLDER: a program in C99, with the shared library and with the archive.
+# plain_c.sh PREFIX LIBDIR FOLDER: programs in C99, with the shared library and with the archive.
 set -euo pipefail
-here="$(dirname "${BASH_SOURCE[0]}")"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 mkdir -p "$3"
 export PKG_CONFIG_PATH="$1/$2/pkgconfig"
 warn=(-std=c99 -Wall -Wextra -Wpedantic -Werror)
@@ -11,3 +11,11 @@ read -ra flags <<<"$(pkg-config --cflags --libs mote)"
 read -ra flags <<<"$(pkg-config --cflags --static --libs mote)"
 "$CC" "${warn[@]}" "$here/c/consumer.c" -o "$3/static" "${flags[@]/#-lmote/-l:libmote.a}" -lm
 "$3/static"
+cd "$3"
+read -ra flags <<<"$(pkg-config --cflags --libs mote-npz)"
+"$CC" "${warn[@]}" "$here/c/npz.c" -o npz_shared "${flags[@]}" "-Wl,-rpath,$1/$2"
+./npz_shared
+read -ra flags <<<"$(pkg-config --cflags --static --libs mote-npz)"
+flags=("${flags[@]/#-lmote_npz/-l:libmote_npz.a}")
+"$CC" "${warn[@]}" "$here/c/npz.c" -o npz_static "${flags[@]/%-lmote/-l:libmote.a}"
+./npz_static
