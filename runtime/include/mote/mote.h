@@ -157,6 +157,26 @@ MOTE_API mote_status mote_run(const mote_command* command, const mote_tensor* co
                               size_t input_count, mote_tensor* const* outputs, size_t output_count,
                               mote_context* context, mote_stream* stream);
 
+typedef struct mote_run_options {
+  size_t size;           /* sizeof(mote_run_options) */
+  mote_context* context; /* may be NULL */
+  mote_stream* stream;   /* may be NULL */
+  /* Asked before those of the context. */
+  const mote_backend* const* backends;
+  size_t backend_count;
+  /* Memory for kernels that want some, used by nobody else until the call is done; a kernel that
+   * wants more declines. NULL: the context's. */
+  void* workspace;
+  size_t workspace_bytes;
+  /* Not 0: no input holds a NaN or an infinity, or it does not matter what becomes of it. */
+  int32_t without_nan;
+  int32_t reserved;
+} mote_run_options;
+/* mote_run with all that can be chosen. */
+MOTE_API mote_status mote_run_with(const mote_command* command, const mote_tensor* const* inputs,
+                                   size_t input_count, mote_tensor* const* outputs,
+                                   size_t output_count, const mote_run_options* options);
+
 /* Checks and chooses once for tensors of these forms; their memory is kept, the tensors need not
  * be. */
 MOTE_API mote_status mote_prepare(const mote_command* command, const mote_tensor* const* inputs,

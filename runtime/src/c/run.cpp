@@ -1,9 +1,12 @@
 // mote/mote.h: backends, contexts, running, streams.
 #include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "guard.h"
+#include "mote/base/plugin.h"
 #include "mote/runtime/plugins.h"
 #include "mote/runtime/tune.h"
 #include "objects.h"
@@ -16,21 +19,29 @@ constexpr std::size_t kMaxBackends = 65536;
 
 Probe probe_of(int probe) { return probe != 0 ? Probe::child : Probe::none; }
 
+void check_options_size(std::size_t got, std::size_t expected) {
+  if (got < expected)
+    throw StatusError(MOTE_INVALID, "options.size must be " + std::to_string(expected) + ", got " +
+                                        std::to_string(got));
+}
+
+std::vector<const mote_backend*> backends_of(const mote_backend* const* list, std::size_t count) {
+  if (count > 0) given(list, "options.backends");
+  if (count > kMaxBackends)
+    throw StatusError(MOTE_INVALID, "options.backend_count is at most " +
+                                        std::to_string(kMaxBackends) + ", got " +
+                                        std::to_string(count));
+  std::vector<const mote_backend*> backends;
+  for (const mote_backend* backend : std::span(list, count))
+    backends.push_back(&given(backend, "a backend"));
+  return backends;
+}
+
 ContextOptions options_of(const mote_context_options* given_options) {
   ContextOptions options;
   if (given_options == nullptr) return options;
-  if (given_options->size < sizeof(mote_context_options))
-    throw StatusError(MOTE_INVALID, "options.size must be " +
-                                        std::to_string(sizeof(mote_context_options)) + ", got " +
-                                        std::to_string(given_options->size));
-  if (given_options->backend_count > 0) given(given_options->backends, "options.backends");
-  if (given_options->backend_count > kMaxBackends)
-    throw StatusError(MOTE_INVALID, "options.backend_count is at most " +
-                                        std::to_string(kMaxBackends) + ", got " +
-                                        std::to_string(given_options->backend_count));
-  for (const mote_backend* backend :
-       std::span(given_options->backends, given_options->backend_count))
-    options.backends.push_back(&given(backend, "a backend"));
+  check_options_size(given_options->size, sizeof(mote_context_options));
+  options.backends = backends_of(given_options->backends, given_options->backend_count);
   if (given_options->workspace_limit > 0) options.workspace_limit = given_options->workspace_limit;
   options.workers = given_options->workers;
   return options;
@@ -88,6 +99,28 @@ mote_status mote_run(const mote_command* command, const mote_tensor* const* inpu
       run(what, tensors.inputs, tensors.outputs, stream->stream, in(context));
     else
       run(what, tensors.inputs, tensors.outputs, in(context));
+  });
+}
+
+mote_status mote_run_with(const mote_command* command, const mote_tensor* const* inputs,
+                          size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                          const mote_run_options* options) {
+  return guarded(__func__, [&] {
+    const Command& what = given(command, "command").command;
+    const mote_run_options& o = given(options, "options");
+    check_options_size(o.size, sizeof(mote_run_options));
+    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
+    const std::vector<const mote_backend*> backends = backends_of(o.backends, o.backend_count);
+    for (const mote_backend* backend : backends) check_backend("options", *backend);
+    RunOptions all = in(o.context);
+    all.backends = backends;
+    if (o.workspace != nullptr)
+      all.workspace = {static_cast<std::byte*>(o.workspace), o.workspace_bytes};
+    all.without_nan = o.without_nan != 0;
+    if (o.stream != nullptr)
+      run(what, tensors.inputs, tensors.outputs, o.stream->stream, all);
+    else
+      run(what, tensors.inputs, tensors.outputs, all);
   });
 }
 

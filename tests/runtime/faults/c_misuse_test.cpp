@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 
 #include "mote/mote.h"
 #include "mote/npz/npz_c.h"
+#include "runtime/plain_records.h"
 
 namespace {
 
@@ -95,6 +97,14 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   mote_tensor* const to_nowhere[] = {nowhere};
   const mote_tensor* const from_nowhere[] = {nowhere};
   mote_tensor* const to_null[] = {nullptr};
+  mote_run_options run_plain = {};
+  run_plain.size = sizeof(run_plain);
+  mote_run_options run_small = run_plain;
+  run_small.size = 8;
+  mote_run_options run_many = run_plain;
+  run_many.backend_count = 1;
+  mote_run_options run_hollow = run_many;
+  run_hollow.backends = hollow_backends;
   mote_npz* npz = nullptr;
   const char* const names[] = {"x", "x"};
   const char* const no_name[] = {nullptr};
@@ -185,6 +195,13 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
       {"load_tuning", [&] { return mote_load_tuning(nullptr, "x"); }},
       {"load_tuning: no path", [&] { return mote_load_tuning(context, nullptr); }},
       {"load_tuning: no tuning file", [&] { return mote_load_tuning(context, "/proc/cpuinfo"); }},
+      {"run_with", [&] { return mote_run_with(relu, inputs, 1, outputs, 1, nullptr); }},
+      {"run_with: no command",
+       [&] { return mote_run_with(nullptr, inputs, 1, outputs, 1, &run_plain); }},
+      {"run_with: size", [&] { return mote_run_with(relu, inputs, 1, outputs, 1, &run_small); }},
+      {"run_with: backends", [&] { return mote_run_with(relu, inputs, 1, outputs, 1, &run_many); }},
+      {"run_with: hollow", [&] { return mote_run_with(relu, inputs, 1, outputs, 1, &run_hollow); }},
+      {"run_with: far", [&] { return mote_run_with(relu, inputs, far, outputs, 1, &run_plain); }},
       {"npz", [&] { return mote_npz_read(nullptr, &npz); }},
       {"npz: result", [&] { return mote_npz_read("/proc/cpuinfo", nullptr); }},
       {"npz: no zip", [&] { return mote_npz_read("/proc/cpuinfo", &npz); }},
@@ -331,6 +348,44 @@ TEST_F(CApi, OutputsFollowFromInputs) {
   mote_tensor_free(a);
   mote_command_free(same);
   mote_command_free(matmul);
+}
+
+TEST_F(CApi, ARunTakesWorkspaceAndBackends) {
+  static void* seen = nullptr;
+  const mote_kernel kernel = {sizeof(mote_kernel),
+                              "relu",
+                              &mote::test::kPlainContract,
+                              [](const mote_call*) { return MOTE_OK; },
+                              [](const mote_call*) { return std::size_t{64}; },
+                              [](const mote_call* call, void*) {
+                                seen = call->workspace;
+                                return MOTE_OK;
+                              }};
+  const mote_backend backend = {sizeof(mote_backend), "wants", "1", 1, 0, &kernel};
+  const mote_backend* const backends[] = {&backend};
+  const mote_tensor* const inputs[] = {x};
+  mote_tensor* const outputs[] = {y};
+  alignas(64) std::byte memory[64];
+  ASSERT_EQ(mote_tensor_fill_real(x, 3), MOTE_OK);
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{63}})
+    for (mote_stream* on : {static_cast<mote_stream*>(nullptr), stream}) {
+      seen = nullptr;
+      mote_run_options options = {};
+      options.size = sizeof(options);
+      options.context = context;
+      options.stream = on;
+      options.backends = backends;
+      options.backend_count = 1;
+      options.workspace = memory;
+      options.workspace_bytes = bytes;
+      ASSERT_EQ(mote_run_with(relu, inputs, 1, outputs, 1, &options), MOTE_OK) << mote_last_error();
+      ASSERT_EQ(mote_stream_synchronize(stream), MOTE_OK);
+      EXPECT_EQ(seen, bytes == 64 ? memory : nullptr);  // too little: another kernel runs
+    }
+  const std::int64_t index[] = {1, 2};
+  double value = 0;
+  EXPECT_EQ(mote_tensor_real_at(y, index, &value), MOTE_OK);
+  EXPECT_EQ(value, 3);
 }
 
 TEST_F(CApi, NamedTensorsAreKeptInAFile) {
