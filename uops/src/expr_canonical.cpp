@@ -222,7 +222,7 @@ Split split_by(const Expr& x, const Expr& c) {
   return split_by_sum(x, c);
 }
 
-Expr operator/(const Expr& a, const Expr& b) {
+MOTE_API Expr operator/(const Expr& a, const Expr& b) {
   const auto c = b.constant();
   if (c == 0) throw_zero_divisor(a, "division");
   if (c == 1) return a;
@@ -236,7 +236,7 @@ Expr operator/(const Expr& a, const Expr& b) {
   return q + binary(Atom::Kind::div, r, b);
 }
 
-Expr operator%(const Expr& a, const Expr& b) {
+MOTE_API Expr operator%(const Expr& a, const Expr& b) {
   const auto c = b.constant();
   if (c == 0) throw_zero_divisor(a, "remainder");
   if (c == 1) return 0;

@@ -94,14 +94,13 @@ struct Evaluator::Body {
     for (const Group& g : groups)
       which.push_back(always || share_of(g.conditions, g.shape, sizes) * kChosen < 1);
     if (std::ranges::find(which, true) == which.end()) return plain;
-    const auto [at, is_new] = plans.try_emplace(which);
-    if (!is_new) return at->second;
+    if (const auto known = plans.find(which); known != plans.end()) return known->second;
     Thins wanted;
     for (std::size_t k = 0; k < groups.size(); ++k)
       for (const UopNode* node : groups[k].nodes)
         if (which[k]) wanted.emplace(node, thins.at(node));
     const Hoisted made = hoisted(program, wanted);
-    return at->second = make_plan(made.program, made.thins);
+    return plans.emplace(which, make_plan(made.program, made.thins)).first->second;
   }
 
   /// What is thin together.
