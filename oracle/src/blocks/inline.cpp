@@ -16,12 +16,12 @@
 namespace mote::blocks {
 namespace {
 
-/// One position along each axis of what is read, in the loops of a shape.
-using Where = std::vector<Expr>;
+/// A position along each axis of what is read, in the loops of a shape.
+using IndexAt = std::vector<Expr>;
 
-std::vector<IndexText> texts(const Where& at) { return {at.begin(), at.end()}; }
+std::vector<IndexText> texts(const IndexAt& at) { return {at.begin(), at.end()}; }
 
-std::map<Symbol, Expr> renaming(const Where& at) {
+std::map<Symbol, Expr> renaming(const IndexAt& at) {
   std::map<Symbol, Expr> names;
   for (std::size_t k = 0; k < at.size(); ++k)
     names.emplace(loop_symbol(static_cast<int>(k)), at[k]);
@@ -82,7 +82,7 @@ class Inliner {
     if (is_new) at->second = condition(r.from, tensor, shape);
     return at->second;
   }
-  Uop condition(const Where& from, const std::vector<Expr>& tensor,
+  Uop condition(const IndexAt& from, const std::vector<Expr>& tensor,
                 const std::vector<Expr>& shape) {
     Facts facts = facts_;
     for (std::size_t k = 0; k < shape.size(); ++k)
@@ -99,7 +99,7 @@ class Inliner {
   }
 
   /// The node's value at a position that is in range.
-  Uop value(const Uop& u, const Where& at, const Shape& loops) {
+  Uop value(const Uop& u, const IndexAt& at, const Shape& loops) {
     if (u.rank() == 0) return u;
     std::vector<Expr> extents;
     for (const Axis& a : loops) extents.push_back(a.extent);
@@ -108,13 +108,13 @@ class Inliner {
     const Uop v = computed(u, at, loops);
     return values_[{u.id(), at, extents}] = v;
   }
-  Uop computed(const Uop& u, const Where& at, const Shape& loops) {
+  Uop computed(const Uop& u, const IndexAt& at, const Shape& loops) {
     if (const auto* i = as<uop::Iota>(u)) {
       const Uop position = iota(i->value.substitute(renaming(at)), loops);
       return u.dtype() == DType::i64 ? position : cast(position, u.dtype());
     }
     if (const auto* r = as<uop::Reindex>(u)) {
-      Where from;
+      IndexAt from;
       for (const Expr& e : r->from) from.push_back(e.substitute(renaming(at)));
       return reindex(r->x, loops, texts(from), r->fill);
     }
@@ -133,9 +133,9 @@ class Inliner {
     return loops.size() + r.axes.size() <= static_cast<std::size_t>(kMaxRank);
   }
   /// Its terms over the reader's loops, then those of the axes that it reduces, in the same order.
-  Uop reduced(const uop::Reduce& r, const Where& at, const Shape& loops) {
+  Uop reduced(const uop::Reduce& r, const IndexAt& at, const Shape& loops) {
     Shape wide = loops;
-    Where from;
+    IndexAt from;
     std::vector<int> axes;
     std::size_t kept = 0;
     for (int k = 0; k < r.x.rank(); ++k) {
@@ -152,8 +152,8 @@ class Inliner {
 
   Facts facts_;
   std::unordered_map<const UopNode*, Uop> done_;
-  std::map<std::tuple<Where, std::vector<Expr>, std::vector<Expr>>, Uop> within_;
-  std::map<std::tuple<const UopNode*, Where, std::vector<Expr>>, Uop> values_;
+  std::map<std::tuple<IndexAt, std::vector<Expr>, std::vector<Expr>>, Uop> within_;
+  std::map<std::tuple<const UopNode*, IndexAt, std::vector<Expr>>, Uop> values_;
   bool inlines_ = false;
 };
 
