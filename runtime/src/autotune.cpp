@@ -187,7 +187,11 @@ class Measurement {
       keep(status);
       return std::nullopt;
     }
-    return nanoseconds_since(start);
+    const double duration = nanoseconds_since(start);
+    const mote_status status = workspace.outcome(MOTE_OK, call_.call());
+    if (status == MOTE_OK) return duration;
+    keep(status);
+    return std::nullopt;
   }
 
   /// The first run brings code and data near; the second says how many make a sample. What runs in

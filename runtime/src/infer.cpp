@@ -281,20 +281,21 @@ std::string to_string(const TensorForm& form) {
 
 InferShapes infer_by_definition(const mote_op_definition& definition) {
   struct Lazy {
-    std::once_flag once;
-    std::optional<SizeRules> rules;
+    std::mutex mutex;
+    std::optional<SizeRules> rules;  ///< stay as they are, once they are there
   };
   // Few ops are ever asked: the texts wait until the first call.
   return [lazy = std::make_shared<Lazy>(), op = &definition](const Command& command,
                                                              std::span<const Tensor* const> inputs,
                                                              std::optional<DType> dtype) {
-    std::call_once(lazy->once, [&] {
+    {
+      const std::lock_guard lock(lazy->mutex);
       try {
-        lazy->rules.emplace(*op);
+        if (!lazy->rules) lazy->rules.emplace(*op);
       } catch (const StatusError& e) {
         refuse(*op, e.what());
       }
-    });
+    }
     return by_rules(command, inputs, dtype, *lazy->rules);
   };
 }

@@ -118,7 +118,8 @@ void PreparedCommand::State::run() {
   const CallWorkspace workspace(chosen.workspace_bytes, options);
   call.call().workspace = workspace.data();
   call.call().workspace_bytes = chosen.workspace_bytes;
-  const mote_status status = call.run(*chosen.kernel, options.stream);
+  const mote_status status =
+      workspace.outcome(call.run(*chosen.kernel, options.stream), call.call());
   call.call().workspace = nullptr;
   if (status != MOTE_OK) fail(call.message(), status);
 }

@@ -33,7 +33,8 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
   const CallWorkspace workspace(chosen.workspace_bytes, options);
   call.call().workspace = workspace.data();
   call.call().workspace_bytes = chosen.workspace_bytes;
-  const mote_status status = call.run(*chosen.kernel, options.stream);
+  const mote_status status =
+      workspace.outcome(call.run(*chosen.kernel, options.stream), call.call());
   if (status != MOTE_OK) fail_call(command, status, call.message());
 }
 

@@ -55,7 +55,7 @@ void WorkspacePool::release_idle(std::size_t down_to) noexcept {
     Block* block = std::exchange(idle_, idle_->next);
     const std::size_t bytes = block->bytes;
     idle_bytes_ -= bytes;
-    allocator_.release(allocator_.context, block, bytes, kAlignment);
+    allocator_.release(allocator_.context, block, bytes + kWorkspaceMargin, kAlignment);
   }
 }
 
@@ -73,12 +73,12 @@ WorkspacePool::Block** WorkspacePool::best_fit(std::size_t bytes) {
 void* WorkspacePool::allocate(std::size_t bytes) {
   release_idle(limit_ - leased_bytes_ - bytes);
   try {
-    return checked_allocate(allocator_, bytes);
+    return checked_allocate(allocator_, bytes + kWorkspaceMargin);
   } catch (...) {  // whether or not there was memory for the error's text
     if (idle_ == nullptr) throw;
   }
   release_idle(0);
-  return checked_allocate(allocator_, bytes);
+  return checked_allocate(allocator_, bytes + kWorkspaceMargin);
 }
 
 WorkspacePool::Lease WorkspacePool::lease(std::size_t bytes) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -163,6 +164,20 @@ TEST(Autotune, AKernelThatFailsIsNotChosen) {
   const Tensor wrong(DType::f32, {3});
   expect_error(MOTE_INVALID, "relu: axes of x",
                [&] { autotune(r.relu, {&wrong}, {&r.y}, context); });
+}
+
+TEST(Autotune, AKernelThatWritesBeyondItsWorkspaceIsNotChosen) {
+  FakeBackend<3> far("relu", "far");
+  far.wants = 100;
+  far.on_run = [](const mote_call* call) {
+    std::memset(call->workspace, 1, call->workspace_bytes + 1);
+    return MOTE_OK;
+  };
+  Context context({.backends = {&far.backend}});
+  Relu r;
+  const TuningEntry& entry = r.tune(context);
+  EXPECT_TRUE(entry.kernel == "gen" || entry.kernel == "oracle") << entry.kernel;
+  EXPECT_GE(far.runs, 1);
 }
 
 TEST(Autotune, WhatIsKnownIsNotMeasuredAgain) {

@@ -7,11 +7,13 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "mote/runtime/command.h"
 #include "mote/runtime/context.h"
+#include "mote/runtime/prepared.h"
 #include "runtime/expect_error.h"
 #include "runtime/failing_allocator.h"
 #include "runtime/fake_backend.h"
@@ -114,6 +116,42 @@ TEST(Workspace, AKernelThatWantsTooMuchDeclines) {
   EXPECT_EQ(own[64], std::byte{7});
   run(relu, {&x}, {&y}, {.backends = fake.list, .workspace = odd.first(2062)});
   EXPECT_EQ(fake.runs, 2);
+}
+
+/// It says 100 bytes and takes as many more as there are behind them.
+TEST(Workspace, AKernelThatWritesBeyondWhatItAskedForFails) {
+  FakeBackend<1> fake("relu");
+  fake.wants = 100;
+  std::size_t beyond = 0;
+  fake.on_run = [&](const mote_call* call) {
+    std::memset(call->workspace, 7, call->workspace_bytes + beyond);
+    return MOTE_OK;
+  };
+  const Command relu("relu");
+  const Tensor x(DType::f32, {3});
+  fill(x, -1.0);
+  Tensor y(DType::f32, {3});
+  Context context({.backends = {&fake.backend}});
+  PreparedCommand prepared(relu, {&x}, {&y}, {.backends = fake.list, .context = &context});
+  const RunOptions ways[] = {{.backends = fake.list}, {.context = &context}};
+  const std::string what =
+      "relu: the kernel wrote beyond the 100 bytes of workspace that it asked for";
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}, kWorkspaceMargin}) {
+    beyond = more;
+    for (const RunOptions& way : ways) {
+      if (more == 0) {
+        run(relu, {&x}, {&y}, way);
+      } else {
+        expect_error(MOTE_FAILED, what, [&] { run(relu, {&x}, {&y}, way); });
+      }
+    }
+    if (more == 0) {
+      prepared.run();
+    } else {
+      expect_error(MOTE_FAILED, what, [&] { prepared.run(); });
+    }
+  }
+  EXPECT_EQ(fake.runs, 9);
 }
 
 TEST(Workspace, WhereNobodyElseTakesTheCallItSaysWhy) {

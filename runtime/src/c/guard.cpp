@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <optional>
 
 #include "mote/base/dlpack.h"
@@ -10,13 +12,19 @@
 namespace mote::c {
 namespace {
 
-/// Of a fixed size, so that running out of memory can be told.
-thread_local std::array<char, 1024> last_error{};
+using Text = std::array<char, 1024>;
+
+/// Made with the thread's first error and kept: later ones need no memory. The variable itself is
+/// small, since it lies where a library that is loaded late has little room (CMakeLists.txt).
+thread_local std::unique_ptr<Text> last_error;
+thread_local bool lacks_memory = false;  ///< for the text
 
 }  // namespace
 
 mote_status fail(mote_status status, const char* function, const char* what) noexcept {
-  std::snprintf(last_error.data(), last_error.size(), "%s: %s", function, what);
+  if (!last_error) last_error.reset(new (std::nothrow) Text{});
+  lacks_memory = !last_error;
+  if (last_error) std::snprintf(last_error->data(), last_error->size(), "%s: %s", function, what);
   return status;
 }
 
@@ -52,4 +60,7 @@ Operands::Operands(const mote_op_definition& op, const mote_tensor* const* given
 
 const char* mote_version(void) { return MOTE_VERSION; }
 
-const char* mote_last_error(void) { return mote::c::last_error.data(); }
+const char* mote_last_error(void) {
+  if (mote::c::lacks_memory) return "there is no memory for the message";
+  return mote::c::last_error ? mote::c::last_error->data() : "";
+}
