@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mote/base/error.h"
 
 namespace mote {
@@ -10,12 +12,25 @@ std::string_view form_of(const mote_contract* contract) {
   return contract == nullptr || contract->form == nullptr ? kDirect : contract->form;
 }
 
+const OpRecord* record_of(const Case& c) {
+  if (!c.target->is_file()) return c.target->record();
+  for (const OpRecord& record : catalogue()) {
+    if (record.name != c.target->op()) continue;
+    const Instance whole{c.instance.dtype, c.target->full_mask()};
+    if (std::ranges::find(record.dtypes, whole.dtype) == record.dtypes.end()) return nullptr;
+    return equal(*instantiate(record, whole), *c.program) ? &record : nullptr;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const Program> form_program(const Case& c, std::string_view form) {
   if (form == kDirect) return c.program;
-  if (c.target->is_file())
-    throw Error(fmt::format("{}: unknown form '{}' (known: {}; a program file has no other)",
-                            c.target->text(), form, kDirect));
-  return instantiate(*c.target->record(), c.instance, form);
+  if (const OpRecord* record = record_of(c)) {
+    const Instance whole{c.instance.dtype, c.target->full_mask()};
+    return instantiate(*record, c.target->is_file() ? whole : c.instance, form);
+  }
+  throw Error(fmt::format("{}: unknown form '{}' (known: {}; a program file has no other)",
+                          c.target->text(), form, kDirect));
 }
 
 std::string form_misfit(const Case& c, const mote_contract* contract) {

@@ -13,6 +13,10 @@ namespace mote {
 /// "direct" where there is no contract or it names none.
 std::string_view form_of(const mote_contract* contract);
 
+/// What lists the forms of the case's op; null for a program file, unless the catalogue has the same
+/// program under its name.
+const OpRecord* record_of(const Case& c);
+
 /// The program of the case's op in that form. Throws Error that lists the op's forms.
 std::shared_ptr<const Program> form_program(const Case& c, std::string_view form);
 

@@ -85,8 +85,9 @@ Outcome Prepared::run_here(const mote_backend& backend, const std::string& plugi
 
 std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
                                          std::size_t workspace) const {
+  // A contract is about the catalogue's op: of another program under its name it says nothing.
   if (const std::string misfit = form_misfit(case_, &contract); !misfit.empty())
-    return outcome_of(Verdict::failed, misfit);
+    return outcome_of(record_of(case_) != nullptr ? Verdict::failed : Verdict::unsupported, misfit);
   if (ignores_nan(contract) && std::ranges::any_of(state_->inputs, has_special))
     return outcome_of(Verdict::unsupported, "its contract leaves NaN and infinities out");
   for (std::size_t k = 0; k < case_.outputs.size(); ++k) {

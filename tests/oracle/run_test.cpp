@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <new>
 
@@ -371,6 +372,27 @@ TEST(Run, AFormThatTheOpDoesNotHaveFails) {
   EXPECT_EQ(
       o.reason,
       "its contract's form: op sigmoid: unknown form 'winograd_f2' (known: direct, tanh, of_exp)");
+}
+
+/// conv2d.mote is the catalogue's program: its forms are the op's.
+TEST(Run, AProgramFileHasTheFormsOfTheSameOpInTheCatalogue) {
+  const std::string text =
+      MOTE_EXAMPLES_FOLDER "/conv2d.mote x=f32[1,1,9,9] w=f32[1,1,3,3] b=f32[1]";
+  const auto nothing = [](const mote_call*) { return MOTE_OK; };
+  const FakeBackend padded("conv2d", nothing, true, "padding_multiplied");
+  const Outcome o = Prepared(parse_case(text)).run(padded.get());
+  EXPECT_EQ(o.verdict, Verdict::unwritten) << o.reason;  // it ran
+  const FakeBackend other("conv2d", nothing, true, "winograd_f3");
+  EXPECT_EQ(Prepared(parse_case(text)).run(other.get()).verdict, Verdict::failed);
+}
+
+/// Of another program under an op's name a backend's contract says nothing.
+TEST(Run, AProgramFileOfItsOwnIsNotForKernelsOfAnotherForm) {
+  const std::string path = testing::TempDir() + "run_test_sigmoid.mote";
+  std::ofstream(path) << "op sigmoid \"y = x\"\ninput x f32[I, J, K, L]\noutput y = x + 0\n";
+  const Outcome o = run_sigmoid("tanh", path + " x=f32[1,1,1,5]");
+  EXPECT_EQ(o.verdict, Verdict::unsupported);
+  EXPECT_NE(o.reason.find("a program file has no other"), std::string::npos) << o.reason;
 }
 
 TEST(Run, AFormThatDoesNotHoldForTheCaseFails) {
