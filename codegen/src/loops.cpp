@@ -50,15 +50,7 @@ std::string fresh_name(const LoopProgram& p, std::string_view hint) {
   }
 }
 
-Facts base_facts(const Program& source) {
-  Facts facts;
-  for (const ParamDecl& param : source.params) {
-    if (param.is_integer && param.lower) {
-      facts.set_lower(Symbol(SymbolKind::param, param.name), *param.lower);
-    }
-  }
-  return facts;
-}
+Facts base_facts(const Program& source) { return facts_of(source.params); }
 
 LoopCount count(const LoopProgram& p) {
   LoopCount n;

@@ -30,7 +30,8 @@ struct Prefix {
 
 bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
 
-Facts facts_of(const Program& source) {
+/// With upper bounds too.
+Facts bounds_of(const Program& source) {
   Facts facts = base_facts(source);
   for (const ParamDecl& d : source.params)
     if (d.is_integer && d.upper)
@@ -78,7 +79,7 @@ std::optional<Loop> rest_of(Loop loop, const std::vector<Prefix>& carried) {
 
 class Scan {
  public:
-  explicit Scan(LoopProgram& p) : p_(p), facts_(facts_of(*p.source)) {}
+  explicit Scan(LoopProgram& p) : p_(p), facts_(bounds_of(*p.source)) {}
 
   /// `round` is the variable of the loop around the body.
   void run(Body& body, const std::string& round) {

@@ -5,18 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "mote/uops/facts.h"
-
 namespace mote {
 namespace {
-
-Facts facts_of(const Program& program) {
-  Facts facts;
-  for (const ParamDecl& p : program.params) {
-    if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
-  }
-  return facts;
-}
 
 enum class Trend : std::uint8_t { constant, grows, unknown };
 
@@ -65,7 +55,7 @@ class Trends {
 
 class DomainMaker {
  public:
-  explicit DomainMaker(std::shared_ptr<const Program> program) : facts_(facts_of(*program)) {
+  explicit DomainMaker(std::shared_ptr<const Program> program) : facts_(facts_of(program->params)) {
     domain_.program = std::move(program);
   }
 

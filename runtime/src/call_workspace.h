@@ -38,9 +38,8 @@ class CallWorkspace {
   /// What a run came to. Writing beyond what was asked for fails it, with a message that says so,
   /// as far as the margin shows it.
   mote_status outcome(mote_status status, const mote_call& call) const {
-    const auto is_touched = [](std::byte b) { return b != kUntouched; };
-    const auto first = std::ranges::find_if(margin_, is_touched);
-    if (first == margin_.end()) return status;
+    const auto is_untouched = [](std::byte b) { return b == kUntouched; };
+    if (std::ranges::all_of(margin_, is_untouched)) return status;
     if (call.message != nullptr && call.message_bytes > 0)
       std::snprintf(call.message, call.message_bytes,
                     "the kernel wrote beyond the %zu bytes of workspace that it asked for",

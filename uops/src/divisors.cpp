@@ -7,19 +7,6 @@
 #include "node.h"
 
 namespace mote {
-namespace {
-
-Facts facts_of(const Uop& u, const std::vector<ParamDecl>& params) {
-  Facts facts;
-  for (const ParamDecl& p : params)
-    if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
-  const std::vector<Expr>& extents = index_space(u);
-  for (std::size_t k = 0; k < extents.size(); ++k)
-    facts.set_range(*Expr::loop(static_cast<int>(k)).as_symbol(), 0, extents[k]);
-  return facts;
-}
-
-}  // namespace
 
 void for_each_divisor(const Expr& e, const std::function<void(const Expr&)>& f) {
   for (const Term& term : e.terms())
@@ -43,7 +30,7 @@ std::optional<Expr> doubtful_divisor(const Uop& u, const std::vector<ParamDecl>&
   for_each_expr(u, [&](const Expr& e) {
     for_each_divisor(e, [&](const Expr& d) {
       if (found || !varies(d)) return;
-      if (!facts) facts = facts_of(u, params);
+      if (!facts) facts = facts_over(index_space(u), facts_of(params));
       if (!facts->prove_positive(d)) found = d;
     });
   });

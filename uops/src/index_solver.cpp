@@ -31,11 +31,8 @@ class Solver {
     for (std::size_t a = 0; a < p.to.size(); ++a)
       open_.push_back({p.to[a].substitute(moved), Expr::loop(static_cast<int>(a))});
     for (const IndexEquation& e : p.known) known_.push_back({e.left.substitute(moved), e.right});
-    for (const ParamDecl& d : p.params)
-      if (d.is_integer && d.lower) facts_.set_lower(Symbol(SymbolKind::param, d.name), *d.lower);
-    for (std::size_t a = 0; a < p.target.size(); ++a)
-      facts_.set_range(loop_symbol(static_cast<int>(a)), 0, p.target[a]);
-    target_facts_ = facts_;
+    target_facts_ = facts_over(p.target, facts_of(p.params));
+    facts_ = target_facts_;
     for (std::size_t k = 0; k < p.extents.size(); ++k)
       facts_.set_range(symbol(static_cast<int>(k)), 0, p.extents[k]);
   }

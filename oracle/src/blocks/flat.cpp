@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "index.h"
-
 namespace mote::blocks {
 namespace {
 
@@ -34,18 +32,9 @@ Expr nested(const Expr& given, const std::vector<Expr>& positions) {
 
 }  // namespace
 
-Facts facts_of(const Program& program) {
-  Facts facts;
-  for (const ParamDecl& p : program.params)
-    if (p.is_integer && p.lower) facts.set_lower(Symbol(SymbolKind::param, p.name), *p.lower);
-  return facts;
-}
-
 Read flattened(Read read, const std::vector<Expr>& shape, const Facts& params) {
   if (std::ranges::count_if(read.from, divides) < 2) return read;
-  Facts facts = params;
-  for (std::size_t k = 0; k < shape.size(); ++k)
-    facts.set_range(loop_symbol(static_cast<int>(k)), 0, shape[k]);
+  const Facts facts = facts_over(shape, params);
   Expr flat;
   Expr count(1);
   for (std::size_t k = read.from.size(); k-- > 0; count = count * read.tensor[k])

@@ -2,13 +2,10 @@
 // position, put together again, are the position.
 #pragma once
 
-#include "mote/uops/facts.h"
 #include "plan.h"
 
 namespace mote::blocks {
 
-/// The lower bounds of its parameters.
-Facts facts_of(const Program& program);
 /// The read of each element of `shape` as one along all axes of the tensor in row-major order, if
 /// none is out of range and that is simpler: it divides nothing. Else the read as it is.
 Read flattened(Read read, const std::vector<Expr>& shape, const Facts& params);

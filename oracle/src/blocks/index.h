@@ -171,9 +171,8 @@ class Positions {
   Positions(const std::vector<Expr>& to, const Extents& tensor, const Rows& rows,
             const Sizes& sizes);
 
-  /// Row-major positions of the elements from `first` on; -1 out of range.
-  void fill(std::int64_t first, std::int64_t count, std::int64_t* out) const;
-  /// The same in stretches; `space` is for `count` positions that have none of their own.
+  /// Row-major positions of the elements from `first` on, -1 out of range, in stretches; `space` is
+  /// for `count` positions that have none of their own.
   void stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                  std::vector<Stretch>& out) const;
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "as.h"
-#include "flat.h"
 #include "index.h"
 
 namespace mote::blocks {
@@ -40,7 +39,7 @@ bool reads_once(const uop::Reindex& r, int rank) {
 
 class Inliner {
  public:
-  explicit Inliner(const Program& program) : facts_(facts_of(program)) {}
+  explicit Inliner(const Program& program) : facts_(facts_of(program.params)) {}
 
   bool inlines() const { return inlines_; }
 
@@ -84,9 +83,7 @@ class Inliner {
   }
   Uop condition(const IndexAt& from, const std::vector<Expr>& tensor,
                 const std::vector<Expr>& shape) {
-    Facts facts = facts_;
-    for (std::size_t k = 0; k < shape.size(); ++k)
-      facts.set_range(loop_symbol(static_cast<int>(k)), 0, shape[k]);
+    const Facts facts = facts_over(shape, facts_);
     const Shape loops(shape.begin(), shape.end());
     Uop all;
     const auto add = [&](const Uop& one) { all = all ? all && one : one; };

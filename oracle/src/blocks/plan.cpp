@@ -23,7 +23,7 @@ bool is_of_booleans(const Uop& u) {
 class Planner {
  public:
   Planner(const Program& program, const Thins& thins)
-      : program_(program), params_(facts_of(program)), schedule_(program, &thins) {}
+      : program_(program), params_(facts_of(program.params)), schedule_(program, &thins) {}
 
   Plan run() {
     for (const Uop& u : schedule_.order()) place(u);

@@ -136,11 +136,6 @@ void Positions::make_pieces() {
   piece_ = static_cast<std::int64_t>(piece);
 }
 
-void Positions::fill(std::int64_t first, std::int64_t count, std::int64_t* out) const {
-  fill_by_runs(rows_.extents, first, count, out,
-               [&](const Walk& walk, std::int64_t n, std::int64_t* to) { run(walk, n, to); });
-}
-
 void Positions::stretches(std::int64_t first, std::int64_t count, std::int64_t* space,
                           std::vector<Stretch>& out) const {
   out.clear();

@@ -13,13 +13,13 @@
 
 namespace MOTE_API mote {
 
-/// No limit but the address space, less a margin.
-inline constexpr std::size_t kNoWorkspaceLimit =
-    static_cast<std::size_t>(PTRDIFF_MAX) / 64 * 64 - 1024;
-
 /// Behind each lease there are so many bytes more, which do not count, so that writing a little too
 /// far destroys nothing.
 inline constexpr std::size_t kWorkspaceMargin = 4 * kAlignment;
+
+/// No limit but the address space.
+inline constexpr std::size_t kNoWorkspaceLimit =
+    static_cast<std::size_t>(PTRDIFF_MAX) / kAlignment * kAlignment - kWorkspaceMargin;
 
 class WorkspacePool {
  public:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/uops/facts.h"
 #include "mote/uops/uop.h"
 
 namespace MOTE_API mote {
@@ -22,6 +23,11 @@ struct ParamDecl {
   std::optional<std::int64_t> upper;
   std::string meaning;
 };
+
+/// What is known of parameters: the lower bounds that they declare.
+Facts facts_of(const std::vector<ParamDecl>& params);
+/// What is known outside, within loops over all axes of a shape.
+Facts facts_over(const std::vector<Expr>& shape, const Facts& outside);
 
 struct Output {
   std::string name;
