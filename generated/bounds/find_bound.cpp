@@ -12,7 +12,7 @@ extern const int32_t mote_bound_count;
 
 namespace mote {
 
-const mote_generated_bound* find_bound(std::string_view op, DType dtype, std::uint32_t input_mask) {
+const mote_generated_bound* find_bound(std::string_view op, DType dtype, TensorMask input_mask) {
   const std::span all(mote_bounds, static_cast<std::size_t>(mote_bound_count));
   const auto key = [](const mote_generated_bound& b) {
     const mote_generated_kernel& k = b.kernel;

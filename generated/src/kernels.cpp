@@ -11,13 +11,13 @@ std::span<const mote_generated_kernel> generated_kernels() {
 }
 
 const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
-                                            DType dtype, std::uint32_t input_mask) {
+                                            DType dtype, TensorMask input_mask) {
   return find_generated(generated_kernels(), op, variant, dtype, input_mask);
 }
 
 const mote_generated_kernel* find_generated(std::span<const mote_generated_kernel> kernels,
                                             std::string_view op, std::string_view variant,
-                                            DType dtype, std::uint32_t input_mask) {
+                                            DType dtype, TensorMask input_mask) {
   const auto key = [](const mote_generated_kernel& k) {
     return std::tuple(std::string_view(k.op), std::string_view(k.variant),
                       std::string_view(k.dtype), k.input_mask);

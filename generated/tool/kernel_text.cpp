@@ -65,17 +65,17 @@ bool returns_what_it_draws(const Program& p) {
 
 /// Which outputs of the record, as it is with all inputs, the instance has. Where inputs are left
 /// out a gradient may do without the _ behind a name.
-std::uint32_t output_mask(const OpRecord& record, const Instance& instance) {
+TensorMask output_mask(const OpRecord& record, const Instance& instance) {
   const auto plain = [](std::string_view name) {
     return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
   };
   const auto all = instantiate(record, {instance.dtype, full_mask(record)});
   const auto there = instantiate(record, instance);
-  std::uint32_t mask = 0;
+  TensorMask mask = 0;
   std::size_t found = 0;
   for (std::size_t k = 0; k < all->outputs.size() && found < there->outputs.size(); ++k) {
     if (plain(all->outputs[k].name) != plain(there->outputs[found].name)) continue;
-    mask |= std::uint32_t{1} << k;
+    mask |= mask_bit(k);
     ++found;
   }
   if (found != there->outputs.size())

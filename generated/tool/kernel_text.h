@@ -13,11 +13,11 @@ struct Kernel {
   const OpRecord* record;
   Instance instance;
   std::string function;
-  std::uint32_t read_mask = 0;    ///< inputs of the record whose data it reads
-  std::uint32_t output_mask = 0;  ///< outputs of the record that it has
-  std::string text = {};          ///< oracle variant and thunk
-  std::string fast = {};          ///< fast variant; empty: the oracle's is as good
-  std::string dispatch = {};      ///< chooses among the fast one's compilations
+  TensorMask read_mask = 0;    ///< inputs of the record whose data it reads
+  TensorMask output_mask = 0;  ///< outputs of the record that it has
+  std::string text = {};       ///< oracle variant and thunk
+  std::string fast = {};       ///< fast variant; empty: the oracle's is as good
+  std::string dispatch = {};   ///< chooses among the fast one's compilations
 
   std::string fast_function() const { return function + "_fast"; }
 };

@@ -150,10 +150,10 @@ std::string op_row(const OpRecord& record, std::string& text) {
 
 /// Bit k: names[k] is among `given`.
 template <typename Names>
-std::uint32_t mask_of(const Names& names, const std::set<std::string>& given) {
-  std::uint32_t mask = 0;
-  for (std::size_t k = 0; k < names.size() && k < 32; ++k)
-    if (given.contains(names[k].name)) mask |= std::uint32_t{1} << k;
+TensorMask mask_of(const Names& names, const std::set<std::string>& given) {
+  TensorMask mask = 0;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (given.contains(names[k].name)) mask |= mask_bit(k);
   return mask;
 }
 
@@ -168,17 +168,18 @@ std::set<std::string> without_g(const std::set<std::string>& names, bool with_en
 /// The row of an op whose gradient has kernels.
 std::string gradient_row(const OpRecord& record, const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
-  const Program& op = *instantiate(record, {whole.dtype, full_mask(record)});
+  const auto kept_op = instantiate(record, {whole.dtype, full_mask(record)});
+  const Program& op = *kept_op;
   std::set<std::string> taken;
   for (const InputDecl& in : gradient.inputs) taken.insert(in.name);
   std::set<std::string> given;
   for (const Output& o : instantiate(gradient, whole)->outputs) given.insert(o.name);
-  const std::uint32_t inputs = mask_of(record.inputs, taken);
-  const std::uint32_t outputs = mask_of(op.outputs, taken);
+  const TensorMask inputs = mask_of(record.inputs, taken);
+  const TensorMask outputs = mask_of(op.outputs, taken);
   std::set<std::string> gradients = taken;
   for (const InputDecl& in : record.inputs) gradients.erase(in.name);
   for (const Output& o : op.outputs) gradients.erase(o.name);
-  std::uint32_t reads = 0;
+  TensorMask reads = 0;
   for (const Instance& i : instances(gradient)) reads |= read_mask(gradient, i);
   const auto from = mask_of(op.outputs, without_g(gradients, false)) |
                     mask_of(op.outputs, without_g(gradients, true));

@@ -62,22 +62,34 @@ bool is_op_name(std::string_view name) {
   });
 }
 
-std::uint32_t required_mask(const OpRecord& record) {
-  std::uint32_t required = 0;
+TensorMask required_mask(const OpRecord& record) {
+  TensorMask required = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    if (!record.inputs[k].optional) required |= std::uint32_t{1} << k;
+    if (!record.inputs[k].optional) required |= mask_bit(k);
   }
   return required;
 }
 
-bool has_mask(const OpRecord& record, std::uint32_t mask) {
+void check_inputs(const OpRecord& record) {
+  if (std::ssize(record.inputs) > kMaxMasked)
+    throw Error(fmt::format("op {}: has {} inputs, expected at most {}", record.name,
+                            record.inputs.size(), kMaxMasked));
+  const auto optional = std::ranges::count_if(record.inputs, &InputDecl::optional);
+  if (record.masks.empty() && optional > kMaxFreeInputs)
+    throw Error(
+        fmt::format("op {}: has {} optional inputs and no list of the choices among them, "
+                    "expected one beyond {}",
+                    record.name, optional, kMaxFreeInputs));
+}
+
+bool has_mask(const OpRecord& record, TensorMask mask) {
   return record.masks.empty() || std::ranges::find(record.masks, mask) != record.masks.end();
 }
 
-std::string input_list(const OpRecord& record, std::uint32_t mask) {
+std::string input_list(const OpRecord& record, TensorMask mask) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    if ((mask >> k & 1U) != 0) names.push_back(record.inputs[k].name);
+    if (is_in(mask, k)) names.push_back(record.inputs[k].name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -94,7 +106,7 @@ void check_instance(const OpRecord& record, const Instance& instance) {
                             record.inputs.size()));
   }
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    if (!record.inputs[k].optional && (instance.input_mask >> k & 1U) == 0) {
+    if (!record.inputs[k].optional && !is_in(instance.input_mask, k)) {
       throw Error(fmt::format("input {} cannot be left out", record.inputs[k].name));
     }
   }
@@ -144,6 +156,7 @@ ProgramSpec complete(const OpRecord& record, const Instance& instance, const For
 
 std::shared_ptr<const Program> build(const OpRecord& record, const Instance& instance,
                                      const Form* form) {
+  check_inputs(record);
   try {
     check_instance(record, instance);
     return std::make_shared<const Program>(make_program(complete(record, instance, form)));
@@ -204,27 +217,25 @@ const OpRecord& find_op(std::string_view name) {
                           all.size()));
 }
 
-std::uint32_t full_mask(const OpRecord& record) {
-  return static_cast<std::uint32_t>((std::uint64_t{1} << record.inputs.size()) - 1);
+TensorMask full_mask(const OpRecord& record) { return first_masked(record.inputs.size()); }
+
+TensorMask read_mask(const OpRecord& record, const Instance& instance) {
+  return read_mask(record, instance, ~TensorMask{0});
 }
 
-std::uint32_t read_mask(const OpRecord& record, const Instance& instance) {
-  return read_mask(record, instance, ~std::uint64_t{0});
-}
-
-std::uint32_t read_mask(const OpRecord& record, const Instance& instance, std::uint64_t outputs) {
-  const Program& program = *instantiate(record, instance);
+TensorMask read_mask(const OpRecord& record, const Instance& instance, TensorMask outputs) {
+  const auto kept_program = instantiate(record, instance);
+  const Program& program = *kept_program;
   std::vector<Uop> values;
   for (std::size_t k = 0; k < program.outputs.size(); ++k)
-    if ((outputs >> k & 1U) != 0) values.push_back(program.outputs[k].value);
+    if (is_in(outputs, k)) values.push_back(program.outputs[k].value);
   const std::vector<Uop> nodes = topological(values);
-  std::uint32_t mask = 0;
+  TensorMask mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
     const auto at = find_input(program, record.inputs[k].name);
     if (!at) continue;
     const Uop& input = program.inputs[static_cast<std::size_t>(*at)];
-    if (std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end())
-      mask |= std::uint32_t{1} << k;
+    if (std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end()) mask |= mask_bit(k);
   }
   return mask;
 }
@@ -243,23 +254,27 @@ std::string instance_name(const OpRecord& record, const Instance& instance) {
   std::string text = record.name;
   std::ranges::replace(text, '.', '_');
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    const bool present = (instance.input_mask >> k & 1U) != 0;
-    if (instance.input_mask != full_mask(record) && present) text += "_" + record.inputs[k].name;
+    if (instance.input_mask != full_mask(record) && is_in(instance.input_mask, k))
+      text += "_" + record.inputs[k].name;
   }
   return fmt::format("{}_{}", text, name(instance.dtype));
 }
 
 std::vector<Instance> instances(const OpRecord& record) {
-  const std::uint32_t required = required_mask(record);
-  std::vector<std::uint32_t> masks = record.masks;
+  check_inputs(record);
+  std::vector<TensorMask> masks = record.masks;
   if (masks.empty()) {
-    for (std::uint32_t mask = 0; mask <= full_mask(record); ++mask) {
-      if ((mask & required) == required) masks.push_back(mask);
-    }
+    const TensorMask required = required_mask(record);
+    const TensorMask optional = full_mask(record) & ~required;
+    TensorMask chosen = 0;  // counts in the optional bits
+    do {
+      masks.push_back(required | chosen);
+      chosen = (chosen - optional) & optional;
+    } while (chosen != 0);
   }
   std::vector<Instance> all;
   for (const DType dtype : record.dtypes) {
-    for (const std::uint32_t mask : masks) all.push_back({dtype, mask});
+    for (const TensorMask mask : masks) all.push_back({dtype, mask});
   }
   return all;
 }
@@ -282,7 +297,7 @@ std::shared_ptr<const Program> instantiate_form(const OpRecord& record, const In
       (&record >= all.data() && &record < all.data() + all.size()) || is_known_gradient(record);
   if (!listed) return build(record, instance, form);
   static std::mutex mutex;
-  static std::map<std::tuple<std::string, std::string_view, DType, std::uint32_t>,
+  static std::map<std::tuple<std::string, std::string_view, DType, TensorMask>,
                   std::shared_ptr<const Program>>
       programs;
   const std::tuple key(record.name, form != nullptr ? std::string_view(form->name) : kDirect,

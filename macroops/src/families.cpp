@@ -6,7 +6,7 @@
 namespace mote {
 
 Uop optional_input(const Instance& instance, int k, std::string_view name, const Shape& shape) {
-  const bool present = (instance.input_mask >> k & 1U) != 0;
+  const bool present = is_in(instance.input_mask, k);
   return present ? input(name, instance.dtype, shape) : Uop();
 }
 

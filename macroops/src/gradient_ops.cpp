@@ -45,7 +45,8 @@ Names real_outputs(const Program& p) {
 class Derivation {
  public:
   explicit Derivation(const OpRecord& op) : op_(op) {
-    const Program& whole = *instantiate(op, {op.dtypes.front(), full_mask(op)});
+    const auto kept_whole = instantiate(op, {op.dtypes.front(), full_mask(op)});
+    const Program& whole = *kept_whole;
     const Names from = real_outputs(whole);
     if (from.empty() || real_inputs(whole).empty()) return;
     exists_ = true;
@@ -62,7 +63,8 @@ class Derivation {
 
   /// The gradient of the instance, from these outputs.
   Program derive(const Instance& of, const Names& from) const {
-    const Program& p = *instantiate(op_, of);
+    const auto kept_p = instantiate(op_, of);
+    const Program& p = *kept_p;
     return invert(op_.gradient ? written(p, of, from) : gradient(p, request(p, from)).program);
   }
 
@@ -97,7 +99,7 @@ class Derivation {
 /// An instance of the gradient, but for the dtype: an instance of the op, and the outputs that have
 /// a gradient.
 struct Choice {
-  std::uint32_t mask;
+  TensorMask mask;
   Names from;
 };
 
@@ -119,7 +121,7 @@ class RecordMaker {
     choose();
     if (!flows_) return {};
     find_slots();
-    std::map<std::uint32_t, Choice> choices;
+    std::map<TensorMask, Choice> choices;
     for (const Choice& c : choices_) choices.emplace(mask_of(c), c);
     OpRecord record{.name = op_.name + std::string(kGradientSuffix),
                     .family = op_.family,
@@ -134,9 +136,8 @@ class RecordMaker {
     for (const auto& [mask, choice] : choices) record.masks.push_back(mask);
     for (std::size_t k = 0; k < slots_.size(); ++k)
       record.inputs.push_back(
-          {slots_[k].name, std::ranges::any_of(record.masks, [&](std::uint32_t mask) {
-             return (mask >> k & 1U) == 0;
-           })});
+          {slots_[k].name,
+           std::ranges::any_of(record.masks, [&](TensorMask mask) { return !is_in(mask, k); })});
     if (outputs_.size() > 1) record.optional_outputs = {outputs_.begin(), outputs_.end()};
     record.define = [derivation = derivation_, slots = slots_,
                      choices = std::move(choices)](const Instance& i) {
@@ -177,7 +178,8 @@ class RecordMaker {
   }
 
   void find_slots() {
-    const Program& whole = *instantiate(op_, {dtypes().front(), full_mask(op_)});
+    const auto kept_whole = instantiate(op_, {dtypes().front(), full_mask(op_)});
+    const Program& whole = *kept_whole;
     for (const std::string& output : real_outputs(whole)) {
       const std::string& name = derivation_->gradient_name(output);
       if (needed_.contains(name)) slots_.push_back({Slot::Kind::gradient, output, name});
@@ -189,10 +191,10 @@ class RecordMaker {
       if (needed_.contains(o.name)) slots_.push_back({Slot::Kind::output, o.name, o.name});
   }
 
-  std::uint32_t mask_of(const Choice& c) const {
-    std::uint32_t mask = 0;
+  TensorMask mask_of(const Choice& c) const {
+    TensorMask mask = 0;
     for (std::size_t k = 0; k < slots_.size(); ++k)
-      if (is_present(slots_[k], c)) mask |= std::uint32_t{1} << k;
+      if (is_present(slots_[k], c)) mask |= mask_bit(k);
     return mask;
   }
 
@@ -200,11 +202,12 @@ class RecordMaker {
     if (slot.kind == Slot::Kind::output) return true;
     if (slot.kind == Slot::Kind::gradient) return contains(c.from, slot.of);
     const auto at = std::ranges::find(op_.inputs, slot.of, &InputDecl::name);
-    return (c.mask >> (at - op_.inputs.begin()) & 1U) != 0;
+    return is_in(c.mask, static_cast<std::size_t>(at - op_.inputs.begin()));
   }
 
   std::string equation() const {
-    const Program& whole = *instantiate(op_, {dtypes().front(), full_mask(op_)});
+    const auto kept_whole = instantiate(op_, {dtypes().front(), full_mask(op_)});
+    const Program& whole = *kept_whole;
     std::string names;
     for (const std::string& in : real_inputs(whole)) names += (names.empty() ? "" : ", ") + in;
     return fmt::format("the gradient with respect to {} of {}", names, op_.equation);
@@ -213,7 +216,8 @@ class RecordMaker {
   static ProgramSpec spec(const Derivation& derivation, const std::vector<Slot>& slots,
                           const Choice& choice, DType dtype) {
     const Instance of{dtype, choice.mask};
-    const Program& op = *instantiate(derivation.op(), of);
+    const auto kept_op = instantiate(derivation.op(), of);
+    const Program& op = *kept_op;
     const Program p = derivation.derive(of, choice.from);
     ProgramSpec spec;
     spec.outputs = p.outputs;

@@ -84,7 +84,7 @@ std::shared_ptr<const Reference> from_kernel(const mote_generated_bound& bound) 
   return std::make_shared<const Reference>(Reference{"generated bound", run, bytes});
 }
 
-using Key = std::tuple<std::string, DType, std::uint32_t, std::string>;
+using Key = std::tuple<std::string, DType, TensorMask, std::string>;
 
 /// What of a contract changes the bound, as text.
 std::string text_of(const Contract& c) {

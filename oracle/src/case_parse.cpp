@@ -150,7 +150,7 @@ void take_inputs(Case& c, Fields& fields) {
     const auto text = fields.take(decl.name);
     if (!text && !decl.optional) throw Error(fmt::format("input {} is missing", decl.name));
     if (!text) continue;
-    c.instance.input_mask |= std::uint32_t{1} << k;
+    c.instance.input_mask |= mask_bit(k);
     c.inputs.push_back(parse_tensor(decl.name, *text));
   }
 }

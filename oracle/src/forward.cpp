@@ -34,7 +34,7 @@ std::optional<Case> forward_case(const Case& c) {
   const OpRecord& op = find_op(name.substr(0, end));
   f.instance.dtype = c.instance.dtype;
   for (std::size_t k = 0; k < op.inputs.size(); ++k)
-    if (position(c.inputs, op.inputs[k].name)) f.instance.input_mask |= std::uint32_t{1} << k;
+    if (position(c.inputs, op.inputs[k].name)) f.instance.input_mask |= mask_bit(k);
   if (!has_instance(op, f.instance)) return std::nullopt;
   f.program = instantiate(op, f.instance);
   for (const Uop& input : f.program->inputs) {

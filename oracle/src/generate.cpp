@@ -72,15 +72,15 @@ std::int64_t near_extent(double extent, Random& random) {
   return std::min(power + random.between(-1, 1), kLargestExtent);
 }
 
-std::uint32_t draw_mask(const Target& target, Random& random) {
+TensorMask draw_mask(const Target& target, Random& random) {
   if (target.record() != nullptr && !target.record()->masks.empty()) {
-    const std::vector<std::uint32_t>& masks = target.record()->masks;
+    const std::vector<TensorMask>& masks = target.record()->masks;
     return masks[static_cast<std::size_t>(random.below(std::ssize(masks)))];
   }
-  std::uint32_t mask = 0;
+  TensorMask mask = 0;
   for (std::size_t k = 0; k < target.inputs().size(); ++k) {
     const bool present = !target.inputs()[k].optional || random.chance(50);
-    if (present) mask |= std::uint32_t{1} << k;
+    if (present) mask |= mask_bit(k);
   }
   return mask;
 }

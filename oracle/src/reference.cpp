@@ -104,7 +104,7 @@ void run_dense(const Case& c, std::vector<Dense>& inputs, std::vector<Dense>& ou
 
 std::shared_ptr<const Reference> reference_for(const Case& c) {
   static std::mutex mutex;
-  static std::map<std::tuple<std::string, DType, std::uint32_t>, std::shared_ptr<const Reference>>
+  static std::map<std::tuple<std::string, DType, TensorMask>, std::shared_ptr<const Reference>>
       known;
   const std::lock_guard lock(mutex);
   auto& reference = known[{c.target->text(), c.instance.dtype, c.instance.input_mask}];

@@ -54,8 +54,8 @@ DType default_dtype(const OpRecord& record) {
 
 /// Of the op's choices of inputs that have none outside of the mask the one with the most. Where an
 /// input comes only with another, that one is left out too.
-std::uint32_t greatest_within(const OpRecord& record, std::uint32_t mask) {
-  std::optional<std::uint32_t> best;
+TensorMask greatest_within(const OpRecord& record, TensorMask mask) {
+  std::optional<TensorMask> best;
   for (const Instance& i : instances(record)) {
     if ((i.input_mask & ~mask) != 0) continue;
     if (!best || std::popcount(i.input_mask) > std::popcount(*best)) best = i.input_mask;
@@ -64,8 +64,8 @@ std::uint32_t greatest_within(const OpRecord& record, std::uint32_t mask) {
   throw Error(fmt::format("op {}: these inputs cannot be left out together", record.name));
 }
 
-std::uint32_t mask_without(const OpRecord& record, const std::vector<std::string>& without) {
-  std::uint32_t mask = full_mask(record);
+TensorMask mask_without(const OpRecord& record, const std::vector<std::string>& without) {
+  TensorMask mask = full_mask(record);
   for (const std::string& name : without) {
     const auto at = std::ranges::find(record.inputs, name, &InputDecl::name);
     if (at == record.inputs.end() || !at->optional) {
@@ -77,7 +77,7 @@ std::uint32_t mask_without(const OpRecord& record, const std::vector<std::string
           fmt::format("op {}: '{}' is not an optional input (optional: {})", record.name, name,
                       optional.empty() ? "none" : fmt::format("{}", fmt::join(optional, ", "))));
     }
-    mask &= ~(std::uint32_t{1} << (at - record.inputs.begin()));
+    mask &= ~mask_bit(static_cast<std::size_t>(at - record.inputs.begin()));
   }
   return greatest_within(record, mask);
 }
@@ -93,7 +93,7 @@ bool is_program_file(std::string_view text) {
 }
 
 Resolved resolve_program(std::string_view text, std::optional<DType> dtype,
-                         std::optional<std::uint32_t> input_mask) {
+                         std::optional<TensorMask> input_mask) {
   if (is_program_file(text)) {
     if (dtype || input_mask) {
       throw Error(

@@ -66,7 +66,7 @@ std::vector<std::int64_t> values_by_name(const Domain& from,
 
 bool drop_optional(const Case& c, const Offer& offer) {
   for (std::size_t k = 0; k < c.target->inputs().size(); ++k) {
-    const std::uint32_t bit = std::uint32_t{1} << k;
+    const TensorMask bit = mask_bit(k);
     if (!c.target->inputs()[k].optional || (c.instance.input_mask & bit) == 0) continue;
     Draft draft = to_draft(c);
     draft.instance.input_mask &= ~bit;

@@ -25,14 +25,14 @@ Target::Target(std::string_view text) : text_(text) {
   for (const Uop& input : file_->inputs) {
     inputs_.push_back({std::get<uop::Input>(input.node().kind).name, false});
   }
-  if (file_->inputs.size() > 32) throw Error(text_ + ": more than 32 inputs");
+  if (std::ssize(file_->inputs) > kMaxMasked)
+    throw Error(text_ + ": has " + std::to_string(file_->inputs.size()) +
+                " inputs, expected at most " + std::to_string(kMaxMasked));
   dtypes_ = {file_->inputs.empty() ? file_->outputs.at(0).value.dtype()
                                    : file_->inputs.front().dtype()};
 }
 
-std::uint32_t Target::full_mask() const {
-  return static_cast<std::uint32_t>((std::uint64_t{1} << inputs_.size()) - 1);
-}
+TensorMask Target::full_mask() const { return first_masked(inputs_.size()); }
 
 std::shared_ptr<const Program> Target::program(const Instance& instance) const {
   return record_ != nullptr ? instantiate(*record_, instance) : file_;

@@ -69,19 +69,19 @@ OrderedJson program_json(const Program& program, const OpRecord* record) {
 /// What each input of a gradient is needed for, and which of them each output reads.
 OrderedJson gradient_json(const OpRecord& gradient) {
   const Instance whole{gradient.dtypes.front(), full_mask(gradient)};
-  const std::uint32_t read = read_mask(gradient, whole);
+  const TensorMask read = read_mask(gradient, whole);
   OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array();
   for (std::size_t k = 0; k < gradient.inputs.size(); ++k) {
     inputs.push_back(
-        {{"name", gradient.inputs[k].name}, {"need", (read >> k & 1U) != 0 ? "value" : "shape"}});
+        {{"name", gradient.inputs[k].name}, {"need", is_in(read, k) ? "value" : "shape"}});
   }
   const auto program = instantiate(gradient, whole);
   for (std::size_t k = 0; k < program->outputs.size(); ++k) {
-    const std::uint32_t own = read_mask(gradient, whole, std::uint64_t{1} << k);
+    const TensorMask own = read_mask(gradient, whole, mask_bit(k));
     const std::string& output = program->outputs[k].name;
     OrderedJson reads = OrderedJson::array();
     for (std::size_t n = 0; n < gradient.inputs.size(); ++n)
-      if ((own >> n & 1U) != 0) reads.push_back(gradient.inputs[n].name);
+      if (is_in(own, n)) reads.push_back(gradient.inputs[n].name);
     outputs.push_back(
         {{"name", output}, {"optional", is_optional_output(gradient, output)}, {"reads", reads}});
   }

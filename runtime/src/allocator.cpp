@@ -4,7 +4,7 @@
 #include <mutex>
 #include <new>
 
-#include "mote/runtime/status.h"
+#include "storage.h"
 
 namespace mote {
 namespace {
@@ -37,8 +37,7 @@ Allocator default_allocator() {
 }
 
 void set_default_allocator(const Allocator& allocator) {
-  if (allocator.allocate == nullptr || allocator.release == nullptr)
-    throw StatusError(MOTE_INVALID, "allocator: allocate and release must be given, got null");
+  check_allocator(allocator);
   const std::lock_guard lock(guard());
   current() = allocator;
 }

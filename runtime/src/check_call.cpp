@@ -43,7 +43,7 @@ void collect(const Command& command, CallTensors& call, std::span<CallOperand> o
     if (tensor == nullptr && d.inputs[k].optional == 0)
       fail(command, std::string("input ") + d.inputs[k].name + " is missing");
     if (tensor == nullptr) continue;
-    if (k < 32) call.input_mask |= 1U << k;
+    call.input_mask |= mask_bit(at);
     add(d.inputs[k], tensor, false, k);
   }
   call.output_mask = outputs_there(command, call.input_mask);
@@ -117,10 +117,10 @@ void check_memory(const Command& command, CallTensors& call) {
 
 }  // namespace
 
-std::uint32_t outputs_there(const Command& command, std::uint32_t input_mask) {
+TensorMask outputs_there(const Command& command, TensorMask input_mask) {
   for (const GeneratedKernel& k : command.generated())
     if (k.input_mask == input_mask) return k.output_mask;
-  return ~std::uint32_t{0};
+  return ~TensorMask{0};
 }
 
 CallTensors check_call(const Command& command, std::span<const Tensor* const> inputs,

@@ -11,18 +11,20 @@
 
 namespace mote {
 
-/// Bit k: the op has output k where just these inputs are there, as a gradient has not where its op
-/// lacks an optional input. An op of someone else's always has all.
-std::uint32_t outputs_there(const Command& command, std::uint32_t input_mask);
-inline bool has(std::uint32_t mask, int k) { return k >= 32 || (mask >> k & 1U) != 0; }
+/// The outputs that the op has where just these inputs are there, as a gradient has not where its
+/// op lacks an optional input. An op of someone else's always has all.
+TensorMask outputs_there(const Command& command, TensorMask input_mask);
+inline bool has(TensorMask mask, int k) {
+  return k >= kMaxMasked || is_in(mask, static_cast<std::size_t>(k));
+}
 
 struct CallTensors {
   std::span<const Tensor* const> inputs;
   std::span<Tensor* const> outputs;
   std::span<const CallOperand> operands;  ///< those that are there, outputs last
   std::span<const int> slots;             ///< their positions among inputs or outputs
-  std::uint32_t input_mask = 0;           ///< bit k: input k is there
-  std::uint32_t output_mask = 0;          ///< outputs_there()
+  TensorMask input_mask = 0;              ///< those that are there
+  TensorMask output_mask = 0;             ///< outputs_there()
   DType instance = DType::f32;            ///< what T is
   bool in_place = false;                  ///< an input shares memory with an output
 };

@@ -9,6 +9,7 @@
 #include "mote/base/plugin.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tune.h"
+#include "storage.h"
 #include "workers.h"
 
 namespace mote {
@@ -37,6 +38,7 @@ Context::Context(ContextOptions options) {
     throw StatusError(MOTE_INVALID, "context: workers must be in 0.." +
                                         std::to_string(kMaxWorkers) + ", got " +
                                         std::to_string(options.workers));
+  check_allocator(options.allocator);
   state_ = std::make_unique<State>(std::move(options));
 }
 

@@ -314,10 +314,10 @@ std::vector<TensorForm> infer(const Command& command, std::initializer_list<cons
 
 std::vector<Tensor> compute(const Command& command, std::span<const Tensor* const> inputs,
                             const RunOptions& options, std::optional<DType> dtype) {
-  std::uint32_t input_mask = 0;
-  for (std::size_t k = 0; k < inputs.size() && k < 32; ++k)
-    if (inputs[k] != nullptr) input_mask |= 1U << k;
-  const std::uint32_t there = outputs_there(command, input_mask);
+  TensorMask input_mask = 0;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] != nullptr) input_mask |= mask_bit(k);
+  const TensorMask there = outputs_there(command, input_mask);
   const std::vector<TensorForm> forms = infer(command, inputs, dtype);
   std::vector<Tensor> outputs(forms.size());
   std::vector<Tensor*> pointers(forms.size());

@@ -139,8 +139,7 @@ bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, boo
   return true;
 }
 
-std::vector<NamedKernel> kernels_of(const Command& command, DType instance,
-                                    std::uint32_t input_mask,
+std::vector<NamedKernel> kernels_of(const Command& command, DType instance, TensorMask input_mask,
                                     std::span<const mote_backend* const> backends) {
   std::vector<NamedKernel> kernels;
   for (const mote_backend* backend : backends) {

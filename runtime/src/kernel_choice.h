@@ -28,8 +28,7 @@ struct NamedKernel {
   const mote_kernel* kernel;
 };
 /// All kernels for the op, of the context's backends and ours.
-std::vector<NamedKernel> kernels_of(const Command& command, DType instance,
-                                    std::uint32_t input_mask,
+std::vector<NamedKernel> kernels_of(const Command& command, DType instance, TensorMask input_mask,
                                     std::span<const mote_backend* const> backends);
 
 /// Its contract promises what the call needs: that every in-place pair may be overwritten, and that

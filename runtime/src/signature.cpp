@@ -32,22 +32,28 @@ std::uint64_t axis_class(const DLTensor& dl, int axis) {
 
 }  // namespace
 
-std::uint64_t word_of(const CallKind& kind) {
-  return std::uint64_t{kind.input_mask} << 32 | static_cast<std::uint64_t>(kind.instance) << 8 |
-         static_cast<std::uint64_t>(kind.in_place);
-}
-
-std::optional<CallKind> call_kind(std::uint64_t word) {
-  const auto dtype = static_cast<DType>(word >> 8 & 0xFFU);
-  const CallKind kind = {dtype, static_cast<std::uint32_t>(word >> 32), (word & 1U) != 0};
-  if (word_of(kind) != word || static_cast<std::size_t>(dtype) >= all_dtypes().size())
-    return std::nullopt;
-  return kind;
+std::optional<CallKind> call_kind(std::span<const std::uint64_t> words) {
+  if (words.size() < kCallWords) return std::nullopt;
+  const std::uint64_t word = words[1];
+  if (word >> 1 >= all_dtypes().size()) return std::nullopt;
+  int operands = 0;
+  std::size_t at = kCallWords;
+  for (; at < words.size(); ++operands) {
+    const auto rank = static_cast<int>(words[at] & 0xFFU);
+    if (rank > kMaxAxes) return std::nullopt;
+    at += 1 + static_cast<std::size_t>((rank + kAxesInWord - 1) / kAxesInWord);
+  }
+  if (at != words.size() || operands <= std::popcount(words[0])) return std::nullopt;
+  return CallKind{words[0], static_cast<DType>(word >> 1), (word & 1U) != 0};
 }
 
 Signature::Signature(const Command& command, const CallTensors& tensors)
-    : hash_(command.hash()), words_(1 + 4 * tensors.operands.size()), room_(words_.get().data()) {
-  push(word_of({tensors.instance, tensors.input_mask, tensors.in_place}));
+    : hash_(command.hash()),
+      words_(kCallWords + 4 * tensors.operands.size()),
+      room_(words_.get().data()) {
+  push(tensors.input_mask);
+  push(static_cast<std::uint64_t>(tensors.instance) << 1 |
+       static_cast<std::uint64_t>(tensors.in_place));
   for (const CallOperand& o : tensors.operands) {
     const DLTensor& dl = o.tensor->dl();
     push(std::uint64_t{dl.dtype.code} << 16 | std::uint64_t{dl.dtype.bits} << 8 |

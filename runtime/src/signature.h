@@ -14,7 +14,11 @@
 
 namespace mote {
 
-/// Words of a signature: one for the call, and for each operand one, and one for each five axes.
+/// Those of the call: its mask of inputs, and dtype and whether it is in place.
+inline constexpr std::size_t kCallWords = 2;
+
+/// Words of a signature: kCallWords for the call, and for each operand one, and one for each five
+/// axes.
 class Signature {
  public:
   Signature(const Command& command, const CallTensors& tensors);
@@ -36,20 +40,19 @@ class Signature {
 
   std::uint64_t hash_;
   std::size_t count_ = 0;
-  SmallArray<std::uint64_t, 4 * kFewOperands + 1> words_;
+  SmallArray<std::uint64_t, 4 * kFewOperands + kCallWords> words_;
   std::uint64_t* room_;
 };
 
 std::uint64_t hash_of(const Command& command, std::span<const std::uint64_t> words);
 
-/// What the first word says.
+/// What the words of the call say.
 struct CallKind {
+  TensorMask input_mask;
   DType instance;
-  std::uint32_t input_mask;
   bool in_place;
 };
-std::uint64_t word_of(const CallKind& kind);
-/// Nothing for a word that is no such one.
-std::optional<CallKind> call_kind(std::uint64_t word);
+/// Nothing for words that are no signature.
+std::optional<CallKind> call_kind(std::span<const std::uint64_t> words);
 
 }  // namespace mote

@@ -14,9 +14,13 @@ constexpr std::size_t kHeaderBytes = (sizeof(mote_storage) + kAlignment - 1) & ~
 
 }  // namespace
 
-void* checked_allocate(const Allocator& allocator, std::size_t bytes) {
+void check_allocator(const Allocator& allocator) {
   if (allocator.allocate == nullptr || allocator.release == nullptr)
     throw StatusError(MOTE_INVALID, "allocator: allocate and release must be given, got null");
+}
+
+void* checked_allocate(const Allocator& allocator, std::size_t bytes) {
+  check_allocator(allocator);
   void* block = allocator.allocate(allocator.context, bytes, kAlignment);
   if (block == nullptr)
     throw StatusError(MOTE_OUT_OF_MEMORY,

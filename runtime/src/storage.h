@@ -24,6 +24,8 @@ void* elements_of(mote_storage* storage);
 void retain(mote_storage* storage) noexcept;
 void release(mote_storage* storage) noexcept;
 
+/// StatusError where a function is missing.
+void check_allocator(const Allocator& allocator);
 /// `bytes` bytes of the allocator, checked: what it gives must be there and aligned.
 void* checked_allocate(const Allocator& allocator, std::size_t bytes);
 

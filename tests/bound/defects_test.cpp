@@ -125,7 +125,7 @@ Sharpness sharpness(const OpRecord& record, DType dtype, int rounds) {
     Program bound;
     std::vector<Defect> defects;
   };
-  std::map<std::uint32_t, Derived> known;
+  std::map<TensorMask, Derived> known;
   Sharpness s;
   for (int round = 0; round < rounds * (kDataKinds - 1); ++round) {
     const auto c = draw_case(record, dtype, round);

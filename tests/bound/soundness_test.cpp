@@ -56,7 +56,7 @@ void expect_sound_catalogue(bool real, const char* what) {
     if (!is_wanted(record.name)) continue;
     for (const DType dtype : record.dtypes) {
       if (is_real(dtype) != real) continue;
-      std::map<std::uint32_t, Program> known;
+      std::map<TensorMask, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
         const std::optional<Case> c = draw_case(record, dtype, round);
         if (!c) continue;

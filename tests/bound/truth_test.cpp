@@ -72,7 +72,7 @@ TEST(Truth, LiesWithinTheBoundOfEveryOp) {
     if (!is_wanted(record.name)) continue;
     for (const DType dtype : record.dtypes) {
       if (dtype == DType::f16 || dtype == DType::bf16) continue;  // bounded as f32 is
-      std::map<std::uint32_t, Program> known;
+      std::map<TensorMask, Program> known;
       for (std::int64_t round = 0; round < rounds * kDataKinds; ++round) {
         const std::optional<Case> c = draw_case(record, dtype, round);
         if (!c) continue;

@@ -79,10 +79,10 @@ struct Counts {
 };
 
 /// The inputs that variants have: all that no record may leave out, and gemm's c.
-std::uint32_t required(const OpRecord& record) {
-  std::uint32_t mask = 0;
+TensorMask required(const OpRecord& record) {
+  TensorMask mask = 0;
   for (std::size_t k = 0; k < record.inputs.size(); ++k)
-    if (!record.inputs[k].optional || record.name == "gemm") mask |= 1U << k;
+    if (!record.inputs[k].optional || record.name == "gemm") mask |= mask_bit(k);
   return mask;
 }
 

@@ -57,7 +57,7 @@ Prepared prepare(const std::string& op, DType dtype, const std::vector<const Arr
   p.is_present.assign(p.record.inputs.size(), false);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k] == nullptr) continue;
-    p.instance.input_mask |= std::uint32_t{1} << k;
+    p.instance.input_mask |= mask_bit(k);
     p.is_present[k] = true;
     p.present.push_back(*inputs[k]);
   }

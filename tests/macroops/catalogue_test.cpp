@@ -118,6 +118,53 @@ TEST(Catalogue, InstancesAreDtypesTimesMasksOfOptionalInputs) {
   EXPECT_EQ(full_mask(find_op("layer_norm")), 7U);
 }
 
+std::string name_of(std::size_t k) {
+  return {'x', static_cast<char>('a' + k / 26), static_cast<char>('a' + k % 26)};
+}
+
+/// y = the sum of all inputs, the last `optional` of which may be absent.
+OpRecord sum_of(std::size_t count, std::size_t optional) {
+  OpRecord record;
+  record.name = "sum_of";
+  record.dtypes = {DType::f32};
+  for (std::size_t k = 0; k < count; ++k)
+    record.inputs.push_back({name_of(k), k + optional >= count});
+  record.define = [count](const Instance& instance) {
+    ProgramSpec spec;
+    Uop y;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!is_in(instance.input_mask, k)) continue;
+      spec.inputs.push_back(input(name_of(k), DType::f32, {"N"}));
+      y = y ? y + spec.inputs.back() : spec.inputs.back();
+    }
+    spec.outputs = {{"y", y}};
+    return spec;
+  };
+  return record;
+}
+
+TEST(Catalogue, AnOpHasUpTo64Inputs) {
+  const OpRecord wide = sum_of(64, 2);
+  const std::vector<Instance> all = instances(wide);
+  ASSERT_EQ(all.size(), 4U);
+  std::set<std::ptrdiff_t> counts;
+  for (const Instance& instance : all)
+    counts.insert(std::ssize(instantiate(wide, instance)->inputs));
+  EXPECT_EQ(counts, (std::set<std::ptrdiff_t>{62, 63, 64}));
+  EXPECT_EQ(full_mask(wide), ~TensorMask{0});
+  EXPECT_EQ(read_mask(wide, {DType::f32, full_mask(wide)}), ~TensorMask{0});
+  EXPECT_THROW(instances(sum_of(65, 0)), Error);
+  EXPECT_THROW(instantiate(sum_of(65, 0), {DType::f32, full_mask(wide)}), Error);
+}
+
+TEST(Catalogue, ManyOptionalInputsNeedAListOfChoices) {
+  OpRecord many = sum_of(40, 20);
+  EXPECT_THROW(instances(many), Error);
+  many.masks = {first_masked(20), first_masked(40)};
+  EXPECT_EQ(instances(many).size(), 2U);
+  EXPECT_EQ(instances(sum_of(40, kMaxFreeInputs)).size(), 1U << kMaxFreeInputs);
+}
+
 TEST(Catalogue, GivesTheSameProgramForTheSameInstance) {
   const OpRecord& gemm = find_op("gemm");
   EXPECT_EQ(instantiate(gemm, {DType::f32, 7}), instantiate(gemm, {DType::f32, 7}));

@@ -99,7 +99,7 @@ TEST(GradientOps, SmoothOpsAreGeneratedToOrderTwo) {
 
 TEST(GradientOps, AnInstanceThatThereIsNotIsAnError) {
   const OpRecord& record = find_op("layer_norm.grad.grad");
-  std::uint32_t without_gamma = full_mask(record);
+  TensorMask without_gamma = full_mask(record);
   for (std::size_t k = 0; k < record.inputs.size(); ++k)
     if (record.inputs[k].name == "gamma") without_gamma &= ~(std::uint32_t{1} << k);
   EXPECT_FALSE(has_instance(record, {DType::f32, without_gamma}));

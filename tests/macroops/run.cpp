@@ -64,7 +64,7 @@ std::vector<Array> run_all(const std::string& op, DType dtype, const std::vector
   std::vector<Array> present;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (inputs[k].shape == absent().shape) continue;
-    instance.input_mask |= std::uint32_t{1} << k;
+    instance.input_mask |= mask_bit(k);
     present.push_back(inputs[k]);
   }
   return evaluate(*instantiate(find_op(op), instance), present, params);

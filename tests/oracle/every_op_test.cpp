@@ -121,7 +121,7 @@ void run_for(const Case& c, const mote_kernel& kernel, std::uint64_t mask,
   std::vector<std::vector<std::int64_t>> shapes;
   for (const CaseTensor& t : c.inputs) shapes.push_back(t.shape);
   for (const CaseTensor& t : c.outputs) shapes.push_back(t.shape);
-  const std::uint32_t read = read_mask(*c.target->record(), c.instance, mask);
+  const TensorMask read = read_mask(*c.target->record(), c.instance, mask);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     views.push_back(dense_tensor(inputs[k], shapes[k]));
     if ((read >> c.target->input_position(c.inputs[k].name) & 1U) == 0) views[k].data = nullptr;

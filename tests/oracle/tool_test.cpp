@@ -299,7 +299,7 @@ std::string emit_arguments(const OpRecord& record, const Instance& instance, con
   std::string text = fmt::format("emit {} --lang c --standalone --dtype {} -o '{}'", record.name,
                                  name(instance.dtype), to.string());
   for (std::size_t k = 0; k < record.inputs.size(); ++k) {
-    const bool present = (instance.input_mask >> k & 1U) != 0;
+    const bool present = is_in(instance.input_mask, k);
     if (!present) text += " --without " + record.inputs[k].name;
   }
   return text;

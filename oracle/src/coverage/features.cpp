@@ -96,11 +96,11 @@ void add_params(std::vector<std::string>& values, const std::shared_ptr<const Ta
 }
 
 /// Of the whole and the barest set of inputs; of those that are listed, where only some are.
-std::vector<std::uint32_t> masks_of(const Target& target) {
+std::vector<TensorMask> masks_of(const Target& target) {
   if (target.record() != nullptr && !target.record()->masks.empty()) return target.record()->masks;
-  std::uint32_t bare = target.full_mask();
+  TensorMask bare = target.full_mask();
   for (std::size_t k = 0; k < target.inputs().size(); ++k)
-    if (target.inputs()[k].optional) bare &= ~(std::uint32_t{1} << k);
+    if (target.inputs()[k].optional) bare &= ~mask_bit(k);
   if (bare == target.full_mask()) return {bare};
   return {target.full_mask(), bare};
 }
@@ -110,11 +110,11 @@ std::string present(const std::string& name, bool is) { return (is ? "" : "no ")
 std::vector<std::string> possible_values(const Target& target, DType dtype) {
   const auto shared = find_target(target.text());
   std::vector<std::string> values;
-  for (const std::uint32_t mask : masks_of(target)) {
+  for (const TensorMask mask : masks_of(target)) {
     const Instance instance{dtype, mask};
     add_params(values, shared, instance);
     for (std::size_t k = 0; k < target.inputs().size(); ++k) {
-      const bool is = (mask >> k & 1U) != 0;
+      const bool is = is_in(mask, k);
       if (target.inputs()[k].optional) add_once(values, present(target.inputs()[k].name, is));
     }
   }

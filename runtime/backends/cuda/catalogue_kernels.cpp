@@ -26,9 +26,9 @@ const OpRecord* record_named(std::string_view op) {
 
 /// Whether every input of the instance is there, no other is, and the dtypes agree.
 bool is_for(const OpInstance& of, const mote_call& call) {
-  std::uint32_t mask = 0;
+  TensorMask mask = 0;
   for (int k = 0; k < call.input_count; ++k)
-    if (call.inputs[k] != nullptr) mask |= std::uint32_t{1} << static_cast<unsigned>(k);
+    if (call.inputs[k] != nullptr) mask |= mask_bit(static_cast<std::size_t>(k));
   if (mask != of.instance().input_mask) return false;
   for (std::size_t k = 0; k < of.positions().size(); ++k) {
     const DLTensor& t = *call.inputs[of.positions()[k]];

@@ -106,10 +106,10 @@ Check Plan::check_input_data() {
   std::uint64_t outputs = 0;
   for (std::size_t k = 0; k < program.outputs.size(); ++k)
     if (call_.outputs[k] != nullptr) outputs |= std::uint64_t{1} << k;
-  const std::uint32_t read = read_mask(instance_.record(), instance_.instance(), outputs);
+  const TensorMask read = read_mask(instance_.record(), instance_.instance(), outputs);
   for (std::size_t k = 0; k < program.inputs.size(); ++k) {
     const std::string& name = std::get<uop::Input>(program.inputs[k].node().kind).name;
-    const bool is_read = (read >> static_cast<unsigned>(instance_.positions()[k]) & 1U) != 0;
+    const bool is_read = is_in(read, static_cast<std::size_t>(instance_.positions()[k]));
     if (Check check = check_data(views_[k], name, is_read)) return check;
   }
   return {};

@@ -27,7 +27,7 @@ extern "C" {
 
 /* ---- the library ---- */
 
-/* "0.1.0" */
+/* "0.2.0" */
 MOTE_API const char* mote_version(void);
 /* What went wrong in this thread's last call that failed; "" before the first. Valid until the next
  * one fails. */
@@ -50,6 +50,11 @@ MOTE_API mote_status mote_dtype(const char* name, DLDataType* dtype);
 /* Row-major, uninitialised. */
 MOTE_API mote_status mote_tensor_create(DLDataType dtype, int32_t rank, const int64_t* shape,
                                         mote_tensor** tensor);
+/* The order in memory of the logical axes N, C, H, W. */
+typedef enum mote_layout { MOTE_NCHW = 0, MOTE_NHWC = 1, MOTE_CHWN = 2 } mote_layout;
+/* Of extents N, C, H, W; uninitialised. */
+MOTE_API mote_status mote_tensor_create_nchw(DLDataType dtype, const int64_t* nchw,
+                                             mote_layout layout, mote_tensor** tensor);
 /* A view of the caller's memory, which outlives it. Strides in elements; NULL: row-major. */
 MOTE_API mote_status mote_tensor_over(void* data, DLDataType dtype, int32_t rank,
                                       const int64_t* shape, const int64_t* strides,
@@ -88,7 +93,7 @@ MOTE_API mote_status mote_tensor_to_dlpack(const mote_tensor* x, DLManagedTensor
 MOTE_API mote_status mote_tensor_read_npy(const char* path, mote_tensor** tensor);
 MOTE_API mote_status mote_tensor_write_npy(const mote_tensor* x, const char* path);
 
-/* ---- ops and commands ---- */
+/* ---- ops ---- */
 
 /* The op of that name or alias, with its inputs, outputs and parameters; the names of near ones are
  * in the error. */
@@ -98,6 +103,45 @@ MOTE_API mote_status mote_op_find(const char* name, const mote_op_definition** d
 MOTE_API mote_status mote_op_names(const char** names, size_t room, size_t* count);
 /* Adds the ops of a library that mote_add_kernels() (CMake) made. */
 MOTE_API mote_status mote_register_library(const mote_kernel_library* library);
+/* The op that is the gradient of this one; NULL where there is none. */
+MOTE_API mote_status mote_op_find_gradient(const char* name, const mote_op_gradient** gradient);
+
+/* ---- the registry: an op's names, groups and attributes, which a program may add to ---- */
+
+/* Position of an op in the order of registration. */
+typedef uint32_t mote_op_id;
+/* The level at which attributes are registered as a rule; of several the highest holds. */
+#define MOTE_DEFAULT_LEVEL 10
+
+/* By name or alias. */
+MOTE_API mote_status mote_op_id_of(const char* name, mote_op_id* op);
+/* Adds an op that backends compute: with its family as a group, and shapes inferred by the
+ * definition, which stays as long as the program. `op` may be NULL. */
+MOTE_API mote_status mote_op_register(const mote_op_definition* definition, mote_op_id* op);
+MOTE_API mote_status mote_op_alias(mote_op_id op, const char* name);
+/* The op has the group's attributes from now on. */
+MOTE_API mote_status mote_op_include(mote_op_id op, const char* group);
+/* The ops of a group: `count` of them; `ops` may be NULL, else has room for `room`. */
+MOTE_API mote_status mote_op_members(const char* group, mote_op_id* ops, size_t room,
+                                     size_t* count);
+/* All attributes, those of C++ too; as mote_op_names. */
+MOTE_API mote_status mote_attribute_names(const char** names, size_t room, size_t* count);
+
+/* Sets an attribute of an op, or of all ops of a group. The value is the program's; it may be read
+ * until the program ends, and then release(value) is called. release may be NULL. On an error (a
+ * value of that level is there already; an attribute of C++) the caller still owns it. In C++ it is
+ * an attribute of type std::shared_ptr<const void>. */
+MOTE_API mote_status mote_op_set(mote_op_id op, const char* attribute, void* value,
+                                 void (*release)(void* value), int32_t level);
+MOTE_API mote_status mote_group_set(const char* group, const char* attribute, void* value,
+                                    void (*release)(void* value), int32_t level);
+/* All values of an attribute that C set, those set later too; valid as long as the program. */
+typedef struct mote_column mote_column;
+MOTE_API mote_status mote_attribute_column(const char* attribute, const mote_column** column);
+/* The op's value; NULL where it has none, and for NULL. Takes no lock. */
+MOTE_API const void* mote_column_find(const mote_column* column, mote_op_id op);
+
+/* ---- commands ---- */
 
 typedef struct mote_command mote_command;
 /* An op with parameters; axis may be NULL. params may be NULL where count is 0. */
@@ -137,6 +181,7 @@ typedef struct mote_context_options {
   size_t workspace_limit; /* bytes of all calls together; 0: no limit */
   int32_t workers;        /* threads for streams; 0: as many as processors */
   int32_t reserved;
+  const mote_allocator* allocator; /* of workspace; NULL: the default one */
 } mote_context_options;
 typedef struct mote_context mote_context;
 /* options may be NULL: the generated kernels, no limit. A context may be used from many threads; it
@@ -183,6 +228,11 @@ MOTE_API mote_status mote_prepare(const mote_command* command, const mote_tensor
                                   size_t input_count, mote_tensor* const* outputs,
                                   size_t output_count, mote_context* context,
                                   mote_prepared** prepared);
+/* mote_prepare with all that can be chosen, but the stream: that is mote_prepared_run's. */
+MOTE_API mote_status mote_prepare_with(const mote_command* command,
+                                       const mote_tensor* const* inputs, size_t input_count,
+                                       mote_tensor* const* outputs, size_t output_count,
+                                       const mote_run_options* options, mote_prepared** prepared);
 /* stream may be NULL. */
 MOTE_API mote_status mote_prepared_run(mote_prepared* prepared, mote_stream* stream);
 MOTE_API mote_status mote_prepared_rebind(mote_prepared* prepared, const mote_tensor* const* inputs,
@@ -195,6 +245,17 @@ MOTE_API void mote_prepared_free(mote_prepared* prepared);
 MOTE_API mote_status mote_autotune(const mote_command* command, const mote_tensor* const* inputs,
                                    size_t input_count, mote_tensor* const* outputs,
                                    size_t output_count, mote_context* context, const char** kernel);
+typedef struct mote_tuning_options {
+  size_t size;    /* sizeof(mote_tuning_options) */
+  double seconds; /* for all kernels together, about; 0: 1 */
+  int32_t rounds; /* that each kernel is measured at most; 0: 7 */
+  int32_t again;  /* not 0: measures again what was measured already */
+} mote_tuning_options;
+MOTE_API mote_status mote_autotune_with(const mote_command* command,
+                                        const mote_tensor* const* inputs, size_t input_count,
+                                        mote_tensor* const* outputs, size_t output_count,
+                                        mote_context* context, const mote_tuning_options* options,
+                                        const char** kernel);
 /* What was measured, as a file. One that is damaged, or of another machine or set of libraries, is
  * MOTE_FAILED and nothing is taken from it; the next save replaces it. No file is MOTE_OK. */
 MOTE_API mote_status mote_save_tuning(mote_context* context, const char* path);

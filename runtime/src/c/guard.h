@@ -1,6 +1,8 @@
 // What the functions of mote/mote.h share: no exception leaves them, and what it says is kept.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <span>
@@ -62,6 +64,22 @@ inline const Tensor& tensor_of(const mote_tensor* handle) {
 }
 inline mote_tensor* handle_of(const Tensor& tensor) {
   return reinterpret_cast<mote_tensor*>(new Tensor(tensor));
+}
+
+inline Allocator allocator_of(const mote_allocator& a) {
+  return {.allocate = a.allocate, .release = a.release, .context = a.context};
+}
+
+/// Options as far as their size says that they go; what lies beyond is 0. StatusError below `least`
+/// bytes.
+template <typename Options>
+Options sized(const Options& options, std::size_t least = sizeof(Options)) {
+  if (options.size < least)
+    throw StatusError(MOTE_INVALID, "options.size must be at least " + std::to_string(least) +
+                                        ", got " + std::to_string(options.size));
+  Options known = {};
+  std::memcpy(&known, &options, std::min(options.size, sizeof(Options)));
+  return known;
 }
 
 /// StatusError for an element type that mote does not have.

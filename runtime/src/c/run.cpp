@@ -1,6 +1,7 @@
 // mote/mote.h: backends, contexts, running, streams.
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -19,12 +20,6 @@ constexpr std::size_t kMaxBackends = 65536;
 
 Probe probe_of(int probe) { return probe != 0 ? Probe::child : Probe::none; }
 
-void check_options_size(std::size_t got, std::size_t expected) {
-  if (got < expected)
-    throw StatusError(MOTE_INVALID, "options.size must be " + std::to_string(expected) + ", got " +
-                                        std::to_string(got));
-}
-
 std::vector<const mote_backend*> backends_of(const mote_backend* const* list, std::size_t count) {
   if (count > 0) given(list, "options.backends");
   if (count > kMaxBackends)
@@ -37,13 +32,32 @@ std::vector<const mote_backend*> backends_of(const mote_backend* const* list, st
   return backends;
 }
 
+/// The first size that there was.
+constexpr std::size_t kLeastContextOptions = offsetof(mote_context_options, allocator);
+
 ContextOptions options_of(const mote_context_options* given_options) {
   ContextOptions options;
   if (given_options == nullptr) return options;
-  check_options_size(given_options->size, sizeof(mote_context_options));
-  options.backends = backends_of(given_options->backends, given_options->backend_count);
-  if (given_options->workspace_limit > 0) options.workspace_limit = given_options->workspace_limit;
-  options.workers = given_options->workers;
+  const mote_context_options o = sized(*given_options, kLeastContextOptions);
+  options.backends = backends_of(o.backends, o.backend_count);
+  if (o.workspace_limit > 0) options.workspace_limit = o.workspace_limit;
+  options.workers = o.workers;
+  if (o.allocator != nullptr) options.allocator = allocator_of(*o.allocator);
+  return options;
+}
+
+TuningOptions options_of(const mote_tuning_options& given_options) {
+  const mote_tuning_options o = sized(given_options);
+  if (!(o.seconds >= 0))
+    throw StatusError(MOTE_INVALID,
+                      "options.seconds must be at least 0, got " + std::to_string(o.seconds));
+  if (o.rounds < 0)
+    throw StatusError(MOTE_INVALID,
+                      "options.rounds must be at least 0, got " + std::to_string(o.rounds));
+  TuningOptions options;
+  if (o.seconds > 0) options.seconds = o.seconds;
+  if (o.rounds > 0) options.rounds = o.rounds;
+  options.again = o.again != 0;
   return options;
 }
 
@@ -51,6 +65,37 @@ RunOptions in(mote_context* context) {
   RunOptions options;
   if (context != nullptr) options.context = &context->context;
   return options;
+}
+
+/// mote_run_options as C++ has them, with the list that they point to.
+struct RunWith {
+  explicit RunWith(const mote_run_options* given_options)
+      : given_all(sized(given(given_options, "options"))),
+        backends(backends_of(given_all.backends, given_all.backend_count)),
+        options(in(given_all.context)) {
+    for (const mote_backend* backend : backends) check_backend("options", *backend);
+    options.backends = backends;
+    if (given_all.workspace != nullptr)
+      options.workspace = {static_cast<std::byte*>(given_all.workspace), given_all.workspace_bytes};
+    options.without_nan = given_all.without_nan != 0;
+  }
+  RunWith(const RunWith&) = delete;
+  RunWith& operator=(const RunWith&) = delete;
+
+  mote_run_options given_all;
+  std::vector<const mote_backend*> backends;
+  RunOptions options;
+};
+
+void tune(const mote_command* command, std::span<const mote_tensor* const> inputs,
+          std::span<mote_tensor* const> outputs, mote_context* context,
+          const TuningOptions& options, const char** kernel) {
+  const Command& what = given(command, "command").command;
+  const Operands tensors(what.definition(), inputs.data(), inputs.size(), outputs.data(),
+                         outputs.size());
+  const TuningEntry& entry =
+      autotune(what, tensors.inputs, tensors.outputs, given(context, "context").context, options);
+  if (kernel != nullptr) *kernel = entry.kernel.c_str();
 }
 
 }  // namespace
@@ -107,20 +152,12 @@ mote_status mote_run_with(const mote_command* command, const mote_tensor* const*
                           const mote_run_options* options) {
   return guarded(__func__, [&] {
     const Command& what = given(command, "command").command;
-    const mote_run_options& o = given(options, "options");
-    check_options_size(o.size, sizeof(mote_run_options));
+    const RunWith with(options);
     const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
-    const std::vector<const mote_backend*> backends = backends_of(o.backends, o.backend_count);
-    for (const mote_backend* backend : backends) check_backend("options", *backend);
-    RunOptions all = in(o.context);
-    all.backends = backends;
-    if (o.workspace != nullptr)
-      all.workspace = {static_cast<std::byte*>(o.workspace), o.workspace_bytes};
-    all.without_nan = o.without_nan != 0;
-    if (o.stream != nullptr)
-      run(what, tensors.inputs, tensors.outputs, o.stream->stream, all);
+    if (with.given_all.stream != nullptr)
+      run(what, tensors.inputs, tensors.outputs, with.given_all.stream->stream, with.options);
     else
-      run(what, tensors.inputs, tensors.outputs, all);
+      run(what, tensors.inputs, tensors.outputs, with.options);
   });
 }
 
@@ -133,6 +170,21 @@ mote_status mote_prepare(const mote_command* command, const mote_tensor* const* 
     auto& result = given(prepared, "prepared");
     result = new mote_prepared{
         std::make_shared<PreparedCommand>(what, tensors.inputs, tensors.outputs, in(context))};
+  });
+}
+
+mote_status mote_prepare_with(const mote_command* command, const mote_tensor* const* inputs,
+                              size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                              const mote_run_options* options, mote_prepared** prepared) {
+  return guarded(__func__, [&] {
+    const Command& what = given(command, "command").command;
+    const RunWith with(options);
+    if (with.given_all.stream != nullptr)
+      throw StatusError(MOTE_INVALID, "options.stream: a stream is given to mote_prepared_run");
+    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
+    auto& result = given(prepared, "prepared");
+    result = new mote_prepared{
+        std::make_shared<PreparedCommand>(what, tensors.inputs, tensors.outputs, with.options)};
   });
 }
 
@@ -161,10 +213,16 @@ mote_status mote_autotune(const mote_command* command, const mote_tensor* const*
                           size_t input_count, mote_tensor* const* outputs, size_t output_count,
                           mote_context* context, const char** kernel) {
   return guarded(__func__, [&] {
-    const Command& what = given(command, "command").command;
-    const Operands tensors(what.definition(), inputs, input_count, outputs, output_count);
-    const TuningEntry& entry =
-        autotune(what, tensors.inputs, tensors.outputs, given(context, "context").context);
-    if (kernel != nullptr) *kernel = entry.kernel.c_str();
+    tune(command, {inputs, input_count}, {outputs, output_count}, context, {}, kernel);
+  });
+}
+
+mote_status mote_autotune_with(const mote_command* command, const mote_tensor* const* inputs,
+                               size_t input_count, mote_tensor* const* outputs, size_t output_count,
+                               mote_context* context, const mote_tuning_options* options,
+                               const char** kernel) {
+  return guarded(__func__, [&] {
+    tune(command, {inputs, input_count}, {outputs, output_count}, context,
+         options_of(given(options, "options")), kernel);
   });
 }

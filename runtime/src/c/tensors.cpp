@@ -25,6 +25,18 @@ AxisList axes(std::int32_t rank, const std::int64_t* list, const char* what) {
   return all;
 }
 
+Layout layout_of(mote_layout layout) {
+  switch (layout) {
+    case MOTE_NCHW:
+      return Layout::nchw;
+    case MOTE_NHWC:
+      return Layout::nhwc;
+    case MOTE_CHWN:
+      return Layout::chwn;
+  }
+  throw StatusError(MOTE_INVALID, "unknown layout " + std::to_string(static_cast<int>(layout)));
+}
+
 AxisList index_of(const Tensor& x, const std::int64_t* index) {
   return axes(x.rank(), index, "index");
 }
@@ -38,7 +50,7 @@ using namespace mote::c;  // NOLINT
 mote_status mote_set_default_allocator(const mote_allocator* allocator) {
   return guarded(__func__, [&] {
     const mote_allocator& a = given(allocator, "allocator");
-    set_default_allocator({.allocate = a.allocate, .release = a.release, .context = a.context});
+    set_default_allocator(allocator_of(a));
   });
 }
 
@@ -56,6 +68,15 @@ mote_status mote_tensor_create(DLDataType dtype, int32_t rank, const int64_t* sh
   return guarded(__func__, [&] {
     auto& result = given(tensor, "tensor");
     result = handle_of(Tensor(dtype_of(dtype), axes(rank, shape, "shape")));
+  });
+}
+
+mote_status mote_tensor_create_nchw(DLDataType dtype, const int64_t* nchw, mote_layout layout,
+                                    mote_tensor** tensor) {
+  return guarded(__func__, [&] {
+    const AxisList extents = axes(4, nchw, "nchw");
+    auto& result = given(tensor, "tensor");
+    result = handle_of(Tensor(dtype_of(dtype), extents, layout_of(layout)));
   });
 }
 

@@ -80,7 +80,7 @@ std::optional<std::vector<std::uint64_t>> parse_words(std::string_view text) {
     if (*next != ' ') return std::nullopt;
     at = next + 1;
   }
-  if (!call_kind(words.front())) return std::nullopt;
+  if (!call_kind(words)) return std::nullopt;
   return words;
 }
 
@@ -152,7 +152,7 @@ std::optional<Command> find_command(const std::string& text) {
 std::optional<TuningEntry> resolve(FileEntry entry, const Context& context) {
   std::optional<Command> command = find_command(entry.command);
   if (!command) return std::nullopt;
-  const CallKind kind = *call_kind(entry.signature.front());
+  const CallKind kind = *call_kind(entry.signature);
   const std::vector<NamedKernel> kernels =
       kernels_of(*command, kind.instance, kind.input_mask, context.backends());
   const auto fastest = std::ranges::find(kernels, entry.kernel, &NamedKernel::name);

@@ -80,7 +80,7 @@ std::vector<InPlacePair> pairs_of(const OpRecord& record, const Instance& instan
   std::vector<InPlacePair> pairs;
   for (const auto& [input, output] : record.in_place) {
     const std::uint32_t before = (std::uint32_t{1} << input) - 1;
-    if ((instance.input_mask >> input & 1U) != 0)
+    if (is_in(instance.input_mask, input))
       pairs.emplace_back(std::popcount(instance.input_mask & before), output);
   }
   return pairs;

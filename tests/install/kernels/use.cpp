@@ -1,19 +1,30 @@
-// The library's op beside the catalogue's.
+// Two libraries' ops beside the catalogue's.
 #include <mote/runtime/catalogue.h>
 #include <mote/runtime/command.h>
 
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "my_kernels.h"
+#include "wide_kernels.h"
 
 int main() {
   mote::register_library(my_kernels);
+  mote::register_library(wide_kernels);
   mote::Tensor x(mote::DType::f32, {3});
   mote::Tensor y(mote::DType::f32, {3});
   mote::fill(x, 0.5);
   run(mote::Command("swish", {{"beta", 2.0}}), {&x}, {&y});
   const double expected = 0.5 / (1 + std::exp(-1.0));
   std::printf("swish(0.5) with beta 2: %g, expected %g\n", y.real_at({2}), expected);
-  return std::abs(y.real_at({2}) - expected) < 1e-6 ? 0 : 1;
+  if (std::abs(y.real_at({2}) - expected) >= 1e-6) return 1;
+
+  std::vector<const mote::Tensor*> inputs(41, &x);
+  run(mote::Command("sum40"), inputs, std::vector<mote::Tensor*>{&y});
+  const double with_bias = y.real_at({0});
+  inputs.back() = nullptr;
+  run(mote::Command("sum40"), inputs, std::vector<mote::Tensor*>{&y});
+  std::printf("sum of 40 halves: %g, with a bias %g\n", y.real_at({0}), with_bias);
+  return y.real_at({0}) == 20 && with_bias == 20.5 ? 0 : 1;
 }

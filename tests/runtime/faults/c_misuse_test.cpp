@@ -1,60 +1,33 @@
 // mote/mote.h: every function refuses NULL and nonsense with a status and a line, and leaves its
-// results alone. That it computes is tested from C (tests/install/c).
+// results alone. What they do: c_call_test.cpp.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "mote/mote.h"
 #include "mote/npz/npz_c.h"
-#include "runtime/plain_records.h"
+#include "runtime/faults/c_api.h"
 
 namespace {
 
-const DLDataType kFloat = {kDLFloat, 32, 1};
+using mote::test::CApi;
+using mote::test::kFloat;
+
 const DLDataType kNone = {kDLFloat, 7, 1};
-
-class CApi : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::int64_t shape[] = {2, 3};
-    ASSERT_EQ(mote_tensor_create(kFloat, 2, shape, &x), MOTE_OK);
-    ASSERT_EQ(mote_tensor_create(kFloat, 2, shape, &y), MOTE_OK);
-    ASSERT_EQ(mote_command_create("relu", nullptr, 0, nullptr, &relu), MOTE_OK);
-    ASSERT_EQ(mote_context_create(nullptr, &context), MOTE_OK);
-    ASSERT_EQ(mote_stream_create(context, &stream), MOTE_OK);
-    ASSERT_EQ(mote_event_create(&event), MOTE_OK);
-  }
-  void TearDown() override {
-    mote_event_free(event);
-    mote_stream_free(stream);
-    mote_context_free(context);
-    mote_command_free(relu);
-    mote_tensor_free(y);
-    mote_tensor_free(x);
-  }
-
-  mote_tensor* x = nullptr;
-  mote_tensor* y = nullptr;
-  mote_command* relu = nullptr;
-  mote_context* context = nullptr;
-  mote_stream* stream = nullptr;
-  mote_event* event = nullptr;
-};
 
 TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   const std::int64_t shape[] = {2, 3};
   const std::int64_t beyond[] = {2, 7};
   const std::int64_t huge[] = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   const std::int64_t negative[] = {2, -3};
+  const std::int64_t nchw[] = {1, 2, 3, 4};
+  const std::int64_t far_nchw[] = {1, INT64_MAX, 3, 4};
   const std::int32_t order[] = {0, 0};
   const std::int64_t index[] = {0, 0};
   const mote_backend* const no_backends[] = {nullptr};
@@ -70,19 +43,26 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   DLDataType dtype = {};
   const mote_tensor* const inputs[] = {x};
   mote_tensor* const outputs[] = {y};
-  const mote_context_options small = {1, nullptr, 0, 0, 0, 0};
-  const mote_context_options many = {sizeof(small), nullptr, 1, 0, 0, 0};
+  const mote_context_options small = {1, nullptr, 0, 0, 0, 0, nullptr};
+  const mote_context_options many = {sizeof(small), nullptr, 1, 0, 0, 0, nullptr};
   const mote_param nameless = {nullptr, 0, 1, 0};
 
   const std::size_t far = SIZE_MAX;
   const std::int32_t beyond_order[] = {0, INT32_MAX};
   const std::int64_t far_index[] = {INT64_MAX, INT64_MIN};
-  const mote_context_options workers = {sizeof(small), nullptr, 0, 0, -1, 0};
-  const mote_context_options far_backends = {sizeof(small), no_backends, SIZE_MAX, 0, 0, 0};
-  const mote_context_options null_backend = {sizeof(small), no_backends, 1, 0, 0, 0};
+  const mote_context_options workers = {sizeof(small), nullptr, 0, 0, -1, 0, nullptr};
+  const mote_allocator hollow_allocator = {};
+  const mote_context_options no_allocator = {sizeof(small), nullptr, 0, 0, 0, 0, &hollow_allocator};
+  mote_tuning_options tuning = {sizeof(tuning), 0, 0, 0};
+  mote_tuning_options tuning_small = {1, 0, 0, 0};
+  mote_tuning_options tuning_rounds = {sizeof(tuning), 0, -1, 0};
+  mote_tuning_options tuning_seconds = {sizeof(tuning), std::nan(""), 0, 0};
+  const mote_context_options far_backends = {sizeof(small), no_backends, SIZE_MAX, 0, 0, 0,
+                                             nullptr};
+  const mote_context_options null_backend = {sizeof(small), no_backends, 1, 0, 0, 0, nullptr};
   const mote_backend hollow = {sizeof(mote_backend), "hollow", "1", 1, 0, nullptr};
   const mote_backend* const hollow_backends[] = {&hollow};
-  const mote_context_options hollow_backend = {sizeof(small), hollow_backends, 1, 0, 0, 0};
+  const mote_context_options hollow_backend = {sizeof(small), hollow_backends, 1, 0, 0, 0, nullptr};
   const mote_param stride = {"stride0", 0, -5, 0};
   const mote_param both[] = {{"alpha", 1, 0, 2.0}, {"alpha", 1, 0, 3.0}};
   const std::int32_t far_axis = INT32_MAX;
@@ -105,6 +85,8 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
   run_many.backend_count = 1;
   mote_run_options run_hollow = run_many;
   run_hollow.backends = hollow_backends;
+  mote_run_options on_stream = run_plain;
+  on_stream.stream = stream;
   mote_npz* npz = nullptr;
   const char* const names[] = {"x", "x"};
   const char* const no_name[] = {nullptr};
@@ -183,6 +165,40 @@ TEST_F(CApi, EveryFunctionRefusesWhatIsMissing) {
        [&] { return mote_autotune(relu, from_nowhere, 1, outputs, 1, context, nullptr); }},
       {"autotune: far",
        [&] { return mote_autotune(relu, inputs, far, outputs, far, context, nullptr); }},
+      {"autotune_with: none",
+       [&] { return mote_autotune_with(relu, inputs, 1, outputs, 1, context, nullptr, nullptr); }},
+      {"autotune_with: size",
+       [&] {
+         return mote_autotune_with(relu, inputs, 1, outputs, 1, context, &tuning_small, nullptr);
+       }},
+      {"autotune_with: rounds",
+       [&] {
+         return mote_autotune_with(relu, inputs, 1, outputs, 1, context, &tuning_rounds, nullptr);
+       }},
+      {"autotune_with: seconds",
+       [&] {
+         return mote_autotune_with(relu, inputs, 1, outputs, 1, context, &tuning_seconds, nullptr);
+       }},
+      {"autotune_with: context",
+       [&] { return mote_autotune_with(relu, inputs, 1, outputs, 1, nullptr, &tuning, nullptr); }},
+      {"prepare_with: none",
+       [&] { return mote_prepare_with(relu, inputs, 1, outputs, 1, nullptr, &prepared); }},
+      {"prepare_with: size",
+       [&] { return mote_prepare_with(relu, inputs, 1, outputs, 1, &run_small, &prepared); }},
+      {"prepare_with: stream",
+       [&] { return mote_prepare_with(relu, inputs, 1, outputs, 1, &on_stream, &prepared); }},
+      {"prepare_with: hollow",
+       [&] { return mote_prepare_with(relu, inputs, 1, outputs, 1, &run_hollow, &prepared); }},
+      {"prepare_with: result",
+       [&] { return mote_prepare_with(relu, inputs, 1, outputs, 1, &run_plain, nullptr); }},
+      {"nchw: shape", [&] { return mote_tensor_create_nchw(kFloat, nullptr, MOTE_NHWC, &out); }},
+      {"nchw: negative",
+       [&] { return mote_tensor_create_nchw(kFloat, far_nchw, MOTE_NHWC, &out); }},
+      {"nchw: layout",
+       [&] { return mote_tensor_create_nchw(kFloat, nchw, static_cast<mote_layout>(3), &out); }},
+      {"nchw: result", [&] { return mote_tensor_create_nchw(kFloat, nchw, MOTE_NCHW, nullptr); }},
+      {"an allocator without functions",
+       [&] { return mote_context_create(&no_allocator, &other); }},
       {"infer", [&] { return mote_infer(nullptr, inputs, 1, nullptr, &out, 1); }},
       {"infer: no inputs", [&] { return mote_infer(relu, nullptr, 1, nullptr, &out, 1); }},
       {"infer: far", [&] { return mote_infer(relu, inputs, far, nullptr, &out, 1); }},
@@ -321,130 +337,6 @@ TEST_F(CApi, FreeingNothingDoesNothing) {
   EXPECT_EQ(mote_npz_name(nullptr, 0), nullptr);
   EXPECT_STREQ(mote_command_text(nullptr), "");
   EXPECT_EQ(mote_command_hash(nullptr), 0U);
-}
-
-TEST_F(CApi, OutputsFollowFromInputs) {
-  mote_command* matmul = nullptr;
-  ASSERT_EQ(mote_command_parse("matmul", &matmul), MOTE_OK);
-  mote_command* same = nullptr;
-  ASSERT_EQ(mote_command_create("matmul", nullptr, 0, nullptr, &same), MOTE_OK);
-  EXPECT_EQ(mote_command_hash(matmul), mote_command_hash(same));
-  EXPECT_NE(mote_command_hash(matmul), mote_command_hash(relu));
-  mote_tensor* a = nullptr;
-  mote_tensor* b = nullptr;
-  const std::int64_t of_a[] = {7, 2, 3};
-  const std::int64_t of_b[] = {7, 3, 5};
-  ASSERT_EQ(mote_tensor_over(nullptr, kFloat, 3, of_a, nullptr, &a), MOTE_OK);
-  ASSERT_EQ(mote_tensor_over(nullptr, kFloat, 3, of_b, nullptr, &b), MOTE_OK);
-  const mote_tensor* const inputs[] = {a, b};
-  mote_tensor* form = nullptr;
-  ASSERT_EQ(mote_infer(matmul, inputs, 2, nullptr, &form, 1), MOTE_OK) << mote_last_error();
-  EXPECT_EQ(form->dl.data, nullptr);
-  EXPECT_EQ(form->dl.dtype.bits, 32);
-  EXPECT_EQ(std::vector<std::int64_t>(form->dl.shape, form->dl.shape + form->dl.ndim),
-            (std::vector<std::int64_t>{7, 2, 5}));
-  mote_tensor_free(form);
-  mote_tensor_free(b);
-  mote_tensor_free(a);
-  mote_command_free(same);
-  mote_command_free(matmul);
-}
-
-TEST_F(CApi, ARunTakesWorkspaceAndBackends) {
-  static void* seen = nullptr;
-  const mote_kernel kernel = {sizeof(mote_kernel),
-                              "relu",
-                              &mote::test::kPlainContract,
-                              [](const mote_call*) { return MOTE_OK; },
-                              [](const mote_call*) { return std::size_t{64}; },
-                              [](const mote_call* call, void*) {
-                                seen = call->workspace;
-                                return MOTE_OK;
-                              }};
-  const mote_backend backend = {sizeof(mote_backend), "wants", "1", 1, 0, &kernel};
-  const mote_backend* const backends[] = {&backend};
-  const mote_tensor* const inputs[] = {x};
-  mote_tensor* const outputs[] = {y};
-  alignas(64) std::byte memory[64];
-  ASSERT_EQ(mote_tensor_fill_real(x, 3), MOTE_OK);
-  for (const std::size_t bytes : {std::size_t{64}, std::size_t{63}})
-    for (mote_stream* on : {static_cast<mote_stream*>(nullptr), stream}) {
-      seen = nullptr;
-      mote_run_options options = {};
-      options.size = sizeof(options);
-      options.context = context;
-      options.stream = on;
-      options.backends = backends;
-      options.backend_count = 1;
-      options.workspace = memory;
-      options.workspace_bytes = bytes;
-      ASSERT_EQ(mote_run_with(relu, inputs, 1, outputs, 1, &options), MOTE_OK) << mote_last_error();
-      ASSERT_EQ(mote_stream_synchronize(stream), MOTE_OK);
-      EXPECT_EQ(seen, bytes == 64 ? memory : nullptr);  // too little: another kernel runs
-    }
-  const std::int64_t index[] = {1, 2};
-  double value = 0;
-  EXPECT_EQ(mote_tensor_real_at(y, index, &value), MOTE_OK);
-  EXPECT_EQ(value, 3);
-}
-
-TEST_F(CApi, NamedTensorsAreKeptInAFile) {
-  const std::string path = testing::TempDir() + "mote_c_npz_" + std::to_string(getpid());
-  const char* const names[] = {"weight", "bias"};
-  const mote_tensor* const tensors[] = {x, y};
-  ASSERT_EQ(mote_tensor_fill_real(x, 3), MOTE_OK);
-  ASSERT_EQ(mote_tensor_fill_real(y, 4), MOTE_OK);
-  for (const int deflated : {0, 1}) {
-    ASSERT_EQ(mote_npz_write(path.c_str(), names, tensors, 2, deflated), MOTE_OK)
-        << mote_last_error();
-    mote_npz* npz = nullptr;
-    ASSERT_EQ(mote_npz_read(path.c_str(), &npz), MOTE_OK) << mote_last_error();
-    ASSERT_EQ(mote_npz_count(npz), 2U);
-    EXPECT_STREQ(mote_npz_name(npz, 0), "bias");
-    EXPECT_STREQ(mote_npz_name(npz, 1), "weight");
-    EXPECT_EQ(mote_npz_name(npz, 2), nullptr);
-    mote_tensor* weight = nullptr;
-    EXPECT_EQ(mote_npz_tensor(npz, "wieght", &weight), MOTE_INVALID);
-    ASSERT_EQ(mote_npz_tensor(npz, "weight", &weight), MOTE_OK);
-    mote_npz_free(npz);
-    const std::int64_t index[] = {1, 2};
-    double value = 0;
-    EXPECT_EQ(mote_tensor_real_at(weight, index, &value), MOTE_OK);
-    EXPECT_EQ(value, 3);
-    mote_tensor_free(weight);
-  }
-  std::filesystem::remove(path);
-}
-
-TEST_F(CApi, MeasuredTimesAreKeptInAFile) {
-  const std::string path = testing::TempDir() + "mote_c_tuning_" + std::to_string(getpid());
-  EXPECT_EQ(mote_load_tuning(context, path.c_str()), MOTE_OK);  // there is none yet
-  const mote_tensor* const inputs[] = {x};
-  mote_tensor* const outputs[] = {y};
-  ASSERT_EQ(mote_tensor_fill_real(x, 1), MOTE_OK);
-  ASSERT_EQ(mote_autotune(relu, inputs, 1, outputs, 1, context, nullptr), MOTE_OK);
-  ASSERT_EQ(mote_save_tuning(context, path.c_str()), MOTE_OK) << mote_last_error();
-  mote_context* later = nullptr;
-  ASSERT_EQ(mote_context_create(nullptr, &later), MOTE_OK);
-  EXPECT_EQ(mote_load_tuning(later, path.c_str()), MOTE_OK) << mote_last_error();
-  const std::string again = path + "_again";
-  EXPECT_EQ(mote_save_tuning(later, again.c_str()), MOTE_OK);
-  const auto text = [](const std::string& file) {
-    std::ifstream in(file);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
-  EXPECT_NE(text(path).find("\"command\": \"relu\""), std::string::npos);
-  EXPECT_EQ(text(again), text(path));
-  mote_context_free(later);
-  std::filesystem::remove(again);
-  std::filesystem::remove(path);
-}
-
-TEST_F(CApi, AStreamsErrorIsToldWhereItIsWaitedFor) {
-  const auto fails = [](void*) { return MOTE_UNSUPPORTED; };
-  ASSERT_EQ(mote_stream_enqueue(stream, fails, nullptr), MOTE_OK);
-  EXPECT_EQ(mote_stream_synchronize(stream), MOTE_UNSUPPORTED);
-  EXPECT_EQ(mote_stream_synchronize(stream), MOTE_OK);
 }
 
 }  // namespace

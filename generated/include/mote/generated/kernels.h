@@ -8,6 +8,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/base/registry.h"
+#include "mote/base/tensor_mask.h"
 
 namespace MOTE_API mote {
 
@@ -15,12 +16,12 @@ namespace MOTE_API mote {
 std::span<const mote_generated_kernel> generated_kernels();
 /// nullptr when there is none. `input_mask`: bit k: input k of the op's record is present.
 const mote_generated_kernel* find_generated(std::string_view op, std::string_view variant,
-                                            DType dtype, std::uint32_t input_mask);
+                                            DType dtype, TensorMask input_mask);
 
 /// The same in the table of another library.
 const mote_generated_kernel* find_generated(std::span<const mote_generated_kernel> kernels,
                                             std::string_view op, std::string_view variant,
-                                            DType dtype, std::uint32_t input_mask);
+                                            DType dtype, TensorMask input_mask);
 
 /// The backend `gen`: all kernels of the variant fast.
 const mote_backend& gen_backend();

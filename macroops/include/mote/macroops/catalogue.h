@@ -11,9 +11,13 @@
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/base/tensor_mask.h"
 #include "mote/uops/program.h"
 
 namespace MOTE_API mote {
+
+/// Of more optional inputs than that the choices are listed.
+inline constexpr int kMaxFreeInputs = 10;
 
 /// An input of an op; its shape is in the program. Optional inputs may be absent.
 struct InputDecl {
@@ -25,7 +29,7 @@ struct InputDecl {
 /// present.
 struct Instance {
   DType dtype;
-  std::uint32_t input_mask;  ///< bit k: input k is present
+  TensorMask input_mask;  ///< the inputs that are present
 };
 
 /// A gradient written by hand: from the gradient of each output of the op's program (empty where
@@ -64,8 +68,9 @@ struct OpRecord {
   /// The gradient has instances in 16-bit reals too: networks are trained in them, by kernels made
   /// for that.
   bool narrow_gradient = false;
-  /// The choices of inputs that there are; empty: every choice of the optional ones.
-  std::vector<std::uint32_t> masks = {};
+  /// The choices of inputs that there are; empty: every choice of the optional ones, of which there
+  /// are at most kMaxFreeInputs then.
+  std::vector<TensorMask> masks = {};
   std::vector<Form> forms = {};  ///< beside the definition
   /// Outputs that a call may leave out, though not all outputs at once.
   std::vector<std::string> optional_outputs = {};
@@ -106,7 +111,8 @@ std::vector<const OpRecord*> added_ops();
 /// 0 for an op of the catalogue, 1 for its gradient, 2 for that one's.
 int gradient_order(const OpRecord& record);
 
-/// All instances: dtypes × choices of inputs.
+/// All instances: dtypes × choices of inputs. Throws Error where there are more than kMaxMasked
+/// inputs, or too many choices.
 std::vector<Instance> instances(const OpRecord& record);
 /// The checked program of an instance (cached). Errors get "op NAME: …" in front.
 std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instance& instance);
@@ -117,15 +123,15 @@ std::shared_ptr<const Program> instantiate(const OpRecord& record, const Instanc
 /// kDirect, and the names of the others.
 std::vector<std::string> form_names(const OpRecord& record);
 bool has_instance(const OpRecord& record, const Instance& instance);
-/// Bit k: the instance reads the data of input k of the record. Of the other inputs that are
-/// present only the shape is needed.
-std::uint32_t read_mask(const OpRecord& record, const Instance& instance);
-/// The same for a call that asks for these outputs alone: bit k is output k of the instance.
-std::uint32_t read_mask(const OpRecord& record, const Instance& instance, std::uint64_t outputs);
+/// The inputs of the record whose data the instance reads. Of the others that are present only the
+/// shape is needed.
+TensorMask read_mask(const OpRecord& record, const Instance& instance);
+/// The same for a call that asks for these outputs of the instance alone.
+TensorMask read_mask(const OpRecord& record, const Instance& instance, TensorMask outputs);
 bool is_optional_output(const OpRecord& record, std::string_view output);
 /// "gemm_f32", "gemm_a_b_f32" where inputs are left out, "gemm_grad_f32": for functions and files.
 std::string instance_name(const OpRecord& record, const Instance& instance);
-/// The mask with every input.
-std::uint32_t full_mask(const OpRecord& record);
+/// Every input.
+TensorMask full_mask(const OpRecord& record);
 
 }  // namespace mote

@@ -29,7 +29,7 @@ bool is_program_file(std::string_view text);
 /// have, a file that can't be read ("FILE: …"), a program that doesn't parse ("FILE: program text:
 /// line L, …"), and for a dtype or a mask given with a file, which states its own.
 Resolved resolve_program(std::string_view text, std::optional<DType> dtype = std::nullopt,
-                         std::optional<std::uint32_t> input_mask = std::nullopt);
+                         std::optional<TensorMask> input_mask = std::nullopt);
 
 /// The same, with optional inputs left out by name; differentiated `order` times: an op's gradient
 /// is the op "NAME.grad", a file's that of its program, as gradient_kernel() makes it.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mote/base/export.h"
+#include "mote/base/tensor_mask.h"
 #include "mote/macroops/catalogue.h"
 
 namespace MOTE_API mote {
@@ -25,7 +26,7 @@ class Target {
   const std::vector<InputDecl>& inputs() const { return inputs_; }
   /// Of a file: the one dtype that stands for it, that of its first input (or output).
   const std::vector<DType>& dtypes() const { return dtypes_; }
-  std::uint32_t full_mask() const;
+  TensorMask full_mask() const;
   std::shared_ptr<const Program> program(const Instance& instance) const;
   /// Position of an input in inputs(); -1 when there is none.
   int input_position(std::string_view name) const;

@@ -10,6 +10,7 @@
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
 #include "mote/base/registry.h"
+#include "mote/base/tensor_mask.h"
 #include "mote/runtime/registry.h"
 
 namespace MOTE_API mote {
@@ -25,8 +26,8 @@ inline constexpr const char* kInPlace = "in_place";
 /// inputs (bit k: input k is there).
 struct GeneratedKernel {
   DType dtype;
-  std::uint32_t input_mask;
-  std::uint32_t output_mask;  ///< bit k: output k of the op is among the kernel's
+  TensorMask input_mask;
+  TensorMask output_mask;  ///< the op's outputs that are among the kernel's
   const mote_kernel* fast;
   const mote_kernel* oracle;
 };

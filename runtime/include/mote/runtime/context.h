@@ -34,8 +34,8 @@ struct ContextOptions {
 
 class Context {
  public:
-  /// StatusError MOTE_INVALID for a backend that is null or not as kernel.h says, and for a number
-  /// of workers that is out of range.
+  /// StatusError MOTE_INVALID for a backend that is null or not as kernel.h says, for a number of
+  /// workers that is out of range, and for an allocator without functions.
   explicit Context(ContextOptions options = {});
   ~Context();
   Context(const Context&) = delete;

@@ -10,6 +10,7 @@
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/base/registry.h"
+#include "mote/base/tensor_mask.h"
 
 extern "C" {
 struct mote_generated_bound {
@@ -27,6 +28,6 @@ inline constexpr std::size_t kCompiledNodes = 118;
 
 /// nullptr when there is none. Its call has the inputs of the op's record; its outputs are those of
 /// bound(). `input_mask`: bit k: input k of the op's record is present.
-const mote_generated_bound* find_bound(std::string_view op, DType dtype, std::uint32_t input_mask);
+const mote_generated_bound* find_bound(std::string_view op, DType dtype, TensorMask input_mask);
 
 }  // namespace mote

@@ -13,7 +13,7 @@
 
 namespace MOTE_API mote {
 
-inline constexpr int kTuningVersion = 1;
+inline constexpr int kTuningVersion = 2;
 
 /// Where a warning goes; one line without an end.
 using Warn = void (*)(const std::string& line);

@@ -57,11 +57,11 @@ typedef struct mote_op_definition {
 typedef struct mote_op_gradient {
   const char* op;
   const char* gradient;
-  uint32_t from;    /* the outputs whose gradients it takes */
-  uint32_t inputs;  /* the inputs that it takes */
-  uint32_t outputs; /* the outputs that it takes */
-  uint32_t reads;   /* bit k: some kernel reads the data of its own input k; of others the shape */
-  uint32_t to;      /* the inputs whose gradients it gives */
+  uint64_t from;    /* the outputs whose gradients it takes */
+  uint64_t inputs;  /* the inputs that it takes */
+  uint64_t outputs; /* the outputs that it takes */
+  uint64_t reads;   /* bit k: some kernel reads the data of its own input k; of others the shape */
+  uint64_t to;      /* the inputs whose gradients it gives */
 } mote_op_gradient;
 
 /* The ops of the catalogue and their gradients, as far as there are kernels. Sorted by name. */

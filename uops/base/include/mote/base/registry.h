@@ -17,11 +17,11 @@ typedef struct mote_generated_kernel {
   const char* op;
   const char* variant;
   const char* dtype;
-  uint32_t input_mask;
-  uint32_t read_mask;
+  uint64_t input_mask;
+  uint64_t read_mask;
   /* Bit k: output k of the op, as it is with all inputs, is among the kernel's outputs. A gradient
    * has fewer where its op lacks an optional input. */
-  uint32_t output_mask;
+  uint64_t output_mask;
   mote_kernel kernel;
 } mote_generated_kernel;
 

@@ -1,9 +1,6 @@
-// mote/mote.h: ops and commands.
-#include <algorithm>
+// mote/mote.h: commands.
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +12,6 @@
 
 namespace mote::c {
 namespace {
-
-/// Names by value: a std::set's elements stay where they are, and are never removed.
-const char* kept(const std::string& name) {
-  static std::mutex mutex;
-  static std::set<std::string> names;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
-}
 
 /// No list is read beyond what the op has.
 void check_param_count(const char* op, std::size_t count) {
@@ -41,31 +30,6 @@ mote_command* command_handle(Command command) {
 
 using namespace mote;     // NOLINT: what follows are C's names
 using namespace mote::c;  // NOLINT
-
-mote_status mote_op_find(const char* name, const mote_op_definition** definition) {
-  return guarded(__func__, [&] {
-    const Registry& registry = Registry::global();
-    const OpId op = registry.get(&given(name, "name"));
-    const Definition* found = registry.column<Definition>(kDefinition).find(op);
-    if (found == nullptr) throw StatusError(MOTE_INVALID, std::string(name) + " has no definition");
-    given(definition, "definition") = *found;
-  });
-}
-
-mote_status mote_op_names(const char** names, size_t room, size_t* count) {
-  return guarded(__func__, [&] {
-    const std::vector<std::string> all = Registry::global().names();
-    std::vector<const char*> texts;
-    for (std::size_t k = 0; k < all.size() && k < room && names != nullptr; ++k)
-      texts.push_back(kept(all[k]));
-    given(count, "count") = all.size();
-    std::ranges::copy(texts, names);
-  });
-}
-
-mote_status mote_register_library(const mote_kernel_library* library) {
-  return guarded(__func__, [&] { register_library(given(library, "library")); });
-}
 
 mote_status mote_command_create(const char* op, const mote_param* params, size_t count,
                                 const int32_t* axis, mote_command** command) {
