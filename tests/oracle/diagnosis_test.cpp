@@ -104,7 +104,25 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
       {"mul_tail_twice", "mul a=f32[1,1,1,9] b=f32[1,1,1,9] y=@a fill=index:1", "done twice"},
       {"attention_kv_tail_scored_0",
        "attention q=f32[1,1,1,1] k=f32[1,1,1,1] v=f32[1,1,1,1] fill=index:0", "padding counts"},
-      {"rms_norm_eps_outside", "rms_norm x=f32[1,1] fill=index:0", ""},
+      {"rms_norm_eps_outside", "rms_norm x=f32[1,1] fill=index:0", "another formula"},
+      {"layer_norm_n_minus_1", "layer_norm x=f64[1,2] fill=index:0", "another formula"},
+      {"softmax_tail_exp_0", "softmax x=f32[1,1,1] fill=index:0", "another formula"},
+      {"log1p_cancels", "log1p x=f32[1,1,1,8] fill=tiny:1", "another formula"},
+      {"lrn_other_side", "lrn x=f32[1,2,1] size=2 fill=index:0", "another formula"},
+      {"qconv2d_pads_with_0",
+       "qconv2d x=u8[1,1,1,1] w=i8[1,1,1,2] scale=f32[1] pads=0,1,0,0 x_zero=2 y_zero=9 "
+       "fill=index:0",
+       "another formula"},
+      {"conv2d_halo_reads_next_row",
+       "conv2d x=f32[1,1,2,1] w=f32[1,1,2,1] pads=0,0,0,1 fill=index:0", "another formula"},
+      {"quantize_saturates_early", "quantize x=f32[1,2,1] scale=f32[2] zero=i8[2] fill=integer:0",
+       "another formula"},
+      {"resize_linear_asymmetric",
+       "resize_linear2d x=f32[1,1,1,2] output0=1 output1=4 fill=index:0", "another formula"},
+      {"gru_bias_outside",
+       "gru_cell x=f64[1,1] h=f64[1,1] w=f64[3,1,1] r=f64[3,1,1] b=f64[4,1] fill=index:0",
+       "another formula"},
+      {"softmax_max_from_0", "softmax x=f32[1,2,1] fill=negative:6993", ""},
   };
   for (const Row& row : rows) {
     const Diagnosis d = diagnosed(row.name, row.text);

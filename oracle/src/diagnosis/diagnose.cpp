@@ -76,6 +76,12 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
       return Found{"race", outcome.reason};
     case Verdict::nondeterministic:
       return why_runs_differ(c, outcome, judge);
+    case Verdict::crashed:
+    case Verdict::hung:
+    case Verdict::changed_mode:
+    case Verdict::left_threads:
+    case Verdict::too_much_memory:
+      return Found{std::string(name(outcome.verdict)), outcome.reason};
     default:
       return std::nullopt;
   }
@@ -93,8 +99,19 @@ struct Candidate {
 
 bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kMostWork; }
 
+using Family = std::vector<Hypothesis> (*)(const Observed&);
+
+/// Those of the families that explain the smallest case.
+void add_candidates(std::vector<Candidate>& all, const Observed& smallest,
+                    std::span<const Family> families, bool strict) {
+  for (const Family family : families)
+    for (Hypothesis& h : family(smallest)) {
+      h.strict = strict;
+      if (fits(h, smallest)) all.push_back({std::move(h)});
+    }
+}
+
 std::vector<Candidate> candidates(const Observed& smallest) {
-  using Family = std::vector<Hypothesis> (*)(const Observed&);
   constexpr Family kFew[] = {value_hypotheses,    form_hypotheses,      rounding_hypotheses,
                              missing_hypotheses,  parameter_hypotheses, place_hypotheses,
                              overflow_hypotheses, index_hypotheses,     tie_hypotheses,
@@ -102,15 +119,16 @@ std::vector<Candidate> candidates(const Observed& smallest) {
   constexpr Family kMany[] = {index_of_other_axis_hypotheses, order_hypotheses, other_op_hypotheses,
                               quantity_hypotheses};
   std::vector<Candidate> all;
-  const auto add = [&](Family family, bool strict) {
-    for (Hypothesis& h : family(smallest)) {
-      h.strict = strict;
-      if (fits(h, smallest)) all.push_back({std::move(h)});
-    }
-  };
-  for (const Family family : kFew) add(family, false);
-  if (is_heavy(smallest.of)) return all;
-  for (const Family family : kMany) add(family, true);
+  add_candidates(all, smallest, kFew, false);
+  if (!is_heavy(smallest.of)) add_candidates(all, smallest, kMany, true);
+  return all;
+}
+
+/// Where none of those is it.
+std::vector<Candidate> formulas(const Observed& smallest) {
+  constexpr Family kFormulas[] = {formula_hypotheses};
+  std::vector<Candidate> all;
+  if (!is_heavy(smallest.of)) add_candidates(all, smallest, kFormulas, true);
   return all;
 }
 
@@ -159,9 +177,9 @@ std::size_t tell_apart(std::vector<Candidate>& all,
 
 /// The hypothesis that explains most of the failing cases, more than half of them, and the smallest
 /// one in any event; of several the one that explains most of larger ones too.
-std::optional<Found> best(std::vector<Observed> cases, bool some_are_drawn,
+std::optional<Found> best(std::vector<Candidate> all, std::vector<Observed>& cases,
+                          bool& some_are_drawn,
                           const std::function<std::optional<Observed>()>& next) {
-  std::vector<Candidate> all = candidates(cases.front());
   if (all.empty()) return std::nullopt;
   const auto is_strict = [](const Candidate& c) { return c.hypothesis.strict; };
   if (!some_are_drawn && std::ranges::all_of(all, is_strict)) {
@@ -267,8 +285,10 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   if (!found) {
     FailingCases failing(smallest, outcome, all, judge);
     std::vector<Observed> cases = failing.first();
-    if (!cases.empty())
-      found = best(std::move(cases), failing.some_are_drawn(), [&] { return failing.next(); });
+    bool some_are_drawn = failing.some_are_drawn();
+    for (const auto& tried : {candidates, formulas})
+      if (!cases.empty() && !found)
+        found = best(tried(cases.front()), cases, some_are_drawn, [&] { return failing.next(); });
     if (!found) found = by_chance(smallest, outcome, judge);
   }
   if (found) {

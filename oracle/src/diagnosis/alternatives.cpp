@@ -1,0 +1,261 @@
+#include "diagnosis/alternatives.h"
+
+#include <algorithm>
+
+#include "diagnosis/collector.h"
+
+namespace mote::diagnosis {
+namespace {
+
+constexpr int kThrough = 3;  ///< functions that a summand is taken out of
+
+bool is_constant(const Uop& u) {
+  return std::holds_alternative<uop::Scalar>(u.node().kind) ||
+         std::holds_alternative<uop::Param>(u.node().kind);
+}
+
+/// x as it is, or a scalar repeated in the shape of `like`.
+Uop shaped(const Uop& x, const Uop& like) {
+  return x.rank() == 0 && like.rank() > 0 ? broadcast(x, shape_of(like), {}) : x;
+}
+
+/// A scalar in every element.
+bool is_repeated(const Uop& u) {
+  const auto* r = std::get_if<uop::Reindex>(&u.node().kind);
+  return r != nullptr && r->from.empty();
+}
+
+void add_operands(Collector& all, const Uop& u) {
+  const uop::Map* m = map_of(u);
+  if (m == nullptr) return;
+  for (const Uop& arg : m->args) {
+    all.add([&] { return shaped(arg, u); });
+    if (const uop::Map* inner = map_of(arg))
+      for (const Uop& a : inner->args) all.add([&] { return shaped(a, u); });
+  }
+}
+
+/// u with `b` in place of `a`, which is found through maps.
+Uop replaced_below(const Uop& u, const Uop& a, const Uop& b, int depth) {
+  if (u.id() == a.id()) return b;
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || depth == 0) return u;
+  std::vector<Uop> args = m->args;
+  for (Uop& arg : args) arg = replaced_below(arg, a, b, depth - 1);
+  return with_operands(u, args);
+}
+
+/// The sums and differences below u through maps.
+void find_sums(const Uop& u, int depth, std::vector<Uop>& sums) {
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || depth == 0) return;
+  for (const Uop& arg : m->args) {
+    const uop::Map* inner = map_of(arg);
+    if (inner != nullptr && (inner->op == MapOp::add || inner->op == MapOp::sub))
+      sums.push_back(arg);
+    find_sums(arg, depth - 1, sums);
+  }
+}
+
+void add_summands_outside(Collector& all, const Uop& u) {
+  std::vector<Uop> sums;
+  find_sums(u, kThrough, sums);
+  for (const Uop& sum : sums) {
+    const uop::Map& s = *map_of(sum);
+    for (int kept = 0; kept < 2; ++kept) {
+      const Uop& a = s.args[static_cast<std::size_t>(kept)];
+      const Uop& b = s.args[static_cast<std::size_t>(1 - kept)];
+      const bool is_taken_away = s.op == MapOp::sub && kept == 0;
+      const auto joined = [&](const Uop& x) {
+        const Uop outside = b.dtype() == x.dtype() ? b : cast(b, x.dtype());
+        return is_taken_away ? x - outside : x + outside;
+      };
+      all.add([&] { return joined(replaced_below(u, sum, shaped(a, sum), kThrough)); });
+      if (map_of(u)->op == MapOp::rsqrt && map_of(u)->args[0].id() == sum.id())
+        all.add([&] { return map(MapOp::recip, std::vector<Uop>{joined(sqrt(shaped(a, sum)))}); });
+    }
+  }
+}
+
+void add_summands_inside(Collector& all, const Uop& u) {
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || m->op != MapOp::add) return;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const uop::Map* f = map_of(m->args[k]);
+    if (f == nullptr) continue;
+    const Uop& b = m->args[1 - k];
+    for (std::size_t a = 0; a < f->args.size(); ++a)
+      all.add([&] {
+        std::vector<Uop> args = f->args;
+        args[a] = args[a] + b;
+        return with_operands(m->args[k], args);
+      });
+  }
+}
+
+void add_reindexed_later(Collector& all, const Uop& u) {
+  const auto* r = std::get_if<uop::Reindex>(&u.node().kind);
+  const uop::Map* m = r != nullptr ? map_of(r->x) : nullptr;
+  if (m == nullptr) return;
+  all.add([&] {
+    std::vector<Uop> args;
+    for (const Uop& arg : m->args)
+      args.push_back(is_repeated(arg)  ? shaped(operands(arg)[0], u)
+                     : arg.rank() == 0 ? arg
+                                       : reindex(arg, shape_of(u), {r->from.begin(), r->from.end()},
+                                                 is_real(arg.dtype()) ? Number(0.0) : Number(0)));
+    return m->op == MapOp::cast ? cast(args[0], u.dtype()) : map(m->op, args);
+  });
+}
+
+std::vector<MapOp> family_of(MapOp op) {
+  static const std::vector<std::vector<MapOp>> families = {
+      {MapOp::floor, MapOp::trunc, MapOp::round, MapOp::ceil},
+      {MapOp::lt, MapOp::le, MapOp::ge, MapOp::gt},
+      {MapOp::add, MapOp::sub},
+      {MapOp::max, MapOp::min},
+      {MapOp::mul, MapOp::div}};
+  for (const std::vector<MapOp>& family : families)
+    if (std::ranges::find(family, op) != family.end()) return family;
+  return {};
+}
+
+void add_other_functions(Collector& all, const Uop& u) {
+  if (const uop::Map* m = map_of(u))
+    for (const MapOp op : family_of(m->op))
+      if (op != m->op) all.add([&] { return map(op, m->args); });
+  if (const auto* s = std::get_if<uop::Scatter>(&u.node().kind))
+    all.add([&] { return scatter(ScatterOp::set, s->base, s->x, {s->to.begin(), s->to.end()}); });
+  if (const auto* s = std::get_if<uop::SelectScatter>(&u.node().kind)) {
+    all.add([&] { return select_scatter(ScatterOp::set, s->base, s->x, s->axis, s->index); });
+    if (s->op != ScatterOp::add) return;
+    all.add([&] {  // all read what was there before any wrote
+      const Uop nothing =
+          shaped(scalar(is_real(u.dtype()) ? Number(0.0) : Number(0), u.dtype()), u);
+      return s->base + select_scatter(ScatterOp::set, nothing, s->x, s->axis, s->index);
+    });
+  }
+}
+
+/// Sums along another axis, and with as many ones as fill the last block.
+void add_other_sums(Collector& all, const Uop& u) {
+  Uop below = u;
+  while (const auto* r = std::get_if<uop::Reindex>(&below.node().kind)) below = r->x;
+  const auto* reduced = std::get_if<uop::Reduce>(&below.node().kind);
+  if (reduced == nullptr) return;
+  if (below.id() != u.id() && reduced->x.shape() == u.shape())
+    for (int axis = 0; axis < u.rank(); ++axis)
+      all.add([&] {
+        std::vector<int> others;
+        for (int a = 0; a < u.rank(); ++a)
+          if (a != axis) others.push_back(a);
+        return broadcast(reduce(reduced->op, reduced->x, {axis}), shape_of(u), others);
+      });
+  if (below.id() != u.id() || reduced->op != ReduceOp::sum || reduced->axes.size() != 1) return;
+  const Expr& extent = reduced->x.shape()[static_cast<std::size_t>(reduced->axes[0])];
+  for (const int block : {2, 4, 8, 16, 32, 64})
+    all.add([&] { return u + cast(iota((-extent) % Expr(block), shape_of(u)), u.dtype()); });
+}
+
+void add_narrow_values(Collector& all, const Uop& u, const Surroundings& around) {
+  if (u.dtype() == DType::boolean || is_constant(u)) return;
+  for (const DType narrow : around.integers) {
+    if (narrow == u.dtype()) continue;
+    all.add([&] { return cast(cast(u, narrow), u.dtype()); });
+    if (is_real(u.dtype()))
+      all.add([&] { return cast(cast(cast(u, DType::i64), narrow), u.dtype()); });
+  }
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || !is_real(u.dtype()) || u.dtype() == DType::f64) return;
+  const auto rounded = [&](const Uop& x) { return cast(x, u.dtype()); };
+  if (m->op == MapOp::log1p) all.add([&] { return log(rounded(m->args[0] + 1)); });
+  if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
+}
+
+void add_numbers(Collector& all, const Uop& u) {
+  const auto number = [&](double value) {
+    const Number n = is_real(u.dtype()) ? Number(value) : Number(static_cast<std::int64_t>(value));
+    all.add([&] { return shaped(scalar(n, u.dtype()), u); });
+  };
+  number(0);
+  number(1);
+  if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind)) {
+    const double value = s->value.as_real();
+    for (const double other : {-value, 2 * value, value / 2, value + 1, value - 1}) number(other);
+  }
+  if (const auto* i = std::get_if<uop::Iota>(&u.node().kind))
+    for (const int step : {1, -1}) {
+      all.add([&] { return cast(iota(i->value + Expr(step), shape_of(u)), u.dtype()); });
+    }
+}
+
+void add_other_inputs(Collector& all, const Uop& u, const Surroundings& around) {
+  if (is_constant(u)) return;
+  for (const Uop& input : around.inputs) all.add([&] { return input; });
+}
+
+}  // namespace
+
+Surroundings::Surroundings(const Program& program) : inputs(program.inputs) {
+  const auto add = [&](DType t) {
+    if (is_real(t) || t == DType::boolean || t == DType::i64) return;
+    const std::vector<DType> alike =
+        size_of(t) == 1 ? std::vector{DType::i8, DType::u8} : std::vector{t};
+    for (const DType narrow : alike)
+      if (std::ranges::find(integers, narrow) == integers.end()) integers.push_back(narrow);
+  };
+  for (const Uop& input : program.inputs) add(input.dtype());
+  for (const Output& output : program.outputs) add(output.value.dtype());
+}
+
+bool are_interchangeable(const Uop& a, const Uop& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape();
+}
+
+std::vector<Uop> alternatives(const Uop& u, const Surroundings& around) {
+  if (std::holds_alternative<uop::Input>(u.node().kind)) return {};
+  Collector all(u);
+  add_operands(all, u);
+  add_summands_outside(all, u);
+  add_summands_inside(all, u);
+  add_reindexed_later(all, u);
+  add_other_functions(all, u);
+  add_other_sums(all, u);
+  add_narrow_values(all, u, around);
+  add_numbers(all, u);
+  add_other_inputs(all, u, around);
+  add_other_places(all, u);
+  return all.take();
+}
+
+namespace {
+
+/// Those of u, or of what it moves or casts alone.
+std::vector<Uop> alternatives_below(const Uop& u, const Surroundings& around) {
+  std::vector<Uop> all = alternatives(u, around);
+  const uop::Map* m = map_of(u);
+  const bool is_the_same =
+      std::holds_alternative<uop::Reindex>(u.node().kind) || (m != nullptr && m->op == MapOp::cast);
+  if (!is_the_same) return all;
+  const Uop below = operands(u)[0];
+  for (const Uop& other : alternatives_below(below, around))
+    if (are_interchangeable(other, below)) all.push_back(with_operands(u, {other}));
+  return all;
+}
+
+}  // namespace
+
+std::vector<Uop> with_another_operand(const Uop& u, const Surroundings& around) {
+  const std::vector<Uop> args = operands(u);
+  Collector all(u);
+  for (std::size_t k = 0; k < args.size(); ++k)
+    for (const Uop& other : alternatives_below(args[k], around))
+      all.add([&] {
+        std::vector<Uop> changed = args;
+        changed[k] = other;
+        return with_operands(u, changed);
+      });
+  return all.take();
+}
+
+}  // namespace mote::diagnosis

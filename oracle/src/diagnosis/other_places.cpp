@@ -1,0 +1,159 @@
+// Indices: elements from other places, and what becomes of all index expressions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "diagnosis/collector.h"
+
+namespace mote::diagnosis {
+namespace {
+
+void add_moved(Collector& all, const Uop& u) {
+  const auto* r = std::get_if<uop::Reindex>(&u.node().kind);
+  if (r == nullptr) return;
+  const auto add = [&](const std::vector<Expr>& from) {
+    all.add([&] { return reindex(r->x, shape_of(u), {from.begin(), from.end()}, r->fill); });
+  };
+  for (std::size_t k = 0; k < r->from.size(); ++k) {
+    std::vector<Expr> from = r->from;
+    for (const int step : {1, -1}) {
+      from[k] = r->from[k] + Expr(step);
+      add(from);
+    }
+    for (int a = 0; a < u.rank(); ++a)
+      for (int b = 0; b < u.rank(); ++b) {
+        const Symbol axis = *Expr::loop(a).as_symbol();
+        if (a == b || !r->from[k].mentions(axis)) continue;
+        from[k] = r->from[k].substitute({{axis, Expr::loop(b)}});
+        add(from);
+      }
+  }
+}
+
+/// Where the index along an axis is in range and the next one is beyond the end: the elements that
+/// come then.
+Uop with_next_rows(const Uop& u, const uop::Reindex& r, std::size_t axis) {
+  const std::vector<Expr>& extents = r.x.shape();
+  const Expr rows = max(Expr(0), r.from[axis + 1]) / extents[axis + 1];
+  std::vector<Expr> from = r.from;
+  from[axis + 1] = from[axis + 1] - rows * extents[axis + 1];
+  from[axis] = from[axis] + rows;
+  const Uop row = iota(r.from[axis], shape_of(u));
+  const Uop end = iota(extents[axis], shape_of(u));
+  const Uop next = reindex(r.x, shape_of(u), {from.begin(), from.end()}, r.fill);
+  return where(row >= 0 && row < end, next, u);
+}
+
+void add_next_rows(Collector& all, const Uop& u) {
+  if (const auto* r = std::get_if<uop::Reindex>(&u.node().kind))
+    for (std::size_t k = 0; k + 1 < r->from.size(); ++k)
+      all.add([&] { return with_next_rows(u, *r, k); });
+  const uop::Map* guarded = map_of(u);
+  if (guarded == nullptr || guarded->op != MapOp::where) return;
+  const std::vector<Uop> args = operands(guarded->args[1]);  // what a condition keeps in range
+  for (std::size_t n = 0; n < args.size(); ++n)
+    if (const auto* r = std::get_if<uop::Reindex>(&args[n].node().kind))
+      for (std::size_t k = 0; k + 1 < r->from.size(); ++k)
+        all.add([&] {
+          std::vector<Uop> changed = args;
+          changed[n] = with_next_rows(args[n], *r, k);
+          return with_operands(guarded->args[1], changed);
+        });
+}
+
+void for_each_division(const Expr& e, const std::function<void(const Expr&)>& f) {
+  (void)e.transform([&](const Atom& atom) {
+    const Expr same = rebuild(atom);
+    if (atom.kind == Atom::Kind::div) f(same);
+    return same;
+  });
+}
+
+Expr rounded_up(const Expr& a, const Expr& b) { return -((-a) / b); }
+Expr rounded_towards_0(const Expr& a, const Expr& b) {
+  return max(Expr(0), a) / b - max(Expr(0), -a) / b;
+}
+
+bool moves(const Expr& e) {
+  return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+/// Of each sum what depends on a loop variable, where anything does.
+Expr without_offsets(const Expr& e) {
+  const auto without = [](const Expr& sum) {
+    if (!moves(sum)) return sum;
+    Expr kept;
+    for (const Term& t : sum.terms()) {
+      Expr product(t.coefficient);
+      for (const Atom& atom : t.atoms) product = product * Expr::from_atom(atom);
+      if (moves(product)) kept = kept + product;
+    }
+    return kept;
+  };
+  return without(e.transform([&](const Atom& of) {
+    Atom changed = of;
+    for (Expr& arg : changed.args) arg = without(arg);
+    return rebuild(changed);
+  }));
+}
+
+template <typename F>
+void for_each_index(const Uop& u, const F& f) {
+  if (const auto* i = std::get_if<uop::Iota>(&u.node().kind)) f(i->value);
+  if (const auto* r = std::get_if<uop::Reindex>(&u.node().kind))
+    for (const Expr& e : r->from) f(e);
+}
+
+}  // namespace
+
+void add_other_places(Collector& all, const Uop& u) {
+  add_moved(all, u);
+  add_next_rows(all, u);
+}
+
+std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes) {
+  std::map<std::string, Expr> divisions;
+  for (const Uop& u : nodes)
+    for_each_index(u, [&](const Expr& e) {
+      for_each_division(e, [&](const Expr& d) { divisions.emplace(d.to_string(), d); });
+    });
+  std::vector<IndexChange> all = {{"indices without offsets", without_offsets}};
+  for (const auto rounded : {rounded_up, rounded_towards_0}) {
+    const char* how = rounded == rounded_up ? "up" : "towards 0";
+    all.push_back({fmt::format("divisions in indices rounded {}", how), [rounded](const Expr& e) {
+                     return e.transform([&](const Atom& of) {
+                       return of.kind == Atom::Kind::div ? rounded(of.args[0], of.args[1])
+                                                         : rebuild(of);
+                     });
+                   }});
+    if (divisions.size() < 2) continue;
+    for (const auto& [text, division] : divisions)
+      all.push_back({fmt::format("{} rounded {}", text, how), [rounded, division](const Expr& e) {
+                       return e.transform([&](const Atom& of) {
+                         const Expr same = rebuild(of);
+                         return same == division ? rounded(of.args[0], of.args[1]) : same;
+                       });
+                     }});
+  }
+  return all;
+}
+
+Uop with_indices(const Uop& u, const std::function<Expr(const Expr&)>& change) {
+  if (const auto* i = std::get_if<uop::Iota>(&u.node().kind)) {
+    const Expr value = change(i->value);
+    return value == i->value ? u : cast(iota(value, shape_of(u)), u.dtype());
+  }
+  if (const auto* r = std::get_if<uop::Reindex>(&u.node().kind)) {
+    std::vector<IndexText> from;
+    bool same = true;
+    for (const Expr& e : r->from) {
+      from.emplace_back(change(e));
+      same = same && from.back().expr == e;
+    }
+    return same ? u : reindex(r->x, shape_of(u), from, r->fill);
+  }
+  return u;
+}
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,87 @@
+// Programs altered in one place: what is tried, that it is a program of the same tensors, and how
+// it is told.
+#include "diagnosis/altered.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote::diagnosis {
+namespace {
+
+std::vector<Altered> of(const std::string& text) { return altered_programs(parse_program(text)); }
+
+bool has(const std::vector<Altered>& all, const std::string& value) {
+  return std::ranges::any_of(all, [&](const Altered& a) {
+    return to_string(*a.program).find("output y = " + value + "\n") != std::string::npos;
+  });
+}
+
+TEST(Altered, FunctionsAreLeftOutExchangedAndSplit) {
+  const auto all = of(
+      "op f\nparam eps real = 0.1\ninput x f32[N]\ninput w f32[N]\noutput y = w*sqrt(x + $eps)\n");
+  EXPECT_TRUE(has(all, "w*(x + $eps)"));        // without sqrt
+  EXPECT_TRUE(has(all, "sqrt(x + $eps)"));      // without w
+  EXPECT_TRUE(has(all, "w*sqrt(x)"));           // without eps
+  EXPECT_TRUE(has(all, "w*(sqrt(x) + $eps)"));  // outside of the root
+  EXPECT_TRUE(has(all, "w*sqrt(x) + $eps"));    // outside of both
+  EXPECT_TRUE(has(all, "w*sqrt(x - $eps)"));    // another sign
+  EXPECT_TRUE(has(all, "w*x"));                 // another input of that shape
+  EXPECT_FALSE(has(all, "w*sqrt(x + $eps)"));   // as it is
+  EXPECT_FALSE(has(all, "x*w"));                // two places
+  std::set<std::string> texts;
+  for (const Altered& a : all) EXPECT_TRUE(texts.insert(to_string(*a.program)).second) << a.text;
+}
+
+TEST(Altered, SizesAndIndicesMoveByOne) {
+  const auto means = of("op f\ninput x f32[N]\noutput y = x - mean[0 keep](x)\n");
+  EXPECT_TRUE(std::ranges::any_of(
+      means, [](const Altered& a) { return a.text.find("iota(N - 1") != std::string::npos; }));
+  const auto shifted = of("op f\ninput x f32[N, M]\noutput y = x[i0, M - i1 - 1 over N, M]\n");
+  EXPECT_TRUE(has(shifted, "x[i0, M - i1 over N, M]"));
+  EXPECT_TRUE(has(shifted, "x[i1, M - i1 - 1 over N, M]"));
+  const auto halves = of("op f\ninput x f32[N]\noutput y = x[(i0 + 1)/2 over N]\n");
+  EXPECT_TRUE(has(halves, "x[1 - (1 - i0)/2 over N]"));  // rounded up
+  EXPECT_TRUE(has(halves, "x[i0/2 over N]"));            // without the offset
+}
+
+TEST(Altered, NarrowIntegersWrapAndSaturate) {
+  const auto all = of("op f\ninput x u8[N]\ninput z u8[N]\noutput y = f32(i64(x) - i64(z))\n");
+  EXPECT_TRUE(has(all, "f32(i64(i8(i64(x) - i64(z))))"));
+  EXPECT_TRUE(has(all, "f32(i64(u8(i64(x) - i64(z))))"));
+}
+
+TEST(Altered, SaysTheOneLineThatIsAnother) {
+  for (const Altered& a : of("op f\ninput x f32[N]\noutput y = log1p(x)\n"))
+    if (to_string(*a.program).find("log(f32(x + 1))") != std::string::npos) {
+      EXPECT_EQ(a.text, "with `output y = log(f32(x + 1))` in place of `output y = log1p(x)`");
+      return;
+    }
+  FAIL() << "log1p is not rewritten";
+}
+
+TEST(Altered, EveryOnePrintsAsAProgramOfTheSameTensors) {
+  for (const char* op : {"softmax", "conv2d", "layer_norm", "gather", "scatter_elements", "dropout",
+                         "lstm_cell", "quantize", "cross_entropy", "attention"}) {
+    const OpRecord& record = find_op(op);
+    const Program& program = *instantiate(record, {record.dtypes.front(), full_mask(record)});
+    const std::vector<Altered> all = altered_programs(program);
+    EXPECT_GT(all.size(), 20U) << op;
+    for (const Altered& a : all) {
+      const Program read = parse_program(to_string(*a.program));
+      ASSERT_EQ(read.inputs.size(), program.inputs.size()) << a.text;
+      ASSERT_EQ(read.outputs.size(), program.outputs.size()) << a.text;
+      for (std::size_t k = 0; k < read.outputs.size(); ++k)
+        EXPECT_EQ(read.outputs[k].value.dtype(), program.outputs[k].value.dtype()) << a.text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mote::diagnosis
