@@ -36,7 +36,12 @@ function(mote_component name)
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()
   set(exports ${PROJECT_SOURCE_DIR}/cmake/install/exports.map)
-  target_link_options(mote_${name}_shared PRIVATE -Wl,--no-undefined -Wl,--version-script=${exports})
+  target_link_options(mote_${name}_shared PRIVATE -Wl,--version-script=${exports})
+  if(MOTE_SANITIZE)  # its runtime is the program's
+    target_link_options(mote_${name}_shared PRIVATE -fsanitize=${MOTE_SANITIZE})
+  else()
+    target_link_options(mote_${name}_shared PRIVATE -Wl,--no-undefined)
+  endif()
   set_target_properties(mote_${name}_shared PROPERTIES LINK_DEPENDS ${exports})
   foreach(folder IN LISTS arg_FOLDERS)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -14,7 +14,7 @@ inline const uop::Map* map_of(const Uop& u) { return std::get_if<uop::Map>(&u.no
 /// Collects what can be built and fits.
 class Collector {
  public:
-  explicit Collector(const Uop& of) : of_(of) {}
+  explicit Collector(Uop of) : of_(std::move(of)) {}
 
   template <typename Build>
   void add(const Build& build) {

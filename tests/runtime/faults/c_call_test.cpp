@@ -22,6 +22,17 @@ namespace {
 using mote::test::CApi;
 using mote::test::kFloat;
 
+/// A kernel of relu that wants so many bytes.
+template <std::size_t Bytes>
+mote_kernel relu_in_workspace(mote_status (*run)(const mote_call*, void*)) {
+  return {sizeof(mote_kernel),
+          "relu",
+          &mote::test::kPlainContract,
+          [](const mote_call*) { return MOTE_OK; },
+          [](const mote_call*) { return Bytes; },
+          run};
+}
+
 TEST_F(CApi, OutputsFollowFromInputs) {
   mote_command* matmul = nullptr;
   ASSERT_EQ(mote_command_parse("matmul", &matmul), MOTE_OK);
@@ -51,15 +62,10 @@ TEST_F(CApi, OutputsFollowFromInputs) {
 
 TEST_F(CApi, ARunTakesWorkspaceAndBackends) {
   static void* seen = nullptr;
-  const mote_kernel kernel = {sizeof(mote_kernel),
-                              "relu",
-                              &mote::test::kPlainContract,
-                              [](const mote_call*) { return MOTE_OK; },
-                              [](const mote_call*) { return std::size_t{64}; },
-                              [](const mote_call* call, void*) {
-                                seen = call->workspace;
-                                return MOTE_OK;
-                              }};
+  const mote_kernel kernel = relu_in_workspace<64>([](const mote_call* call, void*) {
+    seen = call->workspace;
+    return MOTE_OK;
+  });
   const mote_backend backend = {sizeof(mote_backend), "wants", "1", 1, 0, &kernel};
   const mote_backend* const backends[] = {&backend};
   const mote_tensor* const inputs[] = {x};
@@ -89,15 +95,10 @@ TEST_F(CApi, ARunTakesWorkspaceAndBackends) {
 
 TEST_F(CApi, APreparedCommandTakesThemToo) {
   static int runs = 0;
-  const mote_kernel kernel = {sizeof(mote_kernel),
-                              "relu",
-                              &mote::test::kPlainContract,
-                              [](const mote_call*) { return MOTE_OK; },
-                              [](const mote_call*) { return std::size_t{64}; },
-                              [](const mote_call* call, void*) {
-                                runs += call->workspace != nullptr ? 1 : 100;
-                                return MOTE_OK;
-                              }};
+  const mote_kernel kernel = relu_in_workspace<64>([](const mote_call* call, void*) {
+    runs += call->workspace != nullptr ? 1 : 100;
+    return MOTE_OK;
+  });
   const mote_backend backend = {sizeof(mote_backend), "wants", "1", 1, 0, &kernel};
   const mote_backend* const backends[] = {&backend};
   const mote_tensor* const inputs[] = {x};
@@ -141,12 +142,8 @@ TEST_F(CApi, AContextsAllocatorGivesWorkspace) {
         return std::aligned_alloc(alignment, bytes);
       },
       [](void*, void* memory, std::size_t, std::size_t) { std::free(memory); }, nullptr};
-  const mote_kernel kernel = {sizeof(mote_kernel),
-                              "relu",
-                              &mote::test::kPlainContract,
-                              [](const mote_call*) { return MOTE_OK; },
-                              [](const mote_call*) { return std::size_t{4096}; },
-                              [](const mote_call*, void*) { return MOTE_OK; }};
+  const mote_kernel kernel =
+      relu_in_workspace<4096>([](const mote_call*, void*) { return MOTE_OK; });
   const mote_backend backend = {sizeof(mote_backend), "wants", "1", 1, 0, &kernel};
   const mote_backend* const backends[] = {&backend};
   const mote_tensor* const inputs[] = {x};
