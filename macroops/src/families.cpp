@@ -6,7 +6,7 @@
 namespace mote {
 
 Uop optional_input(const Instance& instance, int k, std::string_view name, const Shape& shape) {
-  const bool present = is_in(instance.input_mask, k);
+  const bool present = is_in(instance.input_mask, static_cast<std::size_t>(k));
   return present ? input(name, instance.dtype, shape) : Uop();
 }
 

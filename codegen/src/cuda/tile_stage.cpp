@@ -99,8 +99,9 @@ std::string TileWriter::staged_at(const TileOperand& o) const {
 }
 
 void TileWriter::stage_packs(const TileOperand& o) {
-  const auto& load = std::get<value::Load>(o.value->kind);
   const int elements = elements_of_pack(o);
+  if (elements == 0) return;
+  const auto& load = std::get<value::Load>(o.value->kind);
   const int parts = kCudaTile * kSlice / elements / kCudaThreads;
   if (parts > 1) {
     unrolled(1);

@@ -8,12 +8,10 @@
 #include "mote/runtime/registry.h"
 #include "runtime/heap_count.h"
 
-// A size that no machine has is null from the sanitizers too, which ask by these names.
+// A size that no machine has is null from AddressSanitizer too, which asks by this name.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return __asan_default_options(); }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
