@@ -30,6 +30,6 @@ struct IndexChange {
 /// Sums without what moves with no loop; divisions that are rounded otherwise, one or all.
 std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes);
 /// The node with such expressions.
-Uop with_indices(const Uop& u, const std::function<Expr(const Expr&)>& make);
+Uop with_indices(const Uop& u, const std::function<Expr(const Expr&)>& change);
 
 }  // namespace mote::diagnosis

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "diagnosis/collector.h"
 
@@ -75,6 +76,17 @@ Expr rounded_towards_0(const Expr& a, const Expr& b) {
   return max(Expr(0), a) / b - max(Expr(0), -a) / b;
 }
 
+using Rounding = Expr (*)(const Expr& a, const Expr& b);
+
+/// All divisions of e, or that one.
+Expr with_rounding(const Expr& e, Rounding rounding, const std::optional<Expr>& only) {
+  return e.transform([&](const Atom& of) {
+    const Expr same = rebuild(of);
+    const bool is_meant = of.kind == Atom::Kind::div && (!only || same == *only);
+    return is_meant ? rounding(of.args[0], of.args[1]) : same;
+  });
+}
+
 bool moves(const Expr& e) {
   return std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
 }
@@ -119,22 +131,15 @@ std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes) {
       for_each_division(e, [&](const Expr& d) { divisions.emplace(d.to_string(), d); });
     });
   std::vector<IndexChange> all = {{"indices without offsets", without_offsets}};
-  for (const auto rounded : {rounded_up, rounded_towards_0}) {
-    const char* how = rounded == rounded_up ? "up" : "towards 0";
-    all.push_back({fmt::format("divisions in indices rounded {}", how), [rounded](const Expr& e) {
-                     return e.transform([&](const Atom& of) {
-                       return of.kind == Atom::Kind::div ? rounded(of.args[0], of.args[1])
-                                                         : rebuild(of);
-                     });
-                   }});
+  for (const Rounding rounding : {rounded_up, rounded_towards_0}) {
+    const char* how = rounding == rounded_up ? "up" : "towards 0";
+    const auto add = [&](const std::string& what, const std::optional<Expr>& only) {
+      all.push_back({fmt::format("{} rounded {}", what, how),
+                     [rounding, only](const Expr& e) { return with_rounding(e, rounding, only); }});
+    };
+    add("divisions in indices", std::nullopt);
     if (divisions.size() < 2) continue;
-    for (const auto& [text, division] : divisions)
-      all.push_back({fmt::format("{} rounded {}", text, how), [rounded, division](const Expr& e) {
-                       return e.transform([&](const Atom& of) {
-                         const Expr same = rebuild(of);
-                         return same == division ? rounded(of.args[0], of.args[1]) : same;
-                       });
-                     }});
+    for (const auto& [text, division] : divisions) add(text, division);
   }
   return all;
 }
