@@ -19,8 +19,9 @@ using Words = std::vector<std::string_view>;
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// Behind the quote that ends what begins with one.
+/// Behind the quote that ends, on the same line, what begins with one.
 std::size_t end_of_quoted(std::string_view text) {
+  text = text.substr(0, text.find_first_of("\r\n"));
   for (std::size_t k = 1; k < text.size(); ++k) {
     if (text[k] == '\\') {
       ++k;
@@ -55,8 +56,12 @@ std::string unquoted(std::string_view text) {
   if (end != text.size()) throw Error(fmt::format("unexpected text behind the quote: {}", text));
   std::string path;
   for (std::size_t k = 1; k + 1 < end; ++k) {
-    if (text[k] == '\\') ++k;
-    path += text[k];
+    if (text[k] != '\\') {
+      path += text[k];
+      continue;
+    }
+    ++k;
+    path += text[k] == 'n' ? '\n' : text[k] == 'r' ? '\r' : text[k];
   }
   return path;
 }

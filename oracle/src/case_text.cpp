@@ -42,6 +42,10 @@ std::string quoted(const std::string& path) {
   if (path.find_first_of(" \t\r\n\"\\") == std::string::npos) return path;
   std::string text = "\"";
   for (const char c : path) {
+    if (c == '\n' || c == '\r') {
+      text += c == '\n' ? "\\n" : "\\r";
+      continue;
+    }
     if (c == '"' || c == '\\') text += '\\';
     text += c;
   }

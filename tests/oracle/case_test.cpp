@@ -214,14 +214,17 @@ TEST(Case, MistakesInAFileNameFileAndLine) {
 
 TEST(Case, APathOfAPlugInIsQuotedWhereItMustBe) {
   const std::string head = "add a=f32[3] b=f32[2,1] fill=integer:0 plugin=";
-  for (const char* path : {"/a,b/x.so", "/a b/x.so", "/a \"b\" \\c/x.so", "\"", "\\", "a=\"b"}) {
+  for (const char* path : {"/a,b/x.so", "/a b/x.so", "/a \"b\" \\c/x.so", "\"", "\\", "a=\"b",
+                           "/a\nb\r/x.so", "/a\\nb"}) {
     Case c = parse_case(head + "x");
     c.plugin = path;
     EXPECT_EQ(parse_case(to_string(c)).plugin, path) << to_string(c);
     EXPECT_EQ(to_string(parse_case(to_string(c))), to_string(c));
+    EXPECT_EQ(to_string(c).find_first_of("\r\n"), std::string::npos) << to_string(c);
   }
   EXPECT_EQ(to_string(parse_case(head + "/a,b/x.so")), head + "/a,b/x.so");
   expect_error(head + "\"/a b/x.so", "a quote is not closed");
+  expect_error(head + "\"/a\nb\"", "a quote is not closed: \"/a");
   expect_error(head + "\"/a\"b", "unexpected text behind the quote");
 }
 

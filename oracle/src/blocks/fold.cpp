@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "fold_loops.h"
+#include "fold_takers.h"
 #include "index.h"
 
 namespace mote::blocks {
@@ -33,54 +36,6 @@ std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   return all;
 }
 
-/// What a cell of the result becomes while elements are taken in.
-struct Product {
-  double value;
-  explicit Product(Cell y) : value(y.real) {}
-  void take(Cell x) { value *= x.real; }
-  Cell cell() const { return {.real = value}; }
-};
-
-struct Sum {
-  double value;
-  explicit Sum(Cell y) : value(y.real) {}
-  void take(Cell x) { value += x.real; }
-  Cell cell() const { return {.real = value}; }
-};
-
-/// As Map's min (max) of what is there and the element.
-template <bool kLeast>
-struct Extreme {
-  double value;
-  explicit Extreme(Cell y) : value(y.real) {}
-  void take(Cell x) {
-    const double end = (kLeast ? value < x.real : value > x.real) ? value : x.real;
-    value = value != value ? value : end;
-  }
-  Cell cell() const { return {.real = value}; }
-};
-
-/// Whether any holds, or all do.
-template <bool kAny>
-struct Truth {
-  I64 value;
-  explicit Truth(Cell y) : value(y.whole) {}
-  void take(Cell x) { value = kAny ? value | (x.whole != 0) : value & (x.whole != 0); }
-  Cell cell() const { return {.whole = value}; }
-};
-
-/// Any other, by its definition.
-struct Defined {
-  MapOp op;
-  DType dtype;
-  Cell value;
-  void take(Cell x) {
-    const Number args[] = {number_of(value, dtype), number_of(x, dtype)};
-    value = cell_of(apply(op, args, dtype, dtype));
-  }
-  Cell cell() const { return value; }
-};
-
 /// Four lines at a time: none waits for another's result.
 template <typename Make>
 void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make) {
@@ -102,32 +57,6 @@ void fold_lines(const Operand& x, const Lines& s, Cell* result, const Make& make
     for (I64 k = 0; k < s.elements; ++k) a.take(at(line, k));
     y[line] = a.cell();
   }
-}
-
-MapOp step_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return MapOp::add;
-    case ReduceOp::prod:
-      return MapOp::mul;
-    case ReduceOp::max:
-      return MapOp::max;
-    default:
-      return MapOp::min;
-  }
-}
-
-/// use(make), where make(what is there) takes elements in.
-template <typename Use>
-void with_taker(ReduceOp op, DType dtype, const Use& use) {
-  const bool real = is_real(dtype);
-  if (op == ReduceOp::any) return use([](Cell y) { return Truth<true>(y); });
-  if (op == ReduceOp::all) return use([](Cell y) { return Truth<false>(y); });
-  if (real && op == ReduceOp::sum) return use([](Cell y) { return Sum(y); });
-  if (real && op == ReduceOp::prod) return use([](Cell y) { return Product(y); });
-  if (real && op == ReduceOp::min) return use([](Cell y) { return Extreme<true>(y); });
-  if (real && op == ReduceOp::max) return use([](Cell y) { return Extreme<false>(y); });
-  use([&](Cell y) { return Defined{step_of(op), dtype, y}; });
 }
 
 bool finds_position(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
@@ -205,12 +134,7 @@ void Fold::lines(I64 first, I64 count, const F& take) const {
 template <std::size_t kFolds>
 void Fold::add_all(const Fold* folds, const Operand* x, I64 first, I64 count) {
   constexpr I64 kLong = 16;
-  Summands<kFolds> of;
-  for (std::size_t f = 0; f < kFolds; ++f) {
-    of.from[f] = x[f].at;
-    of.moves[f] = x[f].single ? 0 : 1;
-    of.result[f] = folds[f].result_;
-  }
+  const Summands<kFolds> of = summands<kFolds>(folds, x);
   folds[0].lines(first, count, [&](const Lines& s) {
     if (s.line_step != 1 || s.lines < kLong) return of.add(s);
     for (I64 k = 0; k < s.elements; ++k) of.add_row(s.begin + k * s.step, s.lines, s.to);
@@ -219,17 +143,8 @@ void Fold::add_all(const Fold* folds, const Operand* x, I64 first, I64 count) {
 
 void Fold::add_together(std::span<const Fold> folds, std::span<const Operand> x, I64 first,
                         I64 count) {
-  for (std::size_t k = 0; k < folds.size();) {
-    const std::size_t left = folds.size() - k;
-    if (left >= 3) {
-      add_all<3>(&folds[k], &x[k], first, count);
-    } else if (left == 2) {
-      add_all<2>(&folds[k], &x[k], first, count);
-    } else {
-      add_all<1>(&folds[k], &x[k], first, count);
-    }
-    k += std::min<std::size_t>(left, 3);
-  }
+  in_threes(folds.size(),
+            [&](auto n, std::size_t k) { add_all<n>(&folds[k], &x[k], first, count); });
 }
 
 void Fold::add_counts(const Operand& x, I64 first, I64 count) {
@@ -274,26 +189,6 @@ void Fold::add(const Operand& x, I64 first, I64 count) {
   with_taker(op_, dtype_, [&](const auto& make) {
     lines(first, count, [&](const Lines& s) { fold_lines(x, s, result_, make); });
   });
-}
-
-void Fold::add_at(const Operand& x, const I64* to, I64 count) {
-  with_taker(op_, dtype_, [&](const auto& make) {
-    for (I64 k = 0; k < count;) {
-      const I64 at = to[k];
-      auto y = make(result_[at]);
-      for (; k < count && to[k] == at; ++k) y.take(x.at[x.single ? 0 : k]);
-      result_[at] = y.cell();
-    }
-  });
-}
-
-void Fold::add_counts_at(const Operand& x, const I64* to, I64 count) {
-  for (I64 k = 0; k < count;) {
-    const I64 at = to[k];
-    I64 total = 0;
-    for (; k < count && to[k] == at; ++k) total += x.at[x.single ? 0 : k].whole;
-    result_[at].real += static_cast<double>(total);
-  }
 }
 
 void Fold::add_best(const Operand& x, I64 first, I64 count) {

@@ -2,10 +2,43 @@
 #pragma once
 
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "cell.h"
 
 namespace mote::blocks {
+
+template <std::size_t kFolds>
+struct Summands;
+
+/// The cells of a result that the elements of a block go to.
+class Places {
+ public:
+  void set(const std::int64_t* to, std::int64_t count);
+  /// Few have a neighbour that goes to the same cell.
+  bool apart() const { return 4 * static_cast<std::int64_t>(groups_.size()) > count_; }
+
+  /// use(element, its cell)
+  template <typename Use>
+  void for_each(const Use& use) const {
+    for (std::int64_t k = 0; k < count_; ++k) use(k, to_[k]);
+  }
+  /// use(where they begin, where they end, their cell), of neighbours that go to one cell
+  template <typename Use>
+  void for_each_group(const Use& use) const {
+    std::int64_t begin = 0;
+    for (const Group& g : groups_) use(std::exchange(begin, g.end), g.end, g.to);
+  }
+
+ private:
+  struct Group {
+    std::int64_t end, to;
+  };
+  const std::int64_t* to_ = nullptr;
+  std::int64_t count_ = 0;
+  std::vector<Group> groups_;
+};
 
 class Fold {
  public:
@@ -18,9 +51,12 @@ class Fold {
   void add(const Operand& x, std::int64_t first, std::int64_t count);
   /// A sum of booleans as reals: how many hold.
   void add_counts(const Operand& x, std::int64_t first, std::int64_t count);
-  /// Elements of which each goes to the cell at its own position.
-  void add_at(const Operand& x, const std::int64_t* to, std::int64_t count);
-  void add_counts_at(const Operand& x, const std::int64_t* to, std::int64_t count);
+  /// Elements in any order, each of which goes to the cell that is told.
+  void add_at(const Operand& x, const Places& at) const;
+  void add_counts_at(const Operand& x, const Places& at) const;
+  /// Real sums.
+  static void add_together_at(std::span<const Fold> folds, std::span<const Operand> x,
+                              const Places& at);
   /// Real sums over the same axes of elements of one shape: none waits for another's additions.
   static void add_together(std::span<const Fold> folds, std::span<const Operand> x,
                            std::int64_t first, std::int64_t count);
@@ -31,9 +67,16 @@ class Fold {
   template <typename F>
   void runs(std::int64_t first, std::int64_t count, const F& run) const;
   template <std::size_t kFolds>
+  static Summands<kFolds> summands(const Fold* folds, const Operand* x);
+  template <std::size_t kFolds>
   static void add_all(const Fold* folds, const Operand* x, std::int64_t first, std::int64_t count);
+  template <std::size_t kFolds>
+  static void add_all_at(const Fold* folds, const Operand* x, const Places& at);
+  template <bool kLeast>
+  void add_extremes_at(const Operand& x, const Places& at) const;
   template <bool kLeast>
   void add_extremes(const Operand& x, std::int64_t first, std::int64_t count) const;
+  void add_each(const Operand& x, const Places& at) const;
   void add_best(const Operand& x, std::int64_t first, std::int64_t count);
   bool into_one() const { return strides_.back() == 0; }
   static std::int64_t offset(std::span<const std::int64_t> index, const Extents& strides);

@@ -1,7 +1,7 @@
-// Tables are filled as their entries are needed: of most positions nobody asks.
+// Lists of the positions that are left, and what a read adds at them, are made as they are needed.
 #include "nest.h"
 
-#include <set>
+#include <numeric>
 
 #include "as.h"
 #include "mote/uops/compare.h"
@@ -9,151 +9,6 @@
 #include "thin.h"
 
 namespace mote::blocks {
-namespace {
-
-/// Entries of a table; positions in all lists of a loop: a megabyte.
-constexpr std::int64_t kMost = std::int64_t{1} << 17U;
-
-/// The number of values of what those loops decide, with their strides in a table; 0: too many.
-std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops,
-                          Extents& strides) {
-  std::int64_t count = 1;
-  for (auto at = which.rbegin(); at != which.rend(); ++at) {
-    strides[*at] = count;
-    if (count > kMost / loops.extent(*at)) return 0;
-    count *= loops.extent(*at);
-  }
-  return count;
-}
-
-std::set<std::size_t> moving_axes(const IndexTree::Product& term, const Extents& shape) {
-  std::set<std::size_t> axes;
-  axes_of(term, axes);
-  std::erase_if(axes, [&](std::size_t axis) { return shape[axis] <= 1; });
-  return axes;
-}
-
-}  // namespace
-
-Loops::Loops(const Extents& shape) : shape_(shape) {
-  constexpr std::int64_t kEnough = 16;  ///< entering a loop takes as long as some elements
-  constexpr std::int64_t kLongest = 256;
-  for (std::size_t k = shape.size(); k-- > 0;) {
-    const bool joins =
-        !extents_.empty() && (shape[k] == 1 || (extents_.size() == 1 && extents_[0] < kEnough &&
-                                                extents_[0] * shape[k] <= kLongest));
-    if (joins) {
-      extents_[0] *= shape[k];
-      first_[0] = k;
-    } else {
-      extents_.insert(extents_.begin(), shape[k]);
-      first_.insert(first_.begin(), k);
-    }
-  }
-}
-
-std::set<std::size_t> Loops::loops_of(const IndexTree::Product& term) const {
-  std::set<std::size_t> which;
-  for (const std::size_t axis : moving_axes(term, shape_))
-    which.insert(static_cast<std::size_t>(std::ranges::upper_bound(first_, axis) - first_.begin()) -
-                 1);
-  return which;
-}
-
-bool Loops::runs_along(std::size_t loop, std::size_t axis) const {
-  return extents_[loop] == shape_[axis];
-}
-
-Extents Loops::index(const Extents& positions) const {
-  Extents index(shape_.size(), 0);
-  std::size_t end = shape_.size();
-  for (std::size_t loop = count(); loop-- > 0; end = first_[loop]) {
-    std::int64_t at = positions[loop];
-    for (std::size_t k = end; k-- > first_[loop];) {
-      index[k] = at % shape_[k];
-      at /= shape_[k];
-    }
-  }
-  return index;
-}
-
-NestedIndex::Part::Part(IndexTree terms, std::size_t loop, const Loops& loops)
-    : loops_(loops), terms_(std::move(terms)), loop_(loop), strides_(loops.count(), 0) {
-  for (const IndexTree::Product& term : terms_.terms) moving_.merge(loops.loops_of(term));
-  const bool linear = std::ranges::all_of(terms_.terms, [&](const IndexTree::Product& term) {
-    return term.factors.size() == 1 && term.factors[0].kind == Atom::Kind::symbol &&
-           loops.runs_along(loop, term.factors[0].axis);
-  });
-  if (linear) {
-    step_ = 0;
-    for (const IndexTree::Product& term : terms_.terms) *step_ = wrap_add(*step_, term.coefficient);
-  }
-  std::set<std::size_t> around = moving_;
-  around.erase(loop);
-  const std::int64_t rows = make_strides(around, loops, strides_);
-  keeps_ = rows > 0 && rows <= kMost / loops.extent(loop);
-  rows_.resize(keeps_ ? static_cast<std::size_t>(rows) : 1, Row{nullptr, 0, 0});
-}
-
-std::size_t NestedIndex::Part::row_number(const Extents& positions) const {
-  if (!keeps_) return 0;
-  std::int64_t at = 0;
-  for (std::size_t k = 0; k < loop_; ++k) at += strides_[k] * positions[k];
-  return static_cast<std::size_t>(at);
-}
-
-void NestedIndex::Part::fill(Extents positions, std::size_t row) const {
-  const auto length = static_cast<std::size_t>(loops_.extent(loop_));
-  if (table_.empty()) table_.resize(rows_.size() * length);
-  const std::span<std::int64_t> values(table_.data() + row * length, length);
-  for (std::size_t k = 0; k < length; ++k) {
-    positions[loop_] = static_cast<std::int64_t>(k);
-    values[k] = step_ ? wrap_mul(*step_, positions[loop_]) : terms_.value(loops_.index(positions));
-  }
-  const auto [least, greatest] = std::ranges::minmax(values);
-  rows_[row] = {values.data(), least, greatest};
-}
-
-NestedIndex::Part::Row NestedIndex::Part::row(const Extents& positions) const {
-  const std::size_t number = row_number(positions);
-  if (!keeps_ || rows_[number].values == nullptr) fill(positions, number);
-  return rows_[number];
-}
-
-std::int64_t NestedIndex::Part::at(const Extents& positions) const {
-  if (step_) return wrap_mul(*step_, positions[loop_]);
-  if (!keeps_) return terms_.value(loops_.index(positions));
-  return row(positions).values[positions[loop_]];
-}
-
-NestedIndex::NestedIndex(const Expr& e, const Loops& loops, const Sizes& sizes) {
-  std::map<std::size_t, IndexTree> by_loop;
-  const Extents zeros = loops.index(Extents(loops.count(), 0));
-  for (const IndexTree::Product& term : index_tree(e, sizes).terms) {
-    const std::set<std::size_t> moving = loops.loops_of(term);
-    if (moving.empty()) {
-      constant_ = wrap_add(constant_, IndexTree{{term}}.value(zeros));
-    } else {
-      by_loop[*moving.rbegin()].terms.push_back(term);
-    }
-  }
-  for (auto& [loop, terms] : by_loop) parts_.emplace_back(std::move(terms), loop, loops);
-}
-
-std::int64_t NestedIndex::at(const Extents& positions) const {
-  std::int64_t total = constant_;
-  for (const Part& part : parts_) total = wrap_add(total, part.at(positions));
-  return total;
-}
-
-bool is_nested(const Read& read, const Extents& shape, const Sizes& sizes) {
-  return std::ranges::any_of(read.from, [&](const Expr& e) {
-    const IndexTree tree = index_tree(e, sizes);
-    return std::ranges::any_of(tree.terms, [&](const IndexTree::Product& term) {
-      return moving_axes(term, shape).size() > 1;
-    });
-  });
-}
 
 Nest::Nest(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes,
            std::int64_t block)
@@ -186,15 +41,14 @@ void Nest::add_condition(const Uop& condition) {
 
 void Nest::make_lists(std::size_t at) {
   Loop& loop = by_loop_[at];
-  std::set<std::size_t> around;
   for (const Condition& c : loop.conditions)
     for (const NestedIndex* f : {c.a.get(), c.b.get()})
       for (const NestedIndex::Part& part : f->parts())
-        around.insert(part.loops().begin(), part.loops().end());
-  around.erase(at);  // no other is inside of it
+        loop.around.insert(part.loops().begin(), part.loops().end());
+  loop.around.erase(at);  // no other is inside of it
   loop.strides.assign(loops_.count(), 0);
-  const std::int64_t lists = make_strides(around, loops_, loop.strides);
-  loop.keeps = lists > 0 && lists <= kMost / loops_.extent(at);
+  const std::int64_t lists = make_strides(loop.around, loops_, loop.strides);
+  loop.keeps = lists > 0 && lists <= kMostEntries / loops_.extent(at);
   loop.lists.resize(loop.keeps ? static_cast<std::size_t>(lists) : 1);
   loop.known.assign(loop.lists.size(), 0);
 }
@@ -220,27 +74,57 @@ void Nest::add(const Read& read, std::int64_t* positions) {
       sums_.push_back(0);
     }
   }
+  if (!is_value) make_lines(r);
   readings_.push_back(std::move(r));
+}
+
+void Nest::make_lines(Reading& r) const {
+  const std::size_t innermost = loops_.count() - 1;
+  if (!by_loop_[innermost].keeps || r.by_loop[innermost].empty()) return;
+  std::set<std::size_t> around = by_loop_[innermost].around;
+  for (const Part& part : r.by_loop[innermost])
+    around.insert(part.part->loops().begin(), part.part->loops().end());
+  around.erase(innermost);
+  r.strides.assign(loops_.count(), 0);
+  const std::int64_t lines = make_strides(around, loops_, r.strides);
+  if (lines > 0 && lines <= kMostEntries / loops_.extent(innermost))
+    r.lines.resize(static_cast<std::size_t>(lines));
 }
 
 const Extents& Nest::chosen(std::size_t at) {
   Loop& loop = by_loop_[at];
-  std::int64_t number = 0;
-  for (std::size_t k = 0; loop.keeps && k < at; ++k) number += loop.strides[k] * at_[k];
-  const auto list = static_cast<std::size_t>(number);
+  const std::size_t list = loop.keeps ? place_of(at_, loop.strides, at) : 0;
   if (!loop.keeps || loop.known[list] == 0) choose(at, loop.lists[list]);
   loop.known[list] = 1;
   return loop.lists[list];
 }
 
+/// An index along one loop.
+class Nest::Side {
+ public:
+  Side(const NestedIndex& f, const Extents& at, std::size_t loop) : begin_(f.constant()) {
+    for (const NestedIndex::Part& part : f.parts()) {
+      if (part.loop() == loop) {
+        row_ = part.row(at);
+      } else {
+        begin_ = wrap_add(begin_, part.at(at));
+      }
+    }
+  }
+  std::int64_t at(std::int64_t k) const { return row_ ? wrap_add(begin_, row_[k]) : begin_; }
+
+ private:
+  std::int64_t begin_;
+  const std::int64_t* row_ = nullptr;
+};
+
 void Nest::choose(std::size_t at, Extents& list) {
-  list.clear();
-  for (std::int64_t k = 0; k < loops_.extent(at); ++k) {
-    at_[at] = k;
-    const bool holds = std::ranges::all_of(by_loop_[at].conditions, [&](const Condition& c) {
-      return compare(c.op, c.a->at(at_), c.b->at(at_));
-    });
-    if (holds) list.push_back(k);
+  list.resize(static_cast<std::size_t>(loops_.extent(at)));
+  std::iota(list.begin(), list.end(), 0);
+  for (const Condition& c : by_loop_[at].conditions) {
+    const Side a(*c.a, at_, at);
+    const Side b(*c.b, at_, at);
+    std::erase_if(list, [&](std::int64_t k) { return !compare(c.op, a.at(k), b.at(k)); });
   }
 }
 
@@ -266,36 +150,56 @@ void Nest::enter(std::size_t loop) {
   }
 }
 
-void Nest::emit(std::span<const std::int64_t> list) {
-  for (Reading& r : readings_) emit(r, list);
+const Nest::Line& Nest::line_of(Reading& r, const Extents& list) const {
+  const std::size_t innermost = loops_.count() - 1;
+  Line& line = r.lines[place_of(at_, r.strides, innermost)];
+  if (!line.offsets.empty()) return line;
+  line.offsets.assign(list.size(), 0);
+  for (const Part& part : r.by_loop[innermost]) {
+    const std::int64_t* const values = part.part->row(at_);
+    Ends ends{values[list[0]], values[list[0]]};
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const std::int64_t value = values[list[k]];
+      ends = {std::min(ends.least, value), std::max(ends.greatest, value)};
+      line.offsets[k] = wrap_add(line.offsets[k], wrap_mul(value, part.stride));
+    }
+    line.ends.push_back(ends);
+  }
+  return line;
 }
 
-/// Along the innermost loop all positions are complete.
-void Nest::emit(Reading& r, std::span<const std::int64_t> list) {
+/// Nothing is written, and the answer false, where some position may be out of range.
+bool Nest::emit_line(Reading& r, const Extents& list, std::size_t from, std::size_t count) const {
   const std::size_t innermost = loops_.count() - 1;
-  const std::size_t count = list.size();
-  const bool follows = list.back() - list.front() + 1 == static_cast<std::int64_t>(count);
+  std::int64_t base = r.offsets[innermost];
+  if (r.lines.empty() || base < 0) return false;
+  const Line& line = line_of(r, list);
+  for (std::size_t k = 0; k < line.ends.size(); ++k) {
+    const Part& part = r.by_loop[innermost][k];
+    const std::int64_t begin = begun(part);
+    if (wrap_add(begin, line.ends[k].least) < 0) return false;
+    if (wrap_add(begin, line.ends[k].greatest) >= part.extent) return false;
+    base = wrap_add(base, wrap_mul(begin, part.stride));
+  }
+  const std::int64_t* const offsets = line.offsets.data() + from;
+  std::int64_t* const out = r.positions + count_;
+  for (std::size_t k = 0; k < count; ++k) out[k] = wrap_add(base, offsets[k]);
+  return true;
+}
+
+/// `count` positions of the list from there on. Along the innermost loop all are complete.
+void Nest::emit(Reading& r, const Extents& list, std::size_t from, std::size_t count) const {
+  if (emit_line(r, list, from, count)) return;
+  const std::size_t innermost = loops_.count() - 1;
   std::int64_t* const out = r.positions + count_;
   std::fill_n(out, count, r.offsets[innermost]);
-  bool inside = r.offsets[innermost] >= 0;
+  r.inside = r.inside && r.offsets[innermost] >= 0 && r.by_loop[innermost].empty();
   for (const Part& part : r.by_loop[innermost]) {
     const std::int64_t begin = begun(part);
-    const NestedIndex::Part::Row row = part.part->row(at_);
-    inside = inside && wrap_add(begin, row.least) >= 0 &&
-             wrap_add(begin, row.greatest) < part.extent && !part.is_value;
-    const std::int64_t base = begin * part.stride;
-    const std::int64_t stride = part.stride;
-    if (inside && follows) {
-      const std::int64_t* const values = row.values + list.front();
-      for (std::size_t n = 0; n < count; ++n) out[n] += base + values[n] * stride;
-    } else if (inside) {
-      for (std::size_t n = 0; n < count; ++n) out[n] += base + row.values[list[n]] * stride;
-    } else {
-      for (std::size_t n = 0; n < count; ++n)
-        out[n] = moved(part, out[n], wrap_add(begin, row.values[list[n]]));
-    }
+    const std::int64_t* const values = part.part->row(at_);
+    for (std::size_t k = 0; k < count; ++k)
+      out[k] = moved(part, out[k], wrap_add(begin, values[list[from + k]]));
   }
-  r.inside = r.inside && inside;
 }
 
 }  // namespace mote::blocks

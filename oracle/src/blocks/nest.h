@@ -7,85 +7,14 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "index.h"
+#include "nested_index.h"
 #include "plan.h"
 
 namespace mote::blocks {
-
-/// The loops over a shape: one for each axis that moves, and one for several of the last axes if
-/// they are short.
-class Loops {
- public:
-  explicit Loops(const Extents& shape);
-
-  std::size_t count() const { return extents_.size(); }
-  std::int64_t extent(std::size_t loop) const { return extents_[loop]; }
-  /// Of what makes terms move.
-  std::set<std::size_t> loops_of(const IndexTree::Product& term) const;
-  /// That axis is all that the loop runs along.
-  bool runs_along(std::size_t loop, std::size_t axis) const;
-  /// The index by axis, of positions by loop.
-  Extents index(const Extents& positions) const;
-
- private:
-  Extents shape_;
-  Extents extents_;
-  std::vector<std::size_t> first_;  ///< axes of a loop: from here to that of the next one
-};
-
-/// An index expression as a sum of parts, one for each loop: that of the terms which no loop
-/// further inside changes. Everything is by loop.
-class NestedIndex {
- public:
-  NestedIndex(const Expr& e, const Loops& loops, const Sizes& sizes);
-
-  /// What the terms of one loop and of those around it add.
-  class Part {
-   public:
-    Part(IndexTree terms, std::size_t loop, const Loops& loops);
-    std::size_t loop() const { return loop_; }
-    /// Those that make a difference, its own among them.
-    const std::set<std::size_t>& loops() const { return moving_; }
-    std::int64_t at(const Extents& positions) const;
-
-    /// What it adds at all positions of its own loop.
-    struct Row {
-      const std::int64_t* values;
-      std::int64_t least, greatest;
-    };
-    Row row(const Extents& positions) const;
-
-   private:
-    std::size_t row_number(const Extents& positions) const;
-    void fill(Extents positions, std::size_t row) const;
-
-    const Loops& loops_;
-    IndexTree terms_;
-    std::size_t loop_;
-    std::set<std::size_t> moving_;
-    std::optional<std::int64_t> step_;  ///< linear: of its own loop
-    bool keeps_ = true;                 ///< all rows; else one, made anew each time
-    Extents strides_;                   ///< of the rows, by loop around
-    mutable Extents table_;             ///< rows, as they are needed
-    mutable std::vector<Row> rows_;     ///< by number; no values: not yet
-  };
-
-  std::int64_t constant() const { return constant_; }
-  const std::vector<Part>& parts() const { return parts_; }  ///< from the outside in
-  std::int64_t at(const Extents& positions) const;
-
- private:
-  std::int64_t constant_ = 0;
-  std::vector<Part> parts_;
-};
-
-/// Some term changes with several axes: tables of it would be larger than what most need of them.
-bool is_nested(const Read& read, const Extents& shape, const Sizes& sizes);
 
 class Nest {
  public:
@@ -116,10 +45,11 @@ class Nest {
   };
   struct Loop {
     std::vector<Condition> conditions = {};
-    Extents strides = {};             ///< of the lists, by loop; 0: it makes no difference
-    std::vector<Extents> lists = {};  ///< positions that are left, for all around that differ
-    std::vector<char> known = {};     ///< by list
-    bool keeps = true;                ///< else there is one list, made anew each time
+    std::set<std::size_t> around = {};  ///< the loops that make a difference to what is left
+    Extents strides = {};               ///< of the lists, by loop; 0: it makes no difference
+    std::vector<Extents> lists = {};    ///< positions that are left, for all around that differ
+    std::vector<char> known = {};       ///< by list
+    bool keeps = true;                  ///< else there is one list, made anew each time
   };
   /// One axis of a read tensor, or a value, once the loop that completes it is entered.
   struct Part {
@@ -130,13 +60,24 @@ class Nest {
     bool completes;
     bool is_value;  ///< any will do
   };
+  struct Ends {
+    std::int64_t least, greatest;
+  };
+  /// What the parts of the innermost loop add at the positions that are left of it.
+  struct Line {
+    std::vector<std::int64_t> offsets = {};  ///< by place in the list; none: not yet
+    std::vector<Ends> ends = {};             ///< by part, of its index
+  };
   struct Reading {
     std::vector<std::vector<Part>> by_loop;
     Extents offsets;  ///< outside of each loop; -1: out of range
     std::int64_t* positions;
-    bool inside = true;  ///< the block at hand
+    Extents strides = {};          ///< of the lines, by loop
+    std::vector<Line> lines = {};  ///< none: they would be too many
+    bool inside = true;            ///< the block at hand
   };
 
+  class Side;
   Shared shared(const Expr& e);
   void add_condition(const Uop& condition);
   void make_lists(std::size_t at);
@@ -145,8 +86,10 @@ class Nest {
   std::int64_t begun(const Part& part) const;  ///< what there is before it
   static std::int64_t moved(const Part& part, std::int64_t offset, std::int64_t at);
   void enter(std::size_t loop);
-  void emit(std::span<const std::int64_t> list);
-  void emit(Reading& r, std::span<const std::int64_t> list);
+  void make_lines(Reading& r) const;
+  const Line& line_of(Reading& r, const Extents& list) const;
+  bool emit_line(Reading& r, const Extents& list, std::size_t from, std::size_t count) const;
+  void emit(Reading& r, const Extents& list, std::size_t from, std::size_t count) const;
 
   template <typename Take>
   void flush(const Take& take) {
@@ -164,11 +107,10 @@ class Nest {
       }
       return;
     }
-    std::span<const std::int64_t> left = list;
-    while (!left.empty()) {
-      const auto n = std::min(left.size(), static_cast<std::size_t>(block_ - count_));
-      emit(left.first(n));
-      left = left.subspan(n);
+    for (std::size_t from = 0; from < list.size();) {
+      const auto n = std::min(list.size() - from, static_cast<std::size_t>(block_ - count_));
+      for (Reading& r : readings_) emit(r, list, from, n);
+      from += n;
       count_ += static_cast<std::int64_t>(n);
       if (count_ == block_) flush(take);
     }

@@ -80,7 +80,7 @@ class Run {
     std::vector<std::optional<Positions>> reads(reads_);
     for (std::size_t k = 0; k < reads_; ++k) {
       const Read& r = region.reads[k];
-      if (is_nested(r, rows.shape, sizes_)) {
+      if (is_nested(r.from, rows.shape, sizes_)) {
         nested.push_back(k);
       } else {
         reads[k].emplace(r.from, extents_of(r.tensor, sizes_), rows, sizes_);
@@ -111,6 +111,7 @@ class Run {
     nest.run([&](std::int64_t n) {
       for (std::size_t k = 0; k < reads_; ++k)
         stretches_[k] = {{n, 0, 0, positions_of(k), nest.inside(k)}};
+      placed_by_ = -1;
       run_steps(steps, ready, 0, n);
     });
   }
@@ -214,23 +215,34 @@ class Run {
     step.loop(operands, storage_.result(step.result, first), n);
   }
 
-  void run_folds(std::span<const Step> steps, std::span<Fold> folds, std::int64_t first,
-                 std::int64_t n) {
-    std::array<Operand, kTogether> x;
+  /// What sums that are taken together add.
+  using Operands = std::array<Operand, kTogether>;
+  std::span<const Operand> operands(std::span<const Step> steps, std::int64_t first, std::int64_t n,
+                                    Operands& x) {
     for (std::size_t k = 0; k < steps.size(); ++k)
       x[k] = storage_.read(steps[k].args[0], first, n, k);
+    return {x.data(), steps.size()};
+  }
+
+  void run_folds(std::span<const Step> steps, std::span<Fold> folds, std::int64_t first,
+                 std::int64_t n) {
+    Operands some;
+    const std::span<const Operand> x = operands(steps, first, n, some);
     if (steps[0].counts) return folds[0].add_counts(x[0], first, n);
     if (steps.size() == 1) return folds[0].add(x[0], first, n);
-    Fold::add_together(folds, {x.data(), steps.size()}, first, n);
+    Fold::add_together(folds, x, first, n);
   }
 
   void fold_chosen(std::span<const Step> steps, std::span<Fold> folds, std::int64_t n) {
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      const std::int64_t* const to =
-          stretches_[static_cast<std::size_t>(steps[k].positions)][0].offsets;
-      const Operand x = storage_.read(steps[k].args[0], 0, n, 0);
-      steps[k].counts ? folds[k].add_counts_at(x, to, n) : folds[k].add_at(x, to, n);
+    Operands some;
+    const std::span<const Operand> x = operands(steps, 0, n, some);
+    if (steps[0].positions != placed_by_) {
+      placed_by_ = steps[0].positions;
+      places_.set(stretches_[static_cast<std::size_t>(placed_by_)][0].offsets, n);
     }
+    if (steps[0].counts) return folds[0].add_counts_at(x[0], places_);
+    if (steps.size() == 1) return folds[0].add_at(x[0], places_);
+    Fold::add_together_at(folds, x, places_);
   }
 
   void scatter(const Step& step, ScatterOp op, std::span<const Stretch> to, std::int64_t first,
@@ -282,6 +294,8 @@ class Run {
   std::vector<std::int64_t> positions_;
   std::size_t reads_ = 0;                        ///< of the region at hand
   std::vector<std::vector<Stretch>> stretches_;  ///< of the block at hand, by read
+  Places places_;                                ///< in the result, of the block at hand
+  int placed_by_ = -1;                           ///< the read that says so; -1: none yet
 };
 
 }  // namespace
