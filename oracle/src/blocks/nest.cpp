@@ -10,9 +10,8 @@
 
 namespace mote::blocks {
 
-Nest::Nest(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes,
-           std::int64_t block)
-    : loops_(shape),
+Nest::Nest(const std::vector<Uop>& conditions, Loops loops, const Sizes& sizes, std::int64_t block)
+    : loops_(std::move(loops)),
       sizes_(sizes),
       block_(block),
       by_loop_(loops_.count()),

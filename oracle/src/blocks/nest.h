@@ -20,8 +20,7 @@ class Nest {
  public:
   /// Conditions are comparisons of positions (thin.h); none: every element counts. Blocks have so
   /// many elements, but for the last.
-  Nest(const std::vector<Uop>& conditions, const Extents& shape, const Sizes& sizes,
-       std::int64_t block);
+  Nest(const std::vector<Uop>& conditions, Loops loops, const Sizes& sizes, std::int64_t block);
 
   /// Of each block's elements the positions go there; -1 out of range. Of a tensor without axes
   /// they are the values of the one expression that there is.
@@ -29,7 +28,7 @@ class Nest {
   /// Of the block that take() is called for no position of the read that was added as number `read`
   /// is out of range.
   bool inside(std::size_t read) const { return readings_[read].inside; }
-  /// take(n) for each block of n elements, in row-major order.
+  /// take(n) for each block of n elements, in the loops' order.
   template <typename Take>
   void run(const Take& take) {
     if (!possible_) return;

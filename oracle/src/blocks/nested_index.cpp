@@ -27,18 +27,20 @@ std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops
   return count;
 }
 
-Loops::Loops(const Extents& shape) : shape_(shape) {
+Loops::Loops(const Extents& shape, std::vector<std::size_t> order)
+    : shape_(shape), order_(std::move(order)) {
   constexpr std::int64_t kEnough = 16;  ///< entering a loop takes as long as some elements
   constexpr std::int64_t kLongest = 256;
-  for (std::size_t k = shape.size(); k-- > 0;) {
+  for (std::size_t k = order_.size(); k-- > 0;) {
+    const std::int64_t extent = shape_[order_[k]];
     const bool joins =
-        !extents_.empty() && (shape[k] == 1 || (extents_.size() == 1 && extents_[0] < kEnough &&
-                                                extents_[0] * shape[k] <= kLongest));
+        !extents_.empty() && (extent == 1 || (extents_.size() == 1 && extents_[0] < kEnough &&
+                                              extents_[0] * extent <= kLongest));
     if (joins) {
-      extents_[0] *= shape[k];
+      extents_[0] *= extent;
       first_[0] = k;
     } else {
-      extents_.insert(extents_.begin(), shape[k]);
+      extents_.insert(extents_.begin(), extent);
       first_.insert(first_.begin(), k);
     }
   }
@@ -46,9 +48,11 @@ Loops::Loops(const Extents& shape) : shape_(shape) {
 
 std::set<std::size_t> Loops::loops_of(const IndexTree::Product& term) const {
   std::set<std::size_t> which;
-  for (const std::size_t axis : moving_axes(term, shape_))
-    which.insert(static_cast<std::size_t>(std::ranges::upper_bound(first_, axis) - first_.begin()) -
-                 1);
+  for (const std::size_t axis : moving_axes(term, shape_)) {
+    const auto place = static_cast<std::size_t>(std::ranges::find(order_, axis) - order_.begin());
+    which.insert(
+        static_cast<std::size_t>(std::ranges::upper_bound(first_, place) - first_.begin()) - 1);
+  }
   return which;
 }
 
@@ -61,8 +65,8 @@ Extents Loops::index(const Extents& positions) const {
   for (std::size_t loop = 0; loop < count(); ++loop) {
     std::int64_t at = positions[loop];
     for (std::size_t k = end_of(loop); k-- > first_[loop];) {
-      index[k] = at % shape_[k];
-      at /= shape_[k];
+      index[order_[k]] = at % shape_[order_[k]];
+      at /= shape_[order_[k]];
     }
   }
   return index;
@@ -70,8 +74,9 @@ Extents Loops::index(const Extents& positions) const {
 
 void Loops::advance(std::size_t loop, Extents& index) const {
   for (std::size_t k = end_of(loop); k-- > first_[loop];) {
-    if (++index[k] < shape_[k]) return;
-    index[k] = 0;
+    const std::size_t axis = order_[k];
+    if (++index[axis] < shape_[axis]) return;
+    index[axis] = 0;
   }
 }
 

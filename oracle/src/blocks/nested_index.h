@@ -12,11 +12,11 @@ namespace mote::blocks {
 /// Entries of a table; positions in all lists of a loop: a megabyte.
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 17U;
 
-/// The loops over a shape: one for each axis that moves, and one for several of the last axes if
-/// they are short.
+/// The loops over a shape, its axes in some order from the outermost loop inwards: one for each
+/// axis that moves, and one for several of the last of them if they are short.
 class Loops {
  public:
-  explicit Loops(const Extents& shape);
+  Loops(const Extents& shape, std::vector<std::size_t> order);
 
   std::size_t count() const { return extents_.size(); }
   std::int64_t extent(std::size_t loop) const { return extents_[loop]; }
@@ -31,12 +31,13 @@ class Loops {
 
  private:
   std::size_t end_of(std::size_t loop) const {
-    return loop + 1 < count() ? first_[loop + 1] : shape_.size();
+    return loop + 1 < count() ? first_[loop + 1] : order_.size();
   }
 
   Extents shape_;
   Extents extents_;
-  std::vector<std::size_t> first_;  ///< axes of a loop: from here to that of the next one
+  std::vector<std::size_t> order_;
+  std::vector<std::size_t> first_;  ///< axes of a loop: in that order, from here to the next loop's
 };
 
 /// An index expression as a sum of parts, one for each loop: that of the terms which no loop

@@ -240,6 +240,7 @@ class Planner {
     for (auto& [key, draft] : drafts_) {
       Region& region = draft.region;
       put_sums_together(region);
+      order_loops(region);
       if (std::ranges::any_of(region.steps, is_decidable)) region.undecided = region.steps;
       region.blocks = share_blocks(region.steps);
       stage_at(std::get<0>(key)).regions.push_back(std::move(draft.region));

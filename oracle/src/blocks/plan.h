@@ -65,14 +65,18 @@ struct Region {
   std::vector<Uop> conditions;  ///< of a thin region: others of its elements are left out (thin.h)
   std::vector<Step> steps;
   std::vector<Read> reads;
-  int located = 0;  ///< how many positions steps make, beside those of `reads`
-  int blocks = 0;   ///< how many blocks of results live at a time, at most
+  std::vector<std::size_t> order;  ///< of a thin region: its axes, from the outermost loop inwards
+  int located = 0;                 ///< how many positions steps make, beside those of `reads`
+  int blocks = 0;                  ///< how many blocks of results live at a time, at most
   /// The steps with a block for each result, where parameters may decide some of them (decide.h).
   std::vector<Step> undecided;
 };
 
 /// Sums over the same axes follow one another.
 void put_sums_together(Region& region);
+/// All axes as they are; of a thin region those outside that its reductions keep, so that what goes
+/// to one cell of a result comes together. The order among it stays.
+void order_loops(Region& region);
 /// Results of steps share blocks where one is read for the last time before the other begins; how
 /// many blocks there are.
 int share_blocks(std::vector<Step>& steps);

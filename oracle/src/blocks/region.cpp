@@ -1,5 +1,5 @@
-// Steps of a region, once they are all known: which sums are taken together, which results share
-// memory, and how many elements are taken at a time.
+// Steps of a region, once they are all known: which sums are taken together, in which order
+// the loops run, which results share memory, and how many elements are taken at a time.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -37,6 +37,19 @@ void put_sums_together(Region& region) {
     }
   }
   region.steps = std::move(steps);
+}
+
+void order_loops(Region& region) {
+  region.order.resize(region.shape.size());
+  std::iota(region.order.begin(), region.order.end(), 0);
+  std::set<std::vector<int>> axes;
+  for (const Step& step : region.steps)
+    if (const auto* r = as<uop::Reduce>(step.node); r != nullptr && !step.gathers)
+      axes.insert(r->axes);
+  if (region.conditions.empty() || axes.size() != 1) return;
+  std::ranges::stable_partition(region.order, [&](std::size_t axis) {
+    return std::ranges::find(*axes.begin(), static_cast<int>(axis)) == axes.begin()->end();
+  });
 }
 
 int share_blocks(std::vector<Step>& steps) {
