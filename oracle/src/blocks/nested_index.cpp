@@ -19,10 +19,11 @@ std::set<std::size_t> moving_axes(const IndexTree::Product& term, const Extents&
 std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops,
                           Extents& strides) {
   std::int64_t count = 1;
-  for (auto at = which.rbegin(); at != which.rend(); ++at) {
-    strides[*at] = count;
-    if (count > kMostEntries / loops.extent(*at)) return 0;
-    count *= loops.extent(*at);
+  for (std::size_t loop = loops.count(); loop-- > 0;) {
+    if (!which.contains(loop)) continue;
+    strides[loop] = count;
+    if (count > kMostEntries / loops.extent(loop)) return 0;
+    count *= loops.extent(loop);
   }
   return count;
 }

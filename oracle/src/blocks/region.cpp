@@ -47,9 +47,10 @@ void order_loops(Region& region) {
     if (const auto* r = as<uop::Reduce>(step.node); r != nullptr && !step.gathers)
       axes.insert(r->axes);
   if (region.conditions.empty() || axes.size() != 1) return;
-  std::ranges::stable_partition(region.order, [&](std::size_t axis) {
+  const auto is_kept = [&](std::size_t axis) {
     return std::ranges::find(*axes.begin(), static_cast<int>(axis)) == axes.begin()->end();
-  });
+  };
+  std::stable_partition(region.order.begin(), region.order.end(), is_kept);
 }
 
 int share_blocks(std::vector<Step>& steps) {
