@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace mote::blocks {
 namespace {
@@ -28,8 +29,8 @@ std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops
   return count;
 }
 
-Loops::Loops(const Extents& shape, std::vector<std::size_t> order)
-    : shape_(shape), order_(std::move(order)) {
+Loops::Loops(Extents shape, std::vector<std::size_t> order)
+    : shape_(std::move(shape)), order_(std::move(order)) {
   constexpr std::int64_t kEnough = 16;  ///< entering a loop takes as long as some elements
   constexpr std::int64_t kLongest = 256;
   for (std::size_t k = order_.size(); k-- > 0;) {

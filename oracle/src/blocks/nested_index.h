@@ -16,7 +16,7 @@ constexpr std::int64_t kMostEntries = std::int64_t{1} << 17U;
 /// axis that moves, and one for several of the last of them if they are short.
 class Loops {
  public:
-  Loops(const Extents& shape, std::vector<std::size_t> order);
+  Loops(Extents shape, std::vector<std::size_t> order);
 
   std::size_t count() const { return extents_.size(); }
   std::int64_t extent(std::size_t loop) const { return extents_[loop]; }
