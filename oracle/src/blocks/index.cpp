@@ -57,13 +57,12 @@ IndexTree::Product product_of(const Term& term, const Sizes& sizes) {
   for (const Atom& atom : term.atoms) {
     IndexTree::Factor factor;
     factor.kind = atom.kind;
-    if (atom.symbol) {
-      if (const auto size = sizes.find(*atom.symbol); size != sizes.end()) {
-        product.coefficient = wrap_mul(product.coefficient, size->second);
-        continue;
-      }
-      while (Expr::loop(static_cast<int>(factor.axis)).as_symbol() != atom.symbol) ++factor.axis;
+    if (atom.symbol && atom.symbol->kind() != SymbolKind::loop) {
+      product.coefficient = wrap_mul(product.coefficient, sizes.at(*atom.symbol));
+      continue;
     }
+    if (atom.symbol)
+      while (loop_symbol(static_cast<int>(factor.axis)) != *atom.symbol) ++factor.axis;
     for (const Expr& arg : atom.args) factor.args.push_back(tree_of(arg, sizes));
     if (!atom.symbol && std::ranges::all_of(factor.args, is_constant)) {
       product.coefficient = wrap_mul(product.coefficient, factor_value(factor, {}));
@@ -81,6 +80,16 @@ IndexTree tree_of(const Expr& e, const Sizes& sizes) {
 }
 
 }  // namespace
+
+Symbol loop_symbol(int axis) {
+  constexpr int kKnown = 64;
+  static const std::vector<Symbol> known = [] {
+    std::vector<Symbol> all;
+    for (int k = 0; k < kKnown; ++k) all.push_back(*Expr::loop(k).as_symbol());
+    return all;
+  }();
+  return axis < kKnown ? known[static_cast<std::size_t>(axis)] : *Expr::loop(axis).as_symbol();
+}
 
 IndexTree index_tree(const Expr& e, const Sizes& sizes) { return tree_of(e, sizes); }
 

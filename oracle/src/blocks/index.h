@@ -20,7 +20,7 @@ inline std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-inline Symbol loop_symbol(int axis) { return *Expr::loop(axis).as_symbol(); }
+Symbol loop_symbol(int axis);
 
 /// An expression in a form that is fast to evaluate.
 struct IndexTree {

@@ -9,20 +9,71 @@
 #include "thin.h"
 
 namespace mote::blocks {
+namespace {
 
-Nest::Nest(const std::vector<Uop>& conditions, Loops loops, const Sizes& sizes, std::int64_t block)
-    : loops_(std::move(loops)),
-      sizes_(sizes),
+using Ends = Nest::Ends;
+
+/// Of an index over a shape, where each of its terms moves along one axis.
+std::optional<Ends> ends_of(const IndexTree& tree, const Extents& shape) {
+  Ends ends{0, 0};
+  for (const IndexTree::Product& term : tree.terms) {
+    const auto& factors = term.factors;
+    if (factors.size() > 1 || (factors.size() == 1 && factors[0].kind != Atom::Kind::symbol))
+      return {};
+    const std::int64_t last = factors.empty() ? 1 : shape[factors[0].axis] - 1;
+    const std::int64_t most = wrap_mul(term.coefficient, last);
+    if (factors.empty() || most < 0) ends.least = wrap_add(ends.least, most);
+    if (factors.empty() || most > 0) ends.greatest = wrap_add(ends.greatest, most);
+  }
+  return ends;
+}
+
+/// Whatever a and b are, if it is known.
+bool always(MapOp op, const std::optional<Ends>& a, const std::optional<Ends>& b) {
+  if (!a || !b) return false;
+  const bool below = compare(op, a->greatest, b->least);
+  const bool above = compare(op, a->least, b->greatest);
+  return op == MapOp::ne ? a->greatest < b->least || b->greatest < a->least : below && above;
+}
+
+}  // namespace
+
+Nest::Nest(const std::vector<Uop>& conditions, const Extents& shape,
+           const std::vector<std::size_t>& order, const Sizes& sizes, std::int64_t block)
+    : sizes_(sizes),
+      loops_(shape, order, choose_conditions(conditions, shape)),
       block_(block),
       by_loop_(loops_.count()),
       at_(loops_.count(), 0) {
-  for (const Uop& c : conditions) add_condition(c);
+  for (const Uop& c : conditions_) add_condition(c);
   for (std::size_t k = 0; k < by_loop_.size(); ++k) make_lists(k);
+}
+
+const IndexTree& Nest::tree(const Expr& e) {
+  const auto [at, is_new] = trees_.try_emplace(e);
+  if (is_new) at->second = index_tree(e, sizes_);
+  return at->second;
+}
+
+/// Those that may fail, and the axes that each depends on.
+std::vector<std::set<std::size_t>> Nest::choose_conditions(const std::vector<Uop>& conditions,
+                                                           const Extents& shape) {
+  std::vector<std::set<std::size_t>> axes;
+  for (const Uop& c : conditions) {
+    const auto& m = *as<uop::Map>(c);
+    const IndexTree& a = tree(position_of(m.args[0]));
+    const IndexTree& b = tree(position_of(m.args[1]));
+    if (always(m.op, ends_of(a, shape), ends_of(b, shape))) continue;
+    conditions_.push_back(c);
+    axes.push_back(moving_axes(a, shape));
+    axes.back().merge(moving_axes(b, shape));
+  }
+  return axes;
 }
 
 Nest::Shared Nest::shared(const Expr& e) {
   Shared& known = functions_[e];
-  if (!known) known = std::make_shared<const NestedIndex>(e, loops_, sizes_);
+  if (!known) known = std::make_shared<const NestedIndex>(tree(e), loops_);
   return known;
 }
 

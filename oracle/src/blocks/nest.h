@@ -18,9 +18,13 @@ namespace mote::blocks {
 
 class Nest {
  public:
-  /// Conditions are comparisons of positions (thin.h); none: every element counts. Blocks have so
-  /// many elements, but for the last.
-  Nest(const std::vector<Uop>& conditions, Loops loops, const Sizes& sizes, std::int64_t block);
+  struct Ends {
+    std::int64_t least, greatest;
+  };
+  /// Conditions are comparisons of positions (thin.h); none: every element counts. The axes in that
+  /// order, from the outside in. Blocks have so many elements, but for the last.
+  Nest(const std::vector<Uop>& conditions, const Extents& shape,
+       const std::vector<std::size_t>& order, const Sizes& sizes, std::int64_t block);
 
   /// Of each block's elements the positions go there; -1 out of range. Of a tensor without axes
   /// they are the values of the one expression that there is.
@@ -59,9 +63,6 @@ class Nest {
     bool completes;
     bool is_value;  ///< any will do
   };
-  struct Ends {
-    std::int64_t least, greatest;
-  };
   /// What the parts of the innermost loop add at the positions that are left of it.
   struct Line {
     std::vector<std::int64_t> offsets = {};  ///< by place in the list; none: not yet
@@ -77,6 +78,9 @@ class Nest {
   };
 
   class Side;
+  const IndexTree& tree(const Expr& e);
+  std::vector<std::set<std::size_t>> choose_conditions(const std::vector<Uop>& conditions,
+                                                       const Extents& shape);
   Shared shared(const Expr& e);
   void add_condition(const Uop& condition);
   void make_lists(std::size_t at);
@@ -115,8 +119,10 @@ class Nest {
     }
   }
 
-  Loops loops_;
   const Sizes& sizes_;
+  std::unordered_map<Expr, IndexTree> trees_;
+  std::vector<Uop> conditions_;
+  Loops loops_;
   std::int64_t block_;
   std::vector<Loop> by_loop_;
   std::vector<Reading> readings_;

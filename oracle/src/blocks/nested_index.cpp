@@ -9,13 +9,17 @@ namespace mote::blocks {
 namespace {
 
 std::set<std::size_t> moving_axes(const IndexTree::Product& term, const Extents& shape) {
-  std::set<std::size_t> axes;
-  axes_of(term, axes);
-  std::erase_if(axes, [&](std::size_t axis) { return shape[axis] <= 1; });
-  return axes;
+  return mote::blocks::moving_axes(IndexTree{{term}}, shape);
 }
 
 }  // namespace
+
+std::set<std::size_t> moving_axes(const IndexTree& tree, const Extents& shape) {
+  std::set<std::size_t> axes;
+  for (const IndexTree::Product& term : tree.terms) axes_of(term, axes);
+  std::erase_if(axes, [&](std::size_t axis) { return shape[axis] <= 1; });
+  return axes;
+}
 
 std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops,
                           Extents& strides) {
@@ -29,20 +33,51 @@ std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops
   return count;
 }
 
-Loops::Loops(Extents shape, std::vector<std::size_t> order)
-    : shape_(std::move(shape)), order_(std::move(order)) {
-  constexpr std::int64_t kEnough = 16;  ///< entering a loop takes as long as some elements
+/// Where the axes of the last loop begin, so that entering it and making the lists of its
+/// positions take the least time together. Without conditions it is as long as it need be.
+std::size_t Loops::begin_of_last(const std::vector<std::set<std::size_t>>& conditions) const {
+  constexpr std::int64_t kEntering = 16;  ///< takes as long as some elements
   constexpr std::int64_t kLongest = 256;
+  std::int64_t rows = 1;
+  for (const std::size_t axis : order_) rows *= shape_[axis];
+  std::int64_t extent = 1;
+  std::set<std::size_t> inner;
+  std::optional<double> least;
+  std::size_t begin = order_.size();
+  for (std::size_t k = order_.size(); k-- > 0 && (!least || extent * extent_at(k) <= kLongest);) {
+    if (conditions.empty() && extent >= kEntering) break;
+    rows /= extent_at(k);
+    extent *= extent_at(k);
+    inner.insert(order_[k]);
+    double checks = 1;
+    std::set<std::size_t> around;
+    for (const std::set<std::size_t>& axes : conditions) {
+      if (std::ranges::none_of(axes, [&](std::size_t axis) { return inner.contains(axis); }))
+        continue;
+      checks += 1;
+      around.insert(axes.begin(), axes.end());
+    }
+    double entries = static_cast<double>(extent);
+    for (const std::size_t axis : around)
+      if (!inner.contains(axis)) entries *= static_cast<double>(shape_[axis]);
+    const double cost = static_cast<double>(rows * kEntering) + entries * checks;
+    if (least && cost >= *least && !conditions.empty()) continue;
+    least = cost;
+    begin = k;
+  }
+  return begin;
+}
+
+Loops::Loops(Extents shape, std::vector<std::size_t> order,
+             const std::vector<std::set<std::size_t>>& conditions)
+    : shape_(std::move(shape)), order_(std::move(order)) {
+  const std::size_t last = begin_of_last(conditions);
   for (std::size_t k = order_.size(); k-- > 0;) {
-    const std::int64_t extent = shape_[order_[k]];
-    const bool joins =
-        !extents_.empty() && (extent == 1 || (extents_.size() == 1 && extents_[0] < kEnough &&
-                                              extents_[0] * extent <= kLongest));
-    if (joins) {
-      extents_[0] *= extent;
+    if (!extents_.empty() && (extent_at(k) == 1 || k >= last)) {
+      extents_[0] *= extent_at(k);
       first_[0] = k;
     } else {
-      extents_.insert(extents_.begin(), extent);
+      extents_.insert(extents_.begin(), extent_at(k));
       first_.insert(first_.begin(), k);
     }
   }
@@ -127,10 +162,10 @@ std::int64_t NestedIndex::Part::at(const Extents& positions) const {
   return row(positions)[positions[loop_]];
 }
 
-NestedIndex::NestedIndex(const Expr& e, const Loops& loops, const Sizes& sizes) {
+NestedIndex::NestedIndex(const IndexTree& tree, const Loops& loops) {
   std::map<std::size_t, IndexTree> by_loop;
   const Extents zeros = loops.index(Extents(loops.count(), 0));
-  for (const IndexTree::Product& term : index_tree(e, sizes).terms) {
+  for (const IndexTree::Product& term : tree.terms) {
     const std::set<std::size_t> moving = loops.loops_of(term);
     if (moving.empty()) {
       constant_ = wrap_add(constant_, IndexTree{{term}}.value(zeros));

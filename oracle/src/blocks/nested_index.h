@@ -13,10 +13,12 @@ namespace mote::blocks {
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 17U;
 
 /// The loops over a shape, its axes in some order from the outermost loop inwards: one for each
-/// axis that moves, and one for several of the last of them if they are short.
+/// axis that moves, and one for several of the last of them. `conditions` are the axes that each
+/// condition on the position depends on.
 class Loops {
  public:
-  Loops(Extents shape, std::vector<std::size_t> order);
+  Loops(Extents shape, std::vector<std::size_t> order,
+        const std::vector<std::set<std::size_t>>& conditions);
 
   std::size_t count() const { return extents_.size(); }
   std::int64_t extent(std::size_t loop) const { return extents_[loop]; }
@@ -30,6 +32,8 @@ class Loops {
   void advance(std::size_t loop, Extents& index) const;
 
  private:
+  std::int64_t extent_at(std::size_t place) const { return shape_[order_[place]]; }
+  std::size_t begin_of_last(const std::vector<std::set<std::size_t>>& conditions) const;
   std::size_t end_of(std::size_t loop) const {
     return loop + 1 < count() ? first_[loop + 1] : order_.size();
   }
@@ -44,7 +48,7 @@ class Loops {
 /// further inside changes. Everything is by loop.
 class NestedIndex {
  public:
-  NestedIndex(const Expr& e, const Loops& loops, const Sizes& sizes);
+  NestedIndex(const IndexTree& tree, const Loops& loops);
 
   /// What the terms of one loop and of those around it add.
   class Part {
@@ -84,6 +88,9 @@ class NestedIndex {
 
 /// Some term changes with several axes: tables of it would be larger than what most need of them.
 bool is_nested(const std::vector<Expr>& from, const Extents& shape, const Sizes& sizes);
+
+/// Those with more than one position that the expression changes with.
+std::set<std::size_t> moving_axes(const IndexTree& tree, const Extents& shape);
 
 /// The number of values of what those loops decide, with their strides in a table; 0: too many.
 std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops, Extents& strides);

@@ -89,8 +89,7 @@ class Run {
     const std::int64_t block = block_of(rows.shape);
     std::int64_t first = 0;
     std::optional<Nest> nest;
-    if (!nested.empty())
-      nest.emplace(std::vector<Uop>(), Loops(rows.shape, region.order), sizes_, block);
+    if (!nested.empty()) nest.emplace(std::vector<Uop>(), rows.shape, region.order, sizes_, block);
     for (const std::size_t k : nested) nest->add(region.reads[k], positions_of(k));
     const auto take = [&](std::int64_t n) {
       for (std::size_t k = 0; k < reads_; ++k)
@@ -107,7 +106,7 @@ class Run {
   /// Blocks of the elements that are chosen.
   void run_thin(const Region& region, const std::vector<Step>& steps, Ready& ready,
                 const Extents& shape) {
-    Nest nest(region.conditions, {shape, region.order}, sizes_, kBlock);
+    Nest nest(region.conditions, shape, region.order, sizes_, kBlock);
     for (std::size_t k = 0; k < reads_; ++k) nest.add(region.reads[k], positions_of(k));
     nest.run([&](std::int64_t n) {
       for (std::size_t k = 0; k < reads_; ++k)
