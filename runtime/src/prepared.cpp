@@ -42,7 +42,7 @@ std::uintptr_t address(const Tensor& x) { return reinterpret_cast<std::uintptr_t
 }  // namespace
 
 struct PreparedCommand::State {
-  State(const Command& c, std::span<const Tensor* const> given_inputs,
+  State(Command c, std::span<const Tensor* const> given_inputs,
         std::span<Tensor* const> given_outputs, const RunOptions& o);
 
   void run();
@@ -82,9 +82,9 @@ std::vector<Tensor> with_room(std::size_t count) {
 
 }  // namespace
 
-PreparedCommand::State::State(const Command& c, std::span<const Tensor* const> given_inputs,
+PreparedCommand::State::State(Command c, std::span<const Tensor* const> given_inputs,
                               std::span<Tensor* const> given_outputs, const RunOptions& o)
-    : command(c),
+    : command(std::move(c)),
       options(o),
       tensors(with_room(given_inputs.size() + given_outputs.size())),
       inputs(kept(given_inputs, tensors)),

@@ -298,11 +298,12 @@ TEST(ShimTensorCores, MultiplyTf32AsLanesHoldTheOperands) {
 
 /// Of operands the bits beyond 11, of sums those that a step cuts off.
 TEST(ShimTensorCores, CutDigitsOffOfTf32) {
-  const std::vector<float> zero(16 * 8, 0.0F), one(8 * 8, 1.0F);
-  for (const float y : multiplied_in_tf32(std::vector<float>(16 * 8, 1 + 0x1.8p-11F), one, zero))
+  constexpr std::size_t kHalf = kLeft / 2, kSums = kRight;  // half as many columns as of bf16
+  const std::vector<float> zero(kSums, 0.0F), one(kRight / 2, 1.0F);
+  for (const float y : multiplied_in_tf32(std::vector<float>(kHalf, 1 + 0x1.8p-11F), one, zero))
     EXPECT_EQ(y, 8.0F);
-  const std::vector<float> small(16 * 8, 0x1p-23F * (1 - 0x1p-7F));
-  for (const float y : multiplied_in_tf32(small, one, std::vector<float>(16 * 8, 1.0F)))
+  const std::vector<float> small(kHalf, 0x1p-23F * (1 - 0x1p-7F));
+  for (const float y : multiplied_in_tf32(small, one, std::vector<float>(kSums, 1.0F)))
     EXPECT_EQ(y, 1.0F);
 }
 

@@ -120,7 +120,8 @@ TEST(CudaTiles, OfAttentionAreLaunchedWhereThereIsMemoryForAllScores) {
   const std::string whole = "mote_attention_q_k_v_f32";
   const std::vector<std::string> parts = {whole + "_parts_1_tiles", whole + "_parts_2_rows",
                                           whole + "_parts_3_tiles"};
-  constexpr std::int64_t kScores = 2 * 18 * 35 * 4, kSums = 2 * 18 * 4;
+  constexpr std::int64_t kRows = 36;  // heads by queries
+  constexpr std::int64_t kScores = kRows * 35 * 4, kSums = kRows * 4;
   EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums}), parts);
   EXPECT_EQ(kernels_for({.least_side = 18, .most_bytes = kScores + kSums - 1}),
             std::vector<std::string>{whole});

@@ -330,7 +330,9 @@ TEST(ProgramFile, IsJudgedByTheInterpreterWhereThereIsNoCompiler) {
   const test::TemporaryFolder folder;
   const std::string path = folder.write(
       "interpreted.mote", "op neg \"y = -x\"\ninput x f32[A, B, C, D]\noutput y = -x\n");
-  const std::string search_path = std::getenv("PATH");
+  const char* const path_before = std::getenv("PATH");
+  ASSERT_NE(path_before, nullptr);
+  const std::string search_path = path_before;
   setenv("PATH", "/nonexistent", 1);
   unsetenv("CC");  // might be a whole path
   const Case c = parse_case(path + " x=f32[2,3,1,4]:t fill=uniform:5");

@@ -57,7 +57,7 @@ std::size_t Loops::begin_of_last(const std::vector<std::set<std::size_t>>& condi
       checks += 1;
       around.insert(axes.begin(), axes.end());
     }
-    double entries = static_cast<double>(extent);
+    auto entries = static_cast<double>(extent);
     for (const std::size_t axis : around)
       if (!inner.contains(axis)) entries *= static_cast<double>(shape_[axis]);
     const double cost = static_cast<double>(rows * kEntering) + entries * checks;

@@ -95,7 +95,7 @@ using namespace mote::c;  // NOLINT
 
 mote_status mote_op_find(const char* name, const mote_op_definition** definition) {
   return guarded(__func__, [&] {
-    const Definition* found = attribute_of<Definition>(name, kDefinition);
+    const auto* found = attribute_of<Definition>(name, kDefinition);
     if (found == nullptr) throw StatusError(MOTE_INVALID, std::string(name) + " has no definition");
     given(definition, "definition") = *found;
   });
@@ -103,7 +103,7 @@ mote_status mote_op_find(const char* name, const mote_op_definition** definition
 
 mote_status mote_op_find_gradient(const char* name, const mote_op_gradient** gradient) {
   return guarded(__func__, [&] {
-    const Gradient* found = attribute_of<Gradient>(name, kGradient);
+    const auto* found = attribute_of<Gradient>(name, kGradient);
     given(gradient, "gradient") = found != nullptr ? *found : nullptr;
   });
 }

@@ -79,8 +79,8 @@ TEST(InPlace, RefusesAStateThatALaterStoreReads) {
 std::vector<InPlacePair> pairs_of(const OpRecord& record, const Instance& instance) {
   std::vector<InPlacePair> pairs;
   for (const auto& [input, output] : record.in_place) {
-    const std::uint32_t before = (std::uint32_t{1} << input) - 1;
-    if (is_in(instance.input_mask, input))
+    const TensorMask before = mask_bit(static_cast<std::size_t>(input)) - 1;
+    if (is_in(instance.input_mask, static_cast<std::size_t>(input)))
       pairs.emplace_back(std::popcount(instance.input_mask & before), output);
   }
   return pairs;
