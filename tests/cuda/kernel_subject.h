@@ -46,9 +46,10 @@ class KernelSubject {
     plan_ = std::make_unique<cuda::Plan>(frame_->call(), *instance_, variant, true, grid, refusal);
     if (refusal) throw std::runtime_error(refusal->text);
     for (const cuda::TensorView& view : plan_->views()) data_.push_back(view.data);
+    workspace_.resize((plan_->workspace_bytes() + sizeof(Line) - 1) / sizeof(Line));
   }
 
-  std::vector<cuda::Launch> launches() const { return plan_->launches(data_, nullptr); }
+  std::vector<cuda::Launch> launches() const { return plan_->launches(data_, workspace_.data()); }
   /// The first kernel.
   const CudaKernel& kernel() const { return *launches().at(0).kernel; }
 
@@ -68,6 +69,9 @@ class KernelSubject {
   }
 
  private:
+  struct alignas(64) Line {
+    char bytes[64];
+  };
   DLTensor* tensor(const CaseTensor& t, Role role) {
     buffers_.push_back(std::make_unique<Buffer>(t, role));
     return t.left_out ? nullptr : buffers_.back()->tensor();
@@ -79,6 +83,7 @@ class KernelSubject {
   const cuda::OpInstance* instance_ = nullptr;
   std::unique_ptr<cuda::Plan> plan_;
   std::vector<void*> data_;
+  mutable std::vector<Line> workspace_;
 };
 
 }  // namespace mote::test

@@ -15,9 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_host/shim/launch.h"
 #include "mote_cuda.h"
-#include "shim_kernels.h"
+#include "trials.h"
 
 MOTE_HOST_DEFINE
 
@@ -25,57 +24,6 @@ namespace mote::shim {
 namespace {
 
 constexpr int kSeeds = 50;
-
-struct Trial {
-  const char* name;
-  unsigned blocks;
-  unsigned threads;
-  std::size_t outputs;
-  std::function<void(const float* x, float* y, bool correct)> kernel;
-  const char* finding;  ///< in the text of what is found
-};
-
-constexpr const char* kOrder = "is not the same when threads run";
-
-const Trial kTrials[] = {
-    {"reverse_block", 2, 64, 128, [](auto x, auto y, bool c) { reverse_block(x, y, c); }, kOrder},
-    {"sum_of_neighbours", 1, 64, 64, [](auto x, auto y, bool c) { sum_of_neighbours(x, y, 4, c); },
-     kOrder},
-    {"row_sum", 3, 128, 3, [](auto x, auto y, bool c) { row_sum(x, y, 300, c); }, kOrder},
-    {"from_lane_0", 1, 64, 64, [](auto x, auto y, bool c) { from_lane_0(x, y, c); }, kOrder},
-    {"last_writer", 1, 64, 64, [](auto, auto y, bool c) { last_writer(y, c); }, kOrder},
-    {"block_number", 4, 32, 4, [](auto, auto y, bool c) { block_number(y, c); }, kOrder},
-    {"divergent_barrier", 1, 64, 64, [](auto, auto y, bool c) { divergent_barrier(y, c); },
-     "reaches the barrier in line"},
-    {"some_at_barrier", 1, 64, 64, [](auto, auto y, bool c) { some_at_barrier(y, c); },
-     "threads wait for ever"},
-    {"half_a_warp", 1, 64, 64, [](auto, auto y, bool c) { half_a_warp(y, c); }, "in line"},
-    {"from_outside", 1, 64, 64, [](auto, auto y, bool c) { from_outside(y, c); },
-     "reads lane 20, which is not in the mask"}};
-
-void PrintTo(const Trial& t, std::ostream* out) { *out << t.name; }
-
-Shape shape_of(unsigned blocks, unsigned threads) {
-  Shape shape;
-  shape.grid.x = blocks;
-  shape.block.x = threads;
-  shape.shared_begin = __start_mote_shared;
-  shape.shared_end = __stop_mote_shared;
-  return shape;
-}
-
-Run run(const Trial& t, bool correct, const Options& options) {
-  mote_host = calls();
-  std::vector<float> x(1024);
-  std::iota(x.begin(), x.end(), 1.0F);
-  std::vector<float> y(t.outputs, -1.0F);
-  Run out;
-  out.error = launch(shape_of(t.blocks, t.threads), options,
-                     [&] { t.kernel(x.data(), y.data(), correct); });
-  const auto bytes = std::as_bytes(std::span(y));
-  out.output.assign(bytes.begin(), bytes.end());
-  return out;
-}
 
 class Shim : public testing::TestWithParam<std::tuple<Trial, Engine>> {};
 

@@ -23,14 +23,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kSanitizer = "-fsanitize=address";
+#elif defined(__SANITIZE_THREAD__)
+constexpr const char* kSanitizer = "-fsanitize=thread";
+#else
+constexpr const char* kSanitizer = nullptr;
+#endif
+
 /// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
-/// are many.
+/// are many. Kernels are looked at by the sanitizer that looks at this.
 std::vector<std::string> compiler() {
   std::vector<std::string> words = command_named("CXX", "c++");
   for (const char* word :
        {"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
         "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin", "-DMOTE_CUDA_HOST"})
     words.emplace_back(word);
+  if (kSanitizer != nullptr) words.emplace_back(kSanitizer);
   return words;
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sanitize.h"
+
 namespace mote::shim {
 namespace {
 
@@ -13,6 +15,11 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 #else
 constexpr std::size_t kStackBytes = std::size_t{64} << 10;
+#endif
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kReusesStacks = false;  // in a block: to write on another's stack is a race
+#else
+constexpr bool kReusesStacks = true;
 #endif
 constexpr int kLanes = 32;
 /// As float and as double a NaN.
@@ -127,9 +134,13 @@ std::string Block::run(uint3 block) {
       current_->fibre->start(entry, this);
     }
     current_->fibre->resume();
-    if (!error_.empty()) return error_;
-    if (current_->done) free_.push_back(current_->fibre);
+    if (!error_.empty()) break;
+    if (current_->done) (kReusesStacks ? free_ : ended_).push_back(current_->fibre);
   }
+  free_.insert(free_.end(), ended_.begin(), ended_.end());
+  ended_.clear();
+  has_waited(&fibres_left);  // not before: threads that have yet to begin would wait for others too
+  if (!error_.empty()) return error_;
   return live_ > 0 ? stuck() : "";
 }
 
@@ -138,12 +149,28 @@ std::string Block::lane_text(const Thread& t) {
          std::to_string(t.index.z);
 }
 
-void Block::fail(const std::string& what) {
-  const uint3 b = position_.block;
-  error_ = "block " + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) +
-           ", " + lane_text(*current_) + ": " + what;
+/// This fibre ends here: it leaves no memory behind.
+void Block::fail(std::string& what) {
+  {
+    const Unseen notes;
+    const uint3 b = position_.block;
+    error_ = "block " + std::to_string(b.x) + "," + std::to_string(b.y) + "," +
+             std::to_string(b.z) + ", " + lane_text(*current_) + ": " + what;
+    std::string().swap(what);
+  }
   current_->fibre->leave(true);
   __builtin_unreachable();
+}
+
+/// come() says what is wrong, or nothing.
+template <typename Come>
+void Block::meet(const Come& come) {
+  std::string wrong;
+  {
+    const Unseen notes;
+    wrong = come();
+  }
+  if (!wrong.empty()) fail(wrong);
 }
 
 void Block::wait() { current_->fibre->leave(false); }
@@ -164,14 +191,17 @@ std::string Block::stuck() const {
 }
 
 void Block::end() {
-  current_->done = true;
-  --live_;
-  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
-  const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
-  w.ended |= lane;
-  if (!w.waiting.empty() && (w.mask & lane) != 0)
-    fail("ends while lanes of its warp wait for it in line " + std::to_string(w.line));
-  release_barrier();
+  meet([&]() -> std::string {
+    current_->done = true;
+    --live_;
+    Warp& w = warp();
+    const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
+    w.ended |= lane;
+    if (!w.waiting.empty() && (w.mask & lane) != 0)
+      return "ends while lanes of its warp wait for it in line " + std::to_string(w.line);
+    release_barrier();
+    return "";
+  });
   current_->fibre->leave(true);
 }
 
@@ -179,39 +209,53 @@ void Block::end() {
 void Block::release_barrier() {
   if (at_barrier_.empty() || static_cast<int>(at_barrier_.size()) != live_) return;
   any_released_ = std::exchange(any_coming_, false);
+  ++barrier_round_;
   make_ready(at_barrier_);
 }
 
-void Block::barrier(int line) {
+std::string Block::come_to_barrier(int line) {
   if (!at_barrier_.empty() && line != barrier_line_)
-    fail("reaches the barrier in line " + std::to_string(line) +
-         " while others wait at the one in line " + std::to_string(barrier_line_));
+    return "reaches the barrier in line " + std::to_string(line) +
+           " while others wait at the one in line " + std::to_string(barrier_line_);
   barrier_line_ = line;
   at_barrier_.push_back(current_->number);
   release_barrier();
+  return "";
+}
+
+void Block::barrier(int line) {
+  void* const place = &barrier_places_[barrier_round_ % 2];
+  meet([&] { return come_to_barrier(line); });
+  has_come(place);
   wait();
+  has_waited(place);
 }
 
 /// What the last release found stays until all have come again, and so have read it.
 bool Block::barrier_or(bool predicate, int line) {
-  any_coming_ = any_coming_ || predicate;
+  meet([&]() -> std::string {
+    any_coming_ = any_coming_ || predicate;
+    return "";
+  });
   barrier(line);
   return any_released_;
 }
 
+Block::Warp& Block::warp() { return warps_[static_cast<std::size_t>(current_->number / kLanes)]; }
+
 /// The caller's lane has come; where it is the last of the mask all may go on.
-Block::Warp& Block::arrive(unsigned mask, int line) {
-  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
+std::string Block::come_to_warp(unsigned mask, int line) {
+  Warp& w = warp();
   const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
   const std::size_t first = static_cast<std::size_t>(&w - warps_.data()) * kLanes;
   const std::size_t lanes = std::min<std::size_t>(threads_.size() - first, kLanes);
   const unsigned there = lanes == kLanes ? ~0U : (1U << lanes) - 1;
-  if ((mask & lane) == 0) fail("is not in the mask that it gives in line " + std::to_string(line));
+  if ((mask & lane) == 0) return "is not in the mask that it gives in line " + std::to_string(line);
   if ((mask & ~there) != 0 || (mask & w.ended) != 0)
-    fail("gives a mask with lanes that are not there in line " + std::to_string(line));
+    return "gives a mask with lanes that are not there in line " + std::to_string(line);
   if (w.arrived != 0 && (w.mask != mask || w.line != line))
-    fail("is in line " + std::to_string(line) + " with another mask, or at another place, than " +
-         "lanes of its warp that wait in line " + std::to_string(w.line));
+    return "is in line " + std::to_string(line) + " with another mask, or at another place, than " +
+           "lanes of its warp that wait in line " + std::to_string(w.line);
   w.mask = mask;
   w.line = line;
   w.arrived |= lane;
@@ -221,31 +265,39 @@ Block::Warp& Block::arrive(unsigned mask, int line) {
     ++w.round;
     make_ready(w.waiting);
   }
-  return w;
+  return "";
 }
 
 void Block::sync_warp(unsigned mask, int line) {
-  arrive(mask, line);
+  void* const place = &warp().places[warp().round % 2];
+  meet([&] { return come_to_warp(mask, line); });
+  has_come(place);
   wait();
+  has_waited(place);
 }
 
+/// As CUDA says of them, shuffles and ballots do not order what lanes do to memory.
 std::uint64_t Block::shuffle(unsigned mask, std::uint64_t value, int source, int line) {
-  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
-  auto& values = w.values[w.round % 2];
-  values[current_->number % kLanes] = value;
-  arrive(mask, line);
-  if (source < 0 || source >= kLanes || (mask >> static_cast<unsigned>(source) & 1U) == 0)
-    fail("reads lane " + std::to_string(source) + ", which is not in the mask, in line " +
-         std::to_string(line));
+  const auto& values = warp().values[warp().round % 2];
+  meet([&]() -> std::string {
+    warp().values[warp().round % 2][current_->number % kLanes] = value;
+    std::string wrong = come_to_warp(mask, line);
+    if (wrong.empty() &&
+        (source < 0 || source >= kLanes || (mask >> static_cast<unsigned>(source) & 1U) == 0))
+      wrong = "reads lane " + std::to_string(source) + ", which is not in the mask, in line " +
+              std::to_string(line);
+    return wrong;
+  });
   wait();
   return values[source];
 }
 
 unsigned Block::ballot(unsigned mask, bool predicate, int line) {
-  Warp& w = warps_[static_cast<std::size_t>(current_->number / kLanes)];
-  auto& values = w.values[w.round % 2];
-  values[current_->number % kLanes] = predicate ? 1 : 0;
-  arrive(mask, line);
+  const auto& values = warp().values[warp().round % 2];
+  meet([&] {
+    warp().values[warp().round % 2][current_->number % kLanes] = predicate ? 1 : 0;
+    return come_to_warp(mask, line);
+  });
   wait();
   unsigned out = 0;
   for (unsigned lane = 0; lane < kLanes; ++lane)

@@ -62,17 +62,22 @@ class Block {
     std::vector<int> waiting;
     unsigned round = 0;
     std::uint64_t values[2][32] = {};  ///< of this round and of the last: lanes may still read it
+    char places[2] = {};               ///< where they wait for one another
   };
 
   static void entry(void* block);
-  [[noreturn]] void fail(const std::string& what);
+  [[noreturn]] void fail(std::string& what);
+  template <typename Come>
+  void meet(const Come& come);
   void make_ready(std::vector<int>& threads);
   int next();
   void poison();
   void wait();
   void end();
   void release_barrier();
-  Warp& arrive(unsigned mask, int line);
+  Warp& warp();
+  std::string come_to_barrier(int line);
+  std::string come_to_warp(unsigned mask, int line);
   std::string stuck() const;
   static std::string lane_text(const Thread& t);
 
@@ -85,13 +90,16 @@ class Block {
   ReadyThreads ready_;
   std::vector<int> at_barrier_;
   int barrier_line_ = 0;
-  bool any_coming_ = false;    ///< a predicate of those at the barrier
-  bool any_released_ = false;  ///< of those that left it last
+  unsigned barrier_round_ = 0;
+  char barrier_places_[2] = {};  ///< where threads wait for one another, of this round and the last
+  bool any_coming_ = false;      ///< a predicate of those at the barrier
+  bool any_released_ = false;    ///< of those that left it last
   int live_ = 0;
   Thread* current_ = nullptr;
   std::string error_;
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::vector<Fibre*> free_;
+  std::vector<Fibre*> ended_;  ///< and not free yet
   std::vector<char> dynamic_;
   std::uint64_t state_;
 };

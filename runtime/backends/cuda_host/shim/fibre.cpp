@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <new>
 
+#include "sanitize.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define MOTE_ASAN
 #include <sanitizer/common_interface_defs.h>
@@ -135,7 +137,7 @@ void Fibre::resume() {
   __sanitizer_start_switch_fiber(&context_->fake_outside, memory_, bytes_);
 #elif defined(MOTE_TSAN)
   context_->outside_thread = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(context_->thread, 0);
+  __tsan_switch_to_fiber(context_->thread, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(MOTE_OWN_SWITCH)
   if (engine_ == Engine::own)
@@ -154,7 +156,9 @@ void Fibre::leave([[maybe_unused]] bool done) {
   __sanitizer_start_switch_fiber(done ? nullptr : &context_->fake_stack, context_->outside_memory,
                                  context_->outside_bytes);
 #elif defined(MOTE_TSAN)
-  __tsan_switch_to_fiber(context_->outside_thread, 0);
+  void* const outside = context_->outside_thread;
+  has_come(&fibres_left);  // the last that this fibre does
+  __tsan_switch_to_fiber(outside, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(MOTE_OWN_SWITCH)
   if (engine_ == Engine::own)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "block.h"
+#include "sanitize.h"
 
 namespace mote::shim {
 namespace {
@@ -48,6 +49,7 @@ std::string launch(const Shape& shape, const Options& options,
   if (threads == 0 || threads > 1024)
     return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
   const std::lock_guard lock(launching);
+  const Unseen notes;
   Block of(shape, options, kernel);
   block = &of;
   const dim3 g = shape.grid;

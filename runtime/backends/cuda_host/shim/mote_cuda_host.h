@@ -239,11 +239,14 @@ inline uint32_t mote_rounded_to_tf32(float x) {
   return isnan(x) ? 0x7fffffffu : bits + 0x1000u;
 }
 
-// Fibres change only where they say so: what lies between is atomic.
+// Fibres change only where they say so: what lies between is atomic. The loads and stores say so to
+// the thread sanitizer.
 template <class Value>
 Value atomicAdd(Value* at, Value by) {
-  const Value old = *at;
-  *at = old + by;
+  Value old;
+  __atomic_load(at, &old, __ATOMIC_RELAXED);
+  Value sum = old + by;
+  __atomic_store(at, &sum, __ATOMIC_RELAXED);
   return old;
 }
 
