@@ -12,6 +12,7 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MOTE_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif defined(__SANITIZE_THREAD__)
 #define MOTE_TSAN
@@ -91,7 +92,9 @@ Fibre::Fibre(Engine engine, std::size_t stack_bytes)
 }
 
 Fibre::~Fibre() {
-#if defined(MOTE_TSAN)
+#if defined(MOTE_ASAN)
+  __asan_unpoison_memory_region(memory_, bytes_);  // what comes to lie there is no stack
+#elif defined(MOTE_TSAN)
   if (context_->thread != nullptr) __tsan_destroy_fiber(context_->thread);
 #endif
   munmap(memory_ - page(), bytes_ + page());
@@ -100,7 +103,9 @@ Fibre::~Fibre() {
 void Fibre::start(Entry entry, void* argument) {
   entry_ = entry;
   argument_ = argument;
-#if defined(MOTE_TSAN)
+#if defined(MOTE_ASAN)
+  __asan_unpoison_memory_region(memory_, bytes_);  // frames that were left where they were
+#elif defined(MOTE_TSAN)
   if (context_->thread != nullptr) __tsan_destroy_fiber(context_->thread);
   context_->thread = __tsan_create_fiber(0);
 #endif
