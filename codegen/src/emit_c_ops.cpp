@@ -98,15 +98,22 @@ Text binary_real(MapOp op, Text a, const Text& b) {
   return infix_text(in, a, b, CType::f64);
 }
 
+/// Where it is compared: compilers take ~ of a byte, which C promotes, for a mistake.
+Text compared(const Text& x) {
+  if (x.type != CType::i32 || !x.text.starts_with('~')) return x;
+  return {call("mote_not", Text{x.text.substr(1)}), kTight, CType::i64};
+}
+
 Text binary_integer(MapOp op, const Text& a, const Text& b) {
   if (op == MapOp::logical_and || op == MapOp::logical_or)
     return infix_text(*infix(op), a, b, CType::flag);
-  const Text x = as_number(a);
-  const Text y = as_number(b);
+  const bool compares = is_comparison_or_xor(op);
+  const Text x = compares ? compared(as_number(a)) : as_number(a);
+  const Text y = compares ? compared(as_number(b)) : as_number(b);
   const auto helper = [&](const char* function) {
     return Text{call(function, x, y), kTight, CType::i64};
   };
-  if (is_comparison_or_xor(op) && x.text == y.text) return self_comparison(op, x, false);
+  if (compares && x.text == y.text) return self_comparison(op, x, false);
   switch (op) {
     case MapOp::add:
       return helper("mote_add");

@@ -155,6 +155,8 @@ static inline int64_t mote_add(int64_t a, int64_t b) {
 )"},
     {"mote_neg", R"(static inline int64_t mote_neg(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
 )"},
+    {"mote_not", R"(static inline int64_t mote_not(int64_t a) { return ~a; }
+)"},
     {"mote_abs", R"(static inline int64_t mote_abs(int64_t a) { return a < 0 ? mote_neg(a) : a; }
 )"},
     {"mote_sign", R"(static inline int64_t mote_sign(int64_t a) { return (a > 0) - (a < 0); }

@@ -287,5 +287,16 @@ TEST(RegressionPrograms, NegationComparedWithAReadThatMayBeOutside) {
       "output f = logical_xor(logical_not(l), z[0, i0 + 2, 0 over 3])");
 }
 
+// gcc takes a comparison of ~ of a byte, which C promotes, for a mistake.
+TEST(RegressionPrograms, ComplementComparedWithAByte) {
+  expect_agreement(
+      "input x u8[3]\n"
+      "input z i32[3]\n"
+      "v1 = bitwise_not(x)\n"
+      "output f = v1 == x[2 - i0 over 3]\n"
+      "output g = x < v1\n"
+      "output h = bitwise_not(z) == z[2 - i0 over 3]");
+}
+
 }  // namespace
 }  // namespace mote::test
