@@ -54,9 +54,12 @@ enum class Outside : std::uint8_t { left_out, multiplied };
 /// Zeros in their place, which are multiplied like any other.
 Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
   return {.name = "padding_multiplied",
-          .meaning = "taps outside of x are zeros times w: NaN where that is not finite",
+          .meaning =
+              "taps outside of x are zeros times w, in a gradient times gy: NaN where that is not "
+              "finite",
           .source = "im2col, or a copy of x with zeros around it",
-          .define = std::move(define)};
+          .define = std::move(define),
+          .differentiated = true};
 }
 
 /// x at each window's taps times w, summed, plus b.

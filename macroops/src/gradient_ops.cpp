@@ -61,11 +61,12 @@ class Derivation {
   const OpRecord& op() const { return op_; }
   const std::string& gradient_name(const std::string& output) const { return names_.at(output); }
 
-  /// The gradient of the instance, from these outputs.
-  Program derive(const Instance& of, const Names& from) const {
-    const auto kept_p = instantiate(op_, of);
+  /// The gradient of the instance's form, from these outputs.
+  Program derive(const Instance& of, const Names& from, std::string_view form = kDirect) const {
+    const auto kept_p = instantiate(op_, of, form);
     const Program& p = *kept_p;
-    return invert(op_.gradient ? written(p, of, from) : gradient(p, request(p, from)).program);
+    const bool is_written = op_.gradient && form == kDirect;
+    return invert(is_written ? written(p, of, from) : gradient(p, request(p, from)).program);
   }
 
  private:
@@ -139,10 +140,16 @@ class RecordMaker {
           {slots_[k].name,
            std::ranges::any_of(record.masks, [&](TensorMask mask) { return !is_in(mask, k); })});
     if (outputs_.size() > 1) record.optional_outputs = {outputs_.begin(), outputs_.end()};
-    record.define = [derivation = derivation_, slots = slots_,
-                     choices = std::move(choices)](const Instance& i) {
-      return spec(*derivation, slots, choices.at(i.input_mask), i.dtype);
+    const auto define = [&](std::string form) {
+      return [derivation = derivation_, slots = slots_, choices,
+              form = std::move(form)](const Instance& i) {
+        return spec(*derivation, slots, choices.at(i.input_mask), i.dtype, form);
+      };
     };
+    record.define = define(std::string(kDirect));
+    for (const Form& form : op_.forms)
+      if (form.differentiated)
+        record.forms.push_back({form.name, form.meaning, "derived", define(form.name)});
     return record;
   }
 
@@ -214,11 +221,11 @@ class RecordMaker {
   }
 
   static ProgramSpec spec(const Derivation& derivation, const std::vector<Slot>& slots,
-                          const Choice& choice, DType dtype) {
+                          const Choice& choice, DType dtype, std::string_view form) {
     const Instance of{dtype, choice.mask};
     const auto kept_op = instantiate(derivation.op(), of);
     const Program& op = *kept_op;
-    const Program p = derivation.derive(of, choice.from);
+    const Program p = derivation.derive(of, choice.from, form);
     ProgramSpec spec;
     spec.outputs = p.outputs;
     spec.sizes = p.sizes;

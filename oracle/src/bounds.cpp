@@ -98,11 +98,15 @@ std::string text_of(const Contract& c) {
 }  // namespace
 
 std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract* given) {
+  return make(c, given, form_of(given));
+}
+
+std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract* given,
+                                             std::string_view form) {
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const BoundOf>> known;
   const std::lock_guard lock(mutex);
   const Contract contract = contract_of(given, c.instance.dtype);
-  const std::string_view form = form_of(given);
   auto& kept = known[{c.target->text(), c.instance.dtype, c.instance.input_mask,
                       text_of(contract) + " " + std::string(form)}];
   if (kept) return kept;

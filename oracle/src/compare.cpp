@@ -59,14 +59,26 @@ bool runs_differ(const Comparison& c) {
   return differ;
 }
 
+bool holds(const Interval& bounds, std::int64_t at, const Dense& got) {
+  return !bounds.certain() && accepts(bounds, at, got);
+}
+
+/// The bound that holds the element, or else the form's.
+const Interval& bound_for(const Comparison& c, std::size_t k, std::int64_t at, const Dense& got) {
+  const Interval& bounds = c.intervals()[k];
+  if (holds(bounds, at, got) || !c.of_definition) return bounds;
+  const Interval& other = c.of_definition()[k];
+  return holds(other, at, got) ? other : bounds;
+}
+
 /// An element of either run that is not the reference's, against the bound.
 void compare_element(const Comparison& c, Outcome& outcome, std::size_t k, std::int64_t at) {
-  const Interval& bounds = c.intervals()[k];
   bool unknown = false;
   for (const std::vector<Dense>* run : {&c.first, &c.second}) {
     const Dense& got = (*run)[k];
     if (got.same(at, c.expected[k])) continue;
-    if (bounds.certain() || !accepts(bounds, at, got)) return note(outcome, c, k, at, got, &bounds);
+    const Interval& bounds = bound_for(c, k, at, got);
+    if (!holds(bounds, at, got)) return note(outcome, c, k, at, got, &bounds);
     unknown = unknown || is_indeterminate(bounds, at, got.dtype());
     outcome.error = std::max(outcome.error, error_share(bounds, at, got, c.expected[k]));
   }

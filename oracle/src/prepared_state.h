@@ -20,8 +20,13 @@ struct Prepared::State {
   std::optional<Bench> local;   ///< memory in this process; empty until needed
   std::vector<Dense> expected;  ///< empty until needed
   std::shared_ptr<const Reference> reference;
-  std::shared_ptr<const BoundOf> bound;  ///< of the contract of the kernel that ran last
-  std::vector<Interval> intervals;       ///< of that bound; empty until needed
+  /// What the outputs must lie in; empty until needed.
+  struct Bounded {
+    std::shared_ptr<const BoundOf> bound;
+    std::vector<Interval> intervals;
+  };
+  /// Of the contract of the kernel that ran last, by the form that it names and by the definition.
+  Bounded of_form, of_definition;
 
   /// Buffers over what `region` gives for the case's tensors, inputs first, by their number.
   template <typename RegionOf>

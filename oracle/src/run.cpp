@@ -123,16 +123,18 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   return judged(first, second, kernel.contract);
 }
 
-/// The intervals of the contract, computed once.
-const std::vector<Interval>& Prepared::intervals(const mote_contract* contract) {
+/// The intervals of the contract and form, computed once.
+const std::vector<Interval>& Prepared::intervals(const mote_contract* contract,
+                                                 std::string_view form) {
   State& s = *state_;
-  auto bound = BoundOf::make(case_, contract);
-  if (bound == s.bound) return s.intervals;
+  State::Bounded& kept = form == kDirect ? s.of_definition : s.of_form;
+  auto bound = BoundOf::make(case_, contract, form);
+  if (bound == kept.bound) return kept.intervals;
   const std::string refusal = memory_.refusal("the bound", bound->bytes(case_));
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
-  s.intervals = bound->compute(case_, s.inputs);
-  s.bound = std::move(bound);
-  return s.intervals;
+  kept.intervals = bound->compute(case_, s.inputs);
+  kept.bound = std::move(bound);
+  return kept.intervals;
 }
 
 Outcome Prepared::judged(const RunResult& first, const RunResult& second,
@@ -141,6 +143,10 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
   if (const std::string reason = s.compute_expected(case_); !reason.empty())
     return outcome_of(Verdict::skipped, reason);
   const RunResult& damaged = !first.damage.empty() ? first : second;
+  const std::string_view form = form_of(contract);
+  std::function<const std::vector<Interval>&()> of_definition;
+  if (form != kDirect)
+    of_definition = [&]() -> const std::vector<Interval>& { return intervals(contract, kDirect); };
   try {
     return compare(
         {.of = case_,
@@ -148,7 +154,8 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
          .expected = s.expected,
          .first = first.outputs,
          .second = second.outputs,
-         .intervals = [&]() -> const std::vector<Interval>& { return intervals(contract); },
+         .intervals = [&]() -> const std::vector<Interval>& { return intervals(contract, form); },
+         .of_definition = of_definition,
          .damage = damaged.damage,
          .damage_verdict = damaged.damage_verdict,
          .status_of_second = second.status,

@@ -267,6 +267,21 @@ TEST(BoundForms, PaddingThatIsMultipliedMakesNanAtTheBorder) {
   EXPECT_EQ(judge(bounds_of(bound(*c.program), {x, w}, c.params), {y}, reference).refused, 1);
 }
 
+/// gw's first tap meets x[-1], which is padding.
+TEST(BoundForms, TheGradientOfAFormIsAFormOfTheGradient) {
+  const Case c = parse_case("conv1d.grad gy=f32[1,1,3] x=f32[1,1,3] w=f32[1,1,3] pads=1,1");
+  const Array gy{DType::f32, {1, 1, 3}, {std::numeric_limits<double>::infinity(), 1.0, 1.0}};
+  const Array x{DType::f32, {1, 1, 3}, {1.0, 2.0, 3.0}};
+  const OpRecord& gradient = find_op("conv1d.grad");
+  const Program& form = *instantiate(gradient, c.instance, "padding_multiplied");
+  const auto first_of_gw = [&](const Program& p) {
+    const auto gw = std::ranges::find(p.outputs, "gw", &Output::name) - p.outputs.begin();
+    return evaluate(p, {gy, x, x}, c.params)[static_cast<std::size_t>(gw)].values[0].real();
+  };
+  EXPECT_TRUE(std::isnan(first_of_gw(form)));
+  EXPECT_EQ(first_of_gw(*c.program), 3.0);
+}
+
 TEST(BoundForms, AnUnknownFormNamesThoseThatThereAre) {
   const OpRecord& conv = find_op("conv2d");
   try {

@@ -395,6 +395,33 @@ TEST(Run, AProgramFileOfItsOwnIsNotForKernelsOfAnotherForm) {
   EXPECT_NE(o.reason.find("a program file has no other"), std::string::npos) << o.reason;
 }
 
+/// Of a first tap beside x that is infinite the form makes NaN, the definition nothing. One unit in
+/// the last place more than that is within its bound.
+TEST(Run, AKernelOfAnotherFormMayComputeSomeElementsByTheDefinition) {
+  const auto verdict_of = [](float (*first)(double)) {
+    const auto convolve = [first](const mote_call* call) {
+      const auto* x = static_cast<const float*>(call->inputs[0]->data);
+      const auto* w = static_cast<const float*>(call->inputs[1]->data);
+      auto* y = static_cast<float*>(call->outputs[0]->data);
+      y[0] = first(double{x[0]} * w[1] + double{x[1]} * w[2]);
+      y[1] = x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
+      y[2] = x[1] * w[0] + x[2] * w[1];
+      return MOTE_OK;
+    };
+    const FakeBackend fake("conv1d", convolve, true, "padding_multiplied");
+    return Prepared(parse_case("conv1d x=f32[1,1,3] w=f32[1,1,3] pads=1,1 fill=uniform:1 "
+                               "set=w[0,0,0]=inf"))
+        .run(fake.get())
+        .verdict;
+  };
+  const auto up = [](double y) {
+    return std::nextafter(static_cast<float>(y), std::numeric_limits<float>::infinity());
+  };
+  EXPECT_EQ(verdict_of(up), Verdict::passed);
+  EXPECT_EQ(verdict_of([](double) { return std::nanf(""); }), Verdict::passed);
+  EXPECT_EQ(verdict_of([](double y) { return static_cast<float>(y) + 1; }), Verdict::failed);
+}
+
 TEST(Run, AFormThatDoesNotHoldForTheCaseFails) {
   const auto nothing = [](const mote_call*) { return MOTE_OK; };
   const FakeBackend fake("conv2d", nothing, true, "winograd_f2");

@@ -45,8 +45,6 @@ bool always(double) { return true; }
 const Measured kAll[] = {
     {"exp", "exp", [](double x) { return std::exp(x); }, one, [](double x) { return std::exp(x); },
      always},
-    {"log", "log", [](double x) { return std::log(x); }, one, [](double x) { return std::log(x); },
-     [](double x) { return x > 0; }},
     {"tanh", "tanh", [](double x) { return std::tanh(x); }, one,
      [](double x) { return std::tanh(x); }, always},
     {"elu", "expm1", [](double x) { return std::expm1(x); }, one,

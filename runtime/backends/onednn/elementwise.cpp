@@ -17,12 +17,17 @@ struct Function {
 
 Function function_of(const Reader& call) {
   static const std::map<std::string, Function> functions = {
-      {"abs", {algorithm::eltwise_abs}},          {"exp", {algorithm::eltwise_exp}},
-      {"gelu", {algorithm::eltwise_gelu_erf}},    {"gelu_tanh", {algorithm::eltwise_gelu_tanh}},
-      {"log", {algorithm::eltwise_log}},          {"mish", {algorithm::eltwise_mish}},
-      {"relu", {algorithm::eltwise_relu}},        {"round", {algorithm::eltwise_round}},
-      {"sigmoid", {algorithm::eltwise_logistic}}, {"softplus", {algorithm::eltwise_soft_relu}},
-      {"sqrt", {algorithm::eltwise_sqrt}},        {"tanh", {algorithm::eltwise_tanh}}};
+      {"abs", {algorithm::eltwise_abs}},
+      {"exp", {algorithm::eltwise_exp}},
+      {"gelu", {algorithm::eltwise_gelu_erf}},
+      {"gelu_tanh", {algorithm::eltwise_gelu_tanh}},
+      {"mish", {algorithm::eltwise_mish}},
+      {"relu", {algorithm::eltwise_relu}},
+      {"round", {algorithm::eltwise_round}},
+      {"sigmoid", {algorithm::eltwise_logistic}},
+      {"softplus", {algorithm::eltwise_soft_relu}},
+      {"sqrt", {algorithm::eltwise_sqrt}},
+      {"tanh", {algorithm::eltwise_tanh}}};
   const std::string op = call.op();
   if (op == "elu") return {algorithm::eltwise_elu, call.real("alpha", 1)};
   if (op == "leaky_relu") return {algorithm::eltwise_relu, call.real("alpha", 0.01, true)};

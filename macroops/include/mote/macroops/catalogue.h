@@ -47,6 +47,9 @@ struct Form {
   std::string meaning;  ///< one line
   std::string source;
   std::function<ProgramSpec(const Instance&)> define;
+  /// Its derived gradient is a form of the op's gradient, under the same name. It reads no tensor
+  /// that the gradient does not.
+  bool differentiated = false;
 };
 /// The form that is the definition itself.
 inline constexpr std::string_view kDirect = "direct";

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mote/base/export.h"
@@ -135,7 +136,7 @@ class Prepared {
   std::optional<Outcome> refusal(const mote_contract& contract, std::size_t workspace) const;
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
 
-  const std::vector<Interval>& intervals(const mote_contract* contract);
+  const std::vector<Interval>& intervals(const mote_contract* contract, std::string_view form);
   Outcome judged(const RunResult& first, const RunResult& second, const mote_contract* contract);
 
   Case case_;
