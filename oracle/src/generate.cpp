@@ -20,7 +20,7 @@ constexpr int kMostDraws = 64;
 constexpr std::int64_t kLargestExtent = 1025;
 constexpr std::int64_t kLongExtent = 65'536;
 constexpr std::int64_t kFarBytes = std::int64_t{1} << 31U;
-constexpr double kMostWork = 300'000;
+constexpr double kMostCaseWork = 300'000;
 constexpr double kMostLongWork = 400'000;
 
 Number draw_integer(const ParamDecl& p, Random& random) {
@@ -144,7 +144,7 @@ class SizeDrawer {
       const std::size_t other = pick(at);
       next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
     }
-    if (work_at(next) <= kMostWork) at = next;
+    if (work_at(next) <= kMostCaseWork) at = next;
   }
 
   std::size_t pick(const KnobValues& at) {

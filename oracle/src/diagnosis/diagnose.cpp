@@ -20,7 +20,7 @@ constexpr std::size_t kConfirming = 3;       ///< of those, for a strict hypothe
 constexpr int kMostInVain = 3;               ///< of those one after the other
 constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
 constexpr std::uint64_t kMostFresh = 40;
-constexpr double kMostWork = 50'000;  ///< multiply-adds of such a case
+constexpr double kHeavyWork = 50'000;  ///< multiply-adds of such a case
 constexpr int kRepetitions = 8;
 
 struct Found {
@@ -97,7 +97,7 @@ struct Candidate {
   std::size_t explained = 1;
 };
 
-bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kMostWork; }
+bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kHeavyWork; }
 
 using Family = std::vector<Hypothesis> (*)(const Observed&);
 

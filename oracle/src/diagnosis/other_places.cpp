@@ -76,10 +76,10 @@ Expr rounded_towards_0(const Expr& a, const Expr& b) {
   return max(Expr(0), a) / b - max(Expr(0), -a) / b;
 }
 
-using Rounding = Expr (*)(const Expr& a, const Expr& b);
+using Division = Expr (*)(const Expr& a, const Expr& b);
 
 /// All divisions of e, or that one.
-Expr with_rounding(const Expr& e, Rounding rounding, const std::optional<Expr>& only) {
+Expr with_rounding(const Expr& e, Division rounding, const std::optional<Expr>& only) {
   return e.transform([&](const Atom& of) {
     const Expr same = rebuild(of);
     const bool is_meant = of.kind == Atom::Kind::div && (!only || same == *only);
@@ -131,7 +131,7 @@ std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes) {
       for_each_division(e, [&](const Expr& d) { divisions.emplace(d.to_string(), d); });
     });
   std::vector<IndexChange> all = {{"indices without offsets", without_offsets}};
-  for (const Rounding rounding : {rounded_up, rounded_towards_0}) {
+  for (const Division rounding : {rounded_up, rounded_towards_0}) {
     const char* how = rounding == rounded_up ? "up" : "towards 0";
     const auto add = [&](const std::string& what, const std::optional<Expr>& only) {
       all.push_back({fmt::format("{} rounded {}", what, how),

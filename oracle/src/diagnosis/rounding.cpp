@@ -45,7 +45,7 @@ std::optional<std::vector<Dense>> demoted(const Observed& of, const Rounding& ro
   return recompute(of.of, std::move(inputs));
 }
 
-struct Format {
+struct Demotion {
   const char* name;
   Rounding round;
   bool pairs = false;  ///< rounds sums of two terms, which are then added in full
@@ -54,7 +54,7 @@ struct Format {
 /// The sum along an input's axis, its terms told apart by inputs that are 0 elsewhere, and joined
 /// again by an accumulator that `round`s. Meaningful where the op is a sum of such terms.
 std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t input,
-                                              std::size_t axis, const Format& format) {
+                                              std::size_t axis, const Demotion& format) {
   const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;
   const std::int64_t terms = shape[axis];
   if (terms < 1 || terms > kMostTerms) return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
   return outputs;
 }
 
-std::vector<Format> accumulators() {
+std::vector<Demotion> accumulators() {
   const Rounding saturated = [](double v) { return std::clamp(v, -32768.0, 32767.0); };
   return {{"11 bits (f16)", [](double v) { return rounded(v, 11); }},
           {"8 bits (bf16)", [](double v) { return rounded(v, 8); }},
@@ -118,7 +118,7 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& o) {
   }
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
     for (std::size_t axis = 0; axis < o.of.inputs[k].shape.size(); ++axis)
-      for (const Format& format : accumulators())
+      for (const Demotion& format : accumulators())
         add("narrow accumulator",
             fmt::format("with the sum along {} of {} kept in {}", axis_name(o, k, axis),
                         o.of.inputs[k].name, format.name),
