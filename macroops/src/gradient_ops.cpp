@@ -154,7 +154,9 @@ class RecordMaker {
   }
 
  private:
+  /// Those of the op; of an op whose dtype is real, those that gradients are computed in.
   std::vector<DType> dtypes() const {
+    if (std::ranges::none_of(op_.dtypes, is_real)) return op_.dtypes;
     std::vector<DType> wanted = {DType::f32, DType::f64};
     if (op_.narrow_gradient) wanted = {DType::f32, DType::f64, DType::f16, DType::bf16};
     if (gradient_order(op_) > 0) wanted = {DType::f32};
@@ -277,9 +279,9 @@ Made& made() {
 
 bool is_smooth(const OpRecord& record) {
   static const std::set<std::string> families = {"elementwise", "normalise", "reduce"};
-  static const std::set<std::string> others = {"matmul", "gemm", "conv2d", "attention",
-                                               "attention_softcap"};
-  return families.contains(record.family) || others.contains(record.name);
+  static const std::set<std::string> others = {"matmul", "gemm", "conv2d"};
+  return families.contains(record.family) || others.contains(record.name) ||
+         record.name.starts_with("attention");
 }
 
 }  // namespace

@@ -22,16 +22,11 @@ using Rule = Terms (*)(const Local&);
 
 Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 
-std::optional<double> constant(const Uop& u) {
-  const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
-  return s && s->value.is_real() ? std::optional(s->value.real()) : std::nullopt;
-}
-
 // a^b gives b*a^(b - 1), but 0 where b is 0, and a^b*log(a), but 0 where that is 0*inf.
 Terms pow_terms(const Local& l) {
   const Uop &a = l.x[0], &b = l.x[1];
   Adjoint base, exponent;
-  const std::optional<double> c = constant(b);
+  const std::optional<double> c = real_literal(b);
   if (c && *c == 1)
     base.value = l.g;
   else if (c && *c == 2)
@@ -40,7 +35,7 @@ Terms pow_terms(const Local& l) {
     base.value = l.g * (pow(a, b - 1) * b);
   if (base.value && !c) base.where = {{ne(b, 0)}};
   exponent.value = l.g * (l.y * log(a));
-  if (constant(a).value_or(0) == 0) exponent.where = {{eq(a, 0) && b >= 0, true}};
+  if (real_literal(a).value_or(0) == 0) exponent.where = {{eq(a, 0) && b >= 0, true}};
   return {base, exponent};
 }
 
@@ -162,6 +157,11 @@ static_assert(in_order());
 Rule rule_of(MapOp op) { return kRules.at(static_cast<std::size_t>(op)).rule; }
 
 }  // namespace
+
+std::optional<double> real_literal(const Uop& u) {
+  const auto* s = std::get_if<uop::Scalar>(&u.node().kind);
+  return s && s->value.is_real() ? std::optional(s->value.real()) : std::nullopt;
+}
 
 bool passes_gradient(MapOp op) { return rule_of(op) != nullptr; }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "mote/uops/uop.h"
@@ -33,7 +34,8 @@ Uop negate(const Uop& u);
 Adjoint join(std::vector<Adjoint> terms);
 
 /// Where a rule is applied: the forward node, its operands and itself as the gradient may read them
-/// (outputs that are given are inputs there), and its gradient.
+/// (outputs that are given are inputs there), and its gradient. x ends with exponent_under(node)
+/// where there is one.
 struct Site {
   Uop node;
   std::vector<Uop> x;
@@ -41,8 +43,12 @@ struct Site {
   Adjoint g;
 };
 /// What the node contributes to each operand, in the order of operands(); also to those that need
-/// nothing.
+/// nothing. The last is exponent_under(node)'s where there is one.
 std::vector<Adjoint> gradient_terms(Site site);
+/// u where the node is n/(c + exp(u)), log(c + exp(u)) or log1p(exp(u)), c > 0 a constant; else
+/// empty. Such a node passes its gradient to u at once (logistic_terms).
+Uop exponent_under(const Uop& node);
+std::vector<Adjoint> logistic_terms(const Site& site);
 /// For Map nodes.
 std::vector<Adjoint> map_terms(MapOp op, const Site& site);
 /// Something flows through the node to a real operand.
@@ -53,6 +59,8 @@ bool passes_gradient(MapOp op);
 std::vector<Adjoint> scatter_terms(const uop::Scatter& k, const Site& site);
 std::vector<Adjoint> scatter_terms(const uop::SelectScatter& k, const Site& site);
 
+/// Of a real literal.
+std::optional<double> real_literal(const Uop& u);
 /// 0 over the shape of x.
 Uop zeros_like(const Uop& x);
 using Indices = std::vector<Expr>;

@@ -69,8 +69,12 @@ void Walk::run() {
     const auto found = terms_.find(u.id());
     if (found == terms_.end() || std::holds_alternative<uop::Input>(u.node().kind)) continue;
     Site site{u, {}, primal_.of(u), join(std::move(found->second))};
-    const std::vector<Uop> to = operands(u);
+    std::vector<Uop> to = operands(u);
     for (const Uop& x : to) site.x.push_back(primal_.of(x));
+    if (const Uop inner = exponent_under(u)) {
+      site.x.push_back(primal_.of(inner));
+      to.back() = inner;
+    }
     std::vector<Adjoint> terms = gradient_terms(site);
     for (std::size_t a = 0; a < to.size(); ++a) contribute(to[a], std::move(terms[a]));
   }
