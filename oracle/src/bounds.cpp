@@ -89,7 +89,7 @@ using Key = std::tuple<std::string, DType, TensorMask, std::string>;
 /// What of a contract changes the bound, as text.
 std::string text_of(const Contract& c) {
   std::string text = std::to_string(c.multiply_bits) + (c.narrow_accumulator ? "n" : "") +
-                     (c.flushes_denormals ? "z" : "");
+                     (c.flushes_denormals ? "z" : "") + (c.open_infinities ? "i" : "");
   for (const auto& [name, a] : c.functions)
     text += fmt::format(" {}={},{},{}", name, a.ulp, a.arg, a.abs);
   return text;
@@ -102,11 +102,12 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
 }
 
 std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract* given,
-                                             std::string_view form) {
+                                             std::string_view form, bool open_infinities) {
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const BoundOf>> known;
   const std::lock_guard lock(mutex);
-  const Contract contract = contract_of(given, c.instance.dtype);
+  Contract contract = contract_of(given, c.instance.dtype);
+  contract.open_infinities = open_infinities;
   auto& kept = known[{c.target->text(), c.instance.dtype, c.instance.input_mask,
                       text_of(contract) + " " + std::string(form)}];
   if (kept) return kept;
@@ -140,7 +141,8 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
     return named.second.arg == 0 && named.second.abs == 0 && !is_in_program;
   });
   const bool usual = form == kDirect && contract.multiply_bits == 0 &&
-                     !contract.narrow_accumulator && !contract.flushes_denormals && only_ulps;
+                     !contract.narrow_accumulator && !contract.flushes_denormals &&
+                     !contract.open_infinities && only_ulps;
   const auto* kernel =
       usual && by == By::any ? compiled(c, *made->program_, made->widened_) : nullptr;
   made->reference_ = kernel ? from_kernel(*kernel) : mote::interpreted(made->program_);

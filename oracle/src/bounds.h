@@ -28,9 +28,9 @@ class BoundOf {
   /// Made once for each instance and contract, of the form that it names. A null contract promises
   /// what is usual. Throws Error for an unknown form.
   static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* given);
-  /// With what the contract promises, of that form.
+  /// With what the contract promises, of that form; at infinities as Contract says.
   static std::shared_ptr<const BoundOf> make(const Case& c, const mote_contract* given,
-                                             std::string_view form);
+                                             std::string_view form, bool open_infinities = false);
   /// That of a null contract, interpreted even where there is a compiled one.
   static std::shared_ptr<const BoundOf> interpreted(const Case& c);
 

@@ -63,12 +63,15 @@ bool holds(const Interval& bounds, std::int64_t at, const Dense& got) {
   return !bounds.certain() && accepts(bounds, at, got);
 }
 
-/// The bound that holds the element, or else the form's.
+/// The first bound that holds the element, or else the form's.
 const Interval& bound_for(const Comparison& c, std::size_t k, std::int64_t at, const Dense& got) {
   const Interval& bounds = c.intervals()[k];
-  if (holds(bounds, at, got) || !c.of_definition) return bounds;
-  const Interval& other = c.of_definition()[k];
-  return holds(other, at, got) ? other : bounds;
+  if (holds(bounds, at, got)) return bounds;
+  for (const auto& intervals : c.others) {
+    const Interval& other = intervals()[k];
+    if (holds(other, at, got)) return other;
+  }
+  return bounds;
 }
 
 /// An element of either run that is not the reference's, against the bound.

@@ -25,8 +25,9 @@ struct Prepared::State {
     std::shared_ptr<const BoundOf> bound;
     std::vector<Interval> intervals;
   };
-  /// Of the contract of the kernel that ran last, by the form that it names and by the definition.
-  Bounded of_form, of_definition;
+  /// Of the contract of the kernel that ran last: by the form that it names, by the definition, and
+  /// by that with nothing known at infinities.
+  Bounded of_form, of_definition, of_infinities;
 
   /// Buffers over what `region` gives for the case's tensors, inputs first, by their number.
   template <typename RegionOf>

@@ -123,12 +123,13 @@ Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
   return judged(first, second, kernel.contract);
 }
 
-/// The intervals of the contract and form, computed once.
+/// The intervals of the contract and form, computed once for each way to keep them.
 const std::vector<Interval>& Prepared::intervals(const mote_contract* contract,
-                                                 std::string_view form) {
+                                                 std::string_view form, bool open_infinities) {
   State& s = *state_;
-  State::Bounded& kept = form == kDirect ? s.of_definition : s.of_form;
-  auto bound = BoundOf::make(case_, contract, form);
+  State::Bounded& kept =
+      open_infinities ? s.of_infinities : (form == kDirect ? s.of_definition : s.of_form);
+  auto bound = BoundOf::make(case_, contract, form, open_infinities);
   if (bound == kept.bound) return kept.intervals;
   const std::string refusal = memory_.refusal("the bound", bound->bytes(case_));
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
@@ -144,22 +145,31 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
     return outcome_of(Verdict::skipped, reason);
   const RunResult& damaged = !first.damage.empty() ? first : second;
   const std::string_view form = form_of(contract);
-  std::function<const std::vector<Interval>&()> of_definition;
-  if (form != kDirect)
-    of_definition = [&]() -> const std::vector<Interval>& { return intervals(contract, kDirect); };
+  std::vector<std::function<const std::vector<Interval>&()>> others;
+  const auto add_other = [&](bool open_infinities) {
+    others.emplace_back([=, this]() -> const std::vector<Interval>& {
+      return intervals(contract, kDirect, open_infinities);
+    });
+  };
+  if (form != kDirect) add_other(false);
+  const OpRecord* record = record_of(case_);
+  if (record != nullptr && gradient_order(*record) > 0 &&
+      std::ranges::any_of(s.inputs, has_special))
+    add_other(true);
   try {
-    return compare(
-        {.of = case_,
-         .inputs = s.inputs,
-         .expected = s.expected,
-         .first = first.outputs,
-         .second = second.outputs,
-         .intervals = [&]() -> const std::vector<Interval>& { return intervals(contract, form); },
-         .of_definition = of_definition,
-         .damage = damaged.damage,
-         .damage_verdict = damaged.damage_verdict,
-         .status_of_second = second.status,
-         .deterministic = contract == nullptr || contract->deterministic != 0});
+    return compare({.of = case_,
+                    .inputs = s.inputs,
+                    .expected = s.expected,
+                    .first = first.outputs,
+                    .second = second.outputs,
+                    .intervals = [&]() -> const std::vector<Interval>& {
+                      return intervals(contract, form, false);
+                    },
+                    .others = others,
+                    .damage = damaged.damage,
+                    .damage_verdict = damaged.damage_verdict,
+                    .status_of_second = second.status,
+                    .deterministic = contract == nullptr || contract->deterministic != 0});
   } catch (const Error& e) {  // no room for the bound, or it cannot be computed
     return outcome_of(Verdict::skipped, e.what());
   }

@@ -84,18 +84,18 @@ TEST(BoundDecisions, ASumThatDoubleRoundsIsNoPoint) {
 
 TEST(BoundDecisions, AProductOfPointsIsThatAndItsRounding) {
   const auto product = [](const std::string& factor, double x) {
-    return ends_of("param a real = " + factor + "\ninput x f32[N]\noutput y = $a*x*x",
+    return ends_of("param a real = " + factor + "\ninput x f32[N]\noutput y = $a*x",
                    {array_of(DType::f32, {1}, {x})});
   };
-  expect_point(product("0.5", 3), 0, 4.5);
+  expect_point(product("0.5", 3), 0, 1.5);
   expect_point(product("0.5", kInf), 0, kInf);
-  const double x = 1 + 0x1p-23;
-  const Ends one = product("1", x);  // 47 bits, held by double
-  EXPECT_EQ(one.lo[0].real(), double{static_cast<float>(x * x)});
-  EXPECT_EQ(one.hi[0].real(), x * x);
   const Ends tenth = product("0.1", 1);  // as it is, or rounded first
   EXPECT_LE(tenth.lo[0].real(), 0.1);
   EXPECT_GE(tenth.hi[0].real(), double{0.1F});
+  const double x = 1 + 0x1p-23;
+  const Ends square = ends_of("input x f32[N]\noutput y = x*x", {array_of(DType::f32, {1}, {x})});
+  EXPECT_EQ(square.lo[0].real(), double{static_cast<float>(x * x)});
+  EXPECT_EQ(square.hi[0].real(), x * x);  // 47 bits, held by double
 }
 
 TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
@@ -112,6 +112,24 @@ TEST(BoundDecisions, ANanOfAProductIsCertainWhereTheValuesAre) {
     expect_unknown(e, 5);
     expect_around(e, 6, std::exp(1.0) * 3, 4);
   }
+}
+
+/// Formulas of a derivative differ at infinities: x*(y + z) is 0*inf, x*y + x*z need not be.
+TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto ends = [&](bool open) {
+    return ends_of("input a f32[N]\ninput b f32[N]\noutput y = a*b - a",
+                   {array_of(DType::f32, {4}, {0, kInf, nan, 2}),
+                    array_of(DType::f32, {4}, {kInf, 1, kInf, 3})},
+                   {.open_infinities = open});
+  };
+  const Ends closed = ends(false), open = ends(true);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(closed.lo[k].real())) << k;
+  expect_unknown(open, 0);
+  expect_unknown(open, 1);
+  EXPECT_TRUE(std::isnan(open.lo[2].real()));  // an input is
+  EXPECT_TRUE(std::isnan(open.hi[2].real()));
+  expect_point(open, 3, 4);
 }
 
 // ---- reads and writes where an index says

@@ -422,6 +422,37 @@ TEST(Run, AKernelOfAnotherFormMayComputeSomeElementsByTheDefinition) {
   EXPECT_EQ(verdict_of([](double y) { return static_cast<float>(y) + 1; }), Verdict::failed);
 }
 
+/// silu's derivative at +inf: the definition's s*(1 + x*(1 - s)) makes NaN of inf*0, the limit
+/// is 1. A NaN in x stays one in any formula.
+TEST(Run, AGradientsFormulaMayDifferAtInfinitiesNotAtNan) {
+  const auto verdict_of = [](float (*slope)(float), const std::string& value) {
+    const auto silu_gradient = [slope](const mote_call* call) {
+      for (std::int64_t k = 0; k < call->inputs[1]->shape[3]; ++k)
+        floats(call->outputs[0])[k] =
+            floats(call->inputs[0])[k] * slope(floats(call->inputs[1])[k]);
+      return MOTE_OK;
+    };
+    const FakeBackend fake("silu.grad", silu_gradient);
+    return Prepared(parse_case("silu.grad gy=f32[1,1,1,40] x=f32[1,1,1,40] fill=uniform:1 "
+                               "set=x[0,0,0,4]=" +
+                               value))
+        .run(fake.get())
+        .verdict;
+  };
+  const auto limited = [](float x) {
+    const float s = 1 / (1 + std::exp(-x));
+    return x > 80 ? 1 : s * (1 + x * (1 - s));
+  };
+  EXPECT_EQ(verdict_of(limited, "inf"), Verdict::passed);
+  EXPECT_EQ(verdict_of(limited, "nan"), Verdict::passed);
+  const auto dropped = [](float x) {
+    const float s = 1 / (1 + std::exp(-x));
+    return x <= 80 ? s * (1 + x * (1 - s)) : 1;
+  };
+  EXPECT_EQ(verdict_of(dropped, "inf"), Verdict::passed);
+  EXPECT_EQ(verdict_of(dropped, "nan"), Verdict::failed);
+}
+
 TEST(Run, AFormThatDoesNotHoldForTheCaseFails) {
   const auto nothing = [](const mote_call*) { return MOTE_OK; };
   const FakeBackend fake("conv2d", nothing, true, "winograd_f2");

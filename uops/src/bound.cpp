@@ -189,8 +189,22 @@ class IntervalWalk {
     return y;
   }
 
-  Interval visit(const Uop& u, const uop::Map&) const {
-    return bounds::map_rule(u, arguments(u), context_);
+  Interval visit(const Uop& u, const uop::Map& m) const {
+    const std::vector<Interval> args = arguments(u);
+    Interval x = bounds::map_rule(u, args, context_);
+    const bool opens =
+        context_.contract.open_infinities && is_real(u.dtype()) &&
+        (m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::mul || m.op == MapOp::div);
+    return opens ? open_at_infinities(args, std::move(x)) : x;
+  }
+  static Interval open_at_infinities(const std::vector<Interval>& args, Interval x) {
+    Uop infinite, nan;
+    for (const Interval& a : args) {
+      const Uop one = eq(a.lo, a.hi) && bounds::isinf(a.lo);
+      infinite = infinite ? infinite || one : one;
+      nan = nan ? nan || bounds::isnan(a.lo) : bounds::isnan(a.lo);
+    }
+    return bounds::unless(infinite && bounds::negation(nan), std::move(x));
   }
   Interval visit(const Uop& u, const uop::Reduce& r) const {
     return bounds::reduce_rule(u, r, at(r.x), context_);

@@ -70,10 +70,14 @@ const Uop* centre_of(const Interval& x, const Format& f) {
   return s != nullptr ? &s->centre : nullptr;
 }
 
+/// Both ends are finite, the same infinity, or NaN.
+bool ends_agree(const Interval& x, const Format& f) {
+  return x.certain() || centre_of(x, f) != nullptr;
+}
+
 /// A NaN among the corners shows in both ends.
 bool shows_in_both(MapOp op, const Interval& a, const Interval& b, const Format& f) {
-  if (a.certain() || b.certain() || centre_of(a, f) != nullptr || centre_of(b, f) != nullptr)
-    return true;
+  if (ends_agree(a, f) || ends_agree(b, f)) return true;
   return !b.nonnegative && !(a.nonnegative && op == MapOp::mul);
 }
 
@@ -162,19 +166,35 @@ Uop is_exact_product(const Interval& x, const Interval& a, const Interval& b) {
   return and_points(on_grid(x, lowest_bit(a.lo) * lowest_bit(b.lo)), a, b);
 }
 
+/// Roundings in double of a product of the centre, of the slack, and of the ends. A narrower
+/// format's range leaves doubles room enough.
+constexpr double kRoundings = 0x1p-50;
+
 /// Of two values that are each a certain one, a little more and a little less: so is the product,
-/// and it is NaN only where that of the two is. The format's range leaves doubles room enough.
+/// and it is NaN only where that of the two is.
 Interval product_around(const Spread& a, const Spread& b, const Format& f, const Context& c) {
-  constexpr double kRoundings = 0x1p-50;  // of the centre, the slack, and the ends, in double
   const double slack = (1 + a.slack) * (1 + b.slack) - 1 + kRoundings;
   return rounded(relative(exactly(a.centre * b.centre), slack), f, c, true);
+}
+
+/// Where one of two values is such, the products with its centre have the hull's ends.
+Interval product_with(const Interval& a, const Spread& b, bool nonnegative, const Format& f,
+                      const Context& c) {
+  Interval x = corners(MapOp::mul, a, exactly(b.centre));
+  x.nonnegative = nonnegative;
+  return rounded(relative(x, b.slack + kRoundings), f, c, true);
 }
 
 Interval product_of(const Interval& a, const Interval& b, bool square, DType dtype,
                     const Context& c) {
   const Format f = format_of(dtype, c.contract);
-  if (a.around() != nullptr && b.around() != nullptr && !square && f.dtype != DType::f64)
-    return product_around(*a.around(), *b.around(), f, c);
+  if (!square && f.dtype != DType::f64) {
+    const Spread *p = a.around(), *q = b.around();
+    const bool nonnegative = a.nonnegative && b.nonnegative;
+    if (p != nullptr && q != nullptr) return product_around(*p, *q, f, c);
+    if (q != nullptr) return with_nans(product_with(a, *q, nonnegative, f, c), MapOp::mul, a, b, f);
+    if (p != nullptr) return with_nans(product_with(b, *p, nonnegative, f, c), MapOp::mul, a, b, f);
+  }
   Interval x = corners(MapOp::mul, a, b);
   if (square && !a.certain()) {  // the same value twice: not below 0, and 0 only where it may be 0
     const Uop straddles = a.lo <= 0 && a.hi >= 0;
@@ -328,7 +348,6 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
     if (p.grid.id() != nullptr && q.grid.id() != nullptr) x.sum->grid = min(p.grid, q.grid);
     return x;
   }
-  const bool certain = a.certain() && b.certain();
   const Interval exact = x;
   const bool whole = a.whole && b.whole;
   x = c.rigid && !whole ? rounded_unless(is_exact_sum(x.lo, a, b), x, f, c)
@@ -338,7 +357,7 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
     const Uop size = max(abs(exact.lo), abs(exact.hi));
     x = choose(size <= std::ldexp(1.0, f.precision), exact, x);
   }
-  return certain ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
+  return ends_agree(a, f) && ends_agree(b, f) ? x : unless(ne(isnan(x.lo), isnan(x.hi)), x);
 }
 
 Interval negated(const Interval& x) {
@@ -346,6 +365,7 @@ Interval negated(const Interval& x) {
   y.nonnegative = false;
   y.lo = -x.hi;
   y.hi = x.lo.id() == x.hi.id() ? y.lo : -x.lo;
+  if (const Spread* s = x.around()) y.spread = {-s->centre, s->slack, y.lo, y.hi};
   return y;
 }
 

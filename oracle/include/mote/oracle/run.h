@@ -136,7 +136,8 @@ class Prepared {
   std::optional<Outcome> refusal(const mote_contract& contract, std::size_t workspace) const;
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
 
-  const std::vector<Interval>& intervals(const mote_contract* contract, std::string_view form);
+  const std::vector<Interval>& intervals(const mote_contract* contract, std::string_view form,
+                                         bool open_infinities);
   Outcome judged(const RunResult& first, const RunResult& second, const mote_contract* contract);
 
   Case case_;

@@ -41,12 +41,15 @@ struct Contract {
   /// kOperand: `abs` is half the least number of the format to whose bits (multiply_bits) operands
   /// are rounded; unlisted the format has the range of the tensor's.
   std::map<std::string, Accuracy, std::less<>> functions;
+  /// Nothing is known of sums, products and quotients of an infinity: for derivatives, of which
+  /// equal formulas differ there (x*y + x*z, x*(y + z)). NaN stays required where an operand is.
+  bool open_infinities = false;
 };
 
-/// A body without a division by data or a smooth function, or with nothing else that rounds: it has
-/// one formula, and its inputs are taken as they are. Inputs of any other are perturbed by two
-/// units of roundoff, since equivalent formulas differ by that much. Of the output at that
-/// position.
+/// A body without a division by data or a smooth function, or with nothing else that rounds; with
+/// no product of more than two factors or of a sum: it has one formula, and its inputs are taken as
+/// they are. Inputs of any other are perturbed by two units of roundoff, since equivalent formulas
+/// differ by that much. Of the output at that position.
 bool is_rigid(const Program& program, std::size_t output);
 
 /// True where no correct implementation can differ from the reference: data is only moved,
