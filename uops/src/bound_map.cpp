@@ -104,7 +104,13 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
   x.lo = where(c.lo, a.lo, b.lo);
   const bool points = a.certain() && b.certain();
   x.hi = points ? x.lo : where(c.lo, a.hi, b.hi);
-  if (c.certain()) return x;
+  if (c.certain()) {
+    const Spread *p = a.around(), *q = b.around();
+    if ((p || q) && (p || a.certain()) && (q || b.certain()))
+      x.spread = {where(c.lo, p ? p->centre : a.lo, q ? q->centre : b.lo),
+                  std::max(p ? p->slack : 0, q ? q->slack : 0), x.lo, x.hi};
+    return x;
+  }
   const Uop sure = eq(c.lo, c.hi);
   Interval hull;
   hull.lo = min(a.lo, b.lo);

@@ -31,9 +31,24 @@ Uop over(const Uop& reduced, const Uop& x, const std::vector<int>& axes) {
                  reduced.dtype() == DType::f64 ? Number(0.0) : Number(0));
 }
 
+/// Factors as certain values, each of which may be more or less by a share.
+struct Factors {
+  Interval values;
+  double slack = 0;
+};
+Factors factors_of(const Interval& x, const Format& f) {
+  const Spread* s = f.dtype != DType::f64 ? x.around() : nullptr;
+  if (s == nullptr) return {x};
+  Factors around{exactly(s->centre), s->slack};
+  around.values.nonnegative = x.nonnegative;
+  return around;
+}
+
 /// The factors' least and greatest magnitudes multiply, in any order; each product rounds.
-Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, const Context& c) {
+Interval product(const Interval& given, const std::vector<int>& axes, DType dtype,
+                 const Context& c) {
   const Format f = format_of(dtype, c.contract);
+  const auto [x, slack] = factors_of(given, f);
   const Uop a = abs(x.lo), b = x.certain() ? a : abs(x.hi);
   const Uop straddles = x.lo <= 0 && x.hi >= 0;
   const Uop most = x.certain() ? a : max(a, b);
@@ -46,19 +61,23 @@ Interval product(const Interval& x, const std::vector<int>& axes, DType dtype, c
   // Beyond these no order of multiplication overflows, or loses more than so much to underflow.
   const Uop largest = prod_over(max(most, 1), axes);
   const Uop count = sum_over(where(eq(most, 1), 0.0, number(1)), axes);
-  Uop factor = count * (f.unit + 0x1p-51);
+  Uop factor = count * (f.unit + slack + 0x1p-51);
   Uop lost = count * (c.contract.flushes_denormals ? f.normal : f.least) * largest;
-  // Products of the factors' odd parts, all in the format: nothing rounds, unless it underflows.
-  const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
-  const Uop odd = where(eq(x.lo, 0), 1, a / lowest_bit(x.lo));
-  const Uop digits = prod_over(where(point, odd, kInf), axes);
-  const Uop tiniest = prod_over(min(where(eq(most, 0), 1, most), 1), axes);
-  const Uop exact = digits <= std::ldexp(1.0, f.precision) && tiniest >= f.normal;
   // A factor that is 0; a product that is 0 in double may only have underflowed there.
   const Uop zero =
       reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) && negation(isnan(greatest));
-  factor = where(exact || count <= 1, 0, factor);
-  lost = where(exact || zero || count <= 1, 0, lost);
+  Uop rounds_nothing = count <= 1;
+  if (slack == 0) {
+    // Products of the factors' odd parts, all in the format: nothing rounds, unless it underflows.
+    const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
+    const Uop odd = where(eq(x.lo, 0), 1, a / lowest_bit(x.lo));
+    const Uop digits = prod_over(where(point, odd, kInf), axes);
+    const Uop tiniest = prod_over(min(where(eq(most, 0), 1, most), 1), axes);
+    const Uop exact = digits <= std::ldexp(1.0, f.precision) && tiniest >= f.normal;
+    rounds_nothing = exact || rounds_nothing;
+    factor = where(rounds_nothing, 0, factor);
+  }
+  lost = where(zero || rounds_nothing, 0, lost);
   const Uop hi = greatest * (1 + factor) + lost, lo = max(smallest * (1 - factor) - lost, 0);
   Interval y;
   y.lo = where(eq(sign, 0) || (smallest <= 0 && greatest > 0), -hi, where(sign > 0, lo, -hi));
@@ -148,10 +167,12 @@ Interval scattered_sum(const Join& join, const Interval& base, const Interval& x
 }
 
 /// By mul: as a product of factors in any order.
-Interval scattered_product(const Join& join, const Interval& base, const Interval& x, DType dtype,
-                           const Context& c) {
+Interval scattered_product(const Join& join, const Interval& given_base, const Interval& given_x,
+                           DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   const auto times = [&](const Uop& p, const Uop& q) { return join(ScatterOp::mul, p, q); };
+  const auto [base, base_slack] = factors_of(given_base, f);
+  const auto [x, x_slack] = factors_of(given_x, f);
   const auto most = [](const Interval& v) { return max(abs(v.lo), abs(v.hi)); };
   const Uop greatest = times(most(base), most(x));
   const Uop largest = times(max(most(base), 1), max(most(x), 1));
@@ -159,13 +180,15 @@ Interval scattered_product(const Join& join, const Interval& base, const Interva
     return where(eq(v, v), each, number(each));
   };
   const Uop count = join(ScatterOp::add, factors(base.lo, 0), factors(x.lo, 1));
+  Uop share = count * (f.unit + 0x1p-51);
+  if (const double slack = std::max(base_slack, x_slack); slack > 0)
+    share = share + (count + 1) * slack;
   Interval y;
   const Uop value = times(base.lo, x.lo);
   const bool certain = base.certain() && x.certain();
-  const Uop slack =
-      where(eq(count, 0), 0, greatest * (count * (f.unit + 0x1p-51)) + count * largest * f.least);
-  y.lo = certain ? value - slack : where(eq(count, 0), base.lo, -(greatest + slack));
-  y.hi = certain ? value + slack : where(eq(count, 0), base.hi, greatest + slack);
+  const Uop slack = where(eq(count, 0), 0, greatest * share + count * largest * f.least);
+  y.lo = certain ? value - slack : where(eq(count, 0), given_base.lo, -(greatest + slack));
+  y.hi = certain ? value + slack : where(eq(count, 0), given_base.hi, greatest + slack);
   const Uop unknown = largest > f.greatest || isnan(y.lo) || isnan(y.hi);
   return unless(unknown && ne(count, 0), y);
 }
