@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace mote {
 namespace {
@@ -63,12 +64,20 @@ bool holds(const Interval& bounds, std::int64_t at, const Dense& got) {
   return !bounds.certain() && accepts(bounds, at, got);
 }
 
+bool is_finite(const Dense& x, std::int64_t at) {
+  return !is_real(x.dtype()) || std::isfinite(x.at(at).real());
+}
+
 /// The first bound that holds the element, or else the form's.
 const Interval& bound_for(const Comparison& c, std::size_t k, std::int64_t at, const Dense& got) {
   const Interval& bounds = c.intervals()[k];
   if (holds(bounds, at, got)) return bounds;
-  for (const auto& intervals : c.others) {
-    const Interval& other = intervals()[k];
+  if (c.of_definition) {
+    const Interval& other = c.of_definition()[k];
+    if (holds(other, at, got)) return other;
+  }
+  if (c.at_infinities && !(is_finite(got, at) && is_finite(c.expected[k], at))) {
+    const Interval& other = c.at_infinities()[k];
     if (holds(other, at, got)) return other;
   }
   return bounds;

@@ -19,11 +19,13 @@ struct Comparison {
   const std::vector<Dense>& second;
   /// Computed when first asked for: only where an element differs from the reference.
   std::function<const std::vector<Interval>&()> intervals;
-  /// Others that an element may lie in, asked for in turn where those before refuse it. Of the
-  /// definition, where the contract names another form: a kernel may compute some elements by it,
-  /// as one that multiplies what pads rows but skips rows that are padding. Of a gradient, with
-  /// nothing known where an infinity enters (Contract::open_infinities).
-  std::vector<std::function<const std::vector<Interval>&()>> others;
+  /// Those of the definition, where the contract names another form: a kernel may compute some
+  /// elements by it, as one that multiplies what pads rows but skips rows that are padding. Asked
+  /// for only where the form's refuse an element; empty: the contract names none.
+  std::function<const std::vector<Interval>&()> of_definition;
+  /// Of a gradient those with nothing known where an infinity enters (Contract::open_infinities).
+  /// Asked for only where an element that the others refuse is not finite, or should not be.
+  std::function<const std::vector<Interval>&()> at_infinities;
   std::string damage;  ///< a write beside the elements, or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;
   mote_status status_of_second = MOTE_OK;

@@ -145,17 +145,14 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
     return outcome_of(Verdict::skipped, reason);
   const RunResult& damaged = !first.damage.empty() ? first : second;
   const std::string_view form = form_of(contract);
-  std::vector<std::function<const std::vector<Interval>&()>> others;
-  const auto add_other = [&](bool open_infinities) {
-    others.emplace_back([=, this]() -> const std::vector<Interval>& {
+  using Intervals = std::function<const std::vector<Interval>&()>;
+  const auto definition = [&](bool open_infinities) -> Intervals {
+    return [this, contract, open_infinities]() -> const std::vector<Interval>& {
       return intervals(contract, kDirect, open_infinities);
-    });
+    };
   };
-  if (form != kDirect) add_other(false);
   const OpRecord* record = record_of(case_);
-  if (record != nullptr && gradient_order(*record) > 0 &&
-      std::ranges::any_of(s.inputs, has_special))
-    add_other(true);
+  const bool is_gradient = record != nullptr && gradient_order(*record) > 0;
   try {
     return compare({.of = case_,
                     .inputs = s.inputs,
@@ -165,7 +162,8 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .intervals = [&]() -> const std::vector<Interval>& {
                       return intervals(contract, form, false);
                     },
-                    .others = others,
+                    .of_definition = form != kDirect ? definition(false) : Intervals(),
+                    .at_infinities = is_gradient ? definition(true) : Intervals(),
                     .damage = damaged.damage,
                     .damage_verdict = damaged.damage_verdict,
                     .status_of_second = second.status,
