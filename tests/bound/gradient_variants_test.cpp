@@ -1,0 +1,232 @@
+// The list of other formulas against the bound: none is refused, whatever the data are, infinities
+// and NaN too; with one factor of theirs in tf32 each is, on some data.
+#include "gradient_variants.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "judge.h"
+#include "mote/macroops/catalogue.h"
+#include "mote/uops/evaluate.h"
+
+namespace mote::test {
+namespace {
+
+/// A gradient of the catalogue with all its inputs.
+struct Subject {
+  Program program, bound;
+  std::map<std::string, Number> params;
+};
+Subject subject_of(const GradientVariants& v) {
+  const OpRecord& record = find_op(v.op);
+  Subject s{*instantiate(record, {DType::f32, full_mask(record)}), {}, v.params};
+  for (const ParamDecl& d : s.program.params) {
+    const double given = d.default_value.value_or(1);
+    s.params.try_emplace(d.name,
+                         d.is_integer ? Number(static_cast<std::int64_t>(given)) : Number(given));
+  }
+  s.bound = bound(s.program);
+  return s;
+}
+
+std::int64_t size_named(const GradientVariants& v, const std::string& name,
+                        const GradientProblem& p) {
+  std::int64_t size = 1;
+  if (name == "R" || name == "K") size = kRows;
+  if (name == "N" || name == "L") size = kColumns;
+  if (const auto given = v.sizes.find(name); given != v.sizes.end()) size = given->second;
+  return size == kRows          ? p.rows
+         : size == kColumns     ? p.columns
+         : size == kHalfColumns ? (p.columns + 1) / 2
+                                : size;
+}
+
+/// One set of data: what the bound says of it.
+struct Judging {
+  GradientProblem problem;
+  std::vector<Array> inputs;
+  std::vector<Array> reference;
+  Bounds bounds;
+  bool finite = true;
+};
+
+/// Associations of a product differ in where they overflow or lose digits to underflow: not what
+/// is compared here.
+float without_extremes(float x) {
+  if (std::fabs(x) > 1e30F && std::isfinite(x)) return std::copysign(2.0F, x);
+  if (std::fabs(x) < 1e-30F && x != 0) return std::copysign(0.5F, x);
+  return x;
+}
+
+Judging judging(const GradientVariants& v, const Subject& s, std::int64_t columns, Data data,
+                std::uint64_t seed) {
+  Judging j;
+  j.problem = {3, columns, {}};
+  std::map<Symbol, std::int64_t> values;
+  for (const SizeRule& r : s.program.size_rules)
+    values[r.size] = size_named(v, r.size.name(), j.problem);
+  for (const ParamDecl& d : s.program.params)
+    if (d.is_integer) values[Symbol(SymbolKind::param, d.name)] = s.params.at(d.name).integer();
+  const std::size_t hot = seed % s.program.inputs.size();
+  for (const Uop& u : s.program.inputs) {
+    Array a{u.dtype(), {}, {}};
+    for (const Expr& e : u.shape()) a.shape.push_back(evaluate(e, values));
+    // One of the inputs is one-hot, so that it is seen.
+    const bool plain = data == Data::onehot && j.inputs.size() != hot;
+    a.values =
+        draw(plain ? Data::uniform : data, a.dtype, element_count(a.shape), seed + j.inputs.size());
+    Floats& floats = j.problem.inputs.emplace_back();
+    for (const Number& n : a.values)
+      floats.push_back(without_extremes(static_cast<float>(n.real())));
+    j.inputs.push_back(std::move(a));
+  }
+  if (v.prepare) v.prepare(j.problem);
+  for (std::size_t k = 0; k < j.inputs.size(); ++k)
+    for (std::size_t at = 0; at < j.inputs[k].values.size(); ++at) {
+      const float x = j.problem.inputs[k][at];
+      j.inputs[k].values[at] = Number(static_cast<double>(x));
+      j.finite = j.finite && std::isfinite(x);
+    }
+  j.reference = evaluate(s.program, j.inputs, s.params);
+  j.bounds = bounds_of(s.bound, j.inputs, s.params);
+  return j;
+}
+
+Array element_of(const Array& a, std::size_t at) { return {a.dtype, {1}, {a.values[at]}}; }
+
+/// What the refused element was computed from: an element of each input as large as the output, the
+/// whole of small ones.
+std::string inputs_at(const Judging& j, std::size_t at, std::size_t size) {
+  std::string text;
+  for (const Array& a : j.inputs) {
+    text += text.empty() ? "" : "; ";
+    if (a.values.size() == size && size > 12) {
+      text += fmt::format("{}", a.values[at].real());
+      continue;
+    }
+    for (std::size_t k = 0; k < std::min<std::size_t>(a.values.size(), 12); ++k)
+      text += fmt::format("{}{}", k == 0 ? "" : " ", a.values[k].real());
+    if (a.values.size() > 12) text += " …";
+  }
+  return text;
+}
+
+struct Refusal {
+  Verdicts verdicts;
+  std::string text;  ///< of the first element that is refused
+};
+/// On a variant's output alone.
+Refusal refusal(const Subject& s, const Judging& j, const GradientVariant& variant) {
+  const auto& outputs = s.program.outputs;
+  const auto named = std::ranges::find(outputs, variant.output, &Output::name);
+  if (named == outputs.end()) {
+    ADD_FAILURE() << s.program.name << " has no output " << variant.output;
+    return {};
+  }
+  const auto k = static_cast<std::size_t>(named - outputs.begin());
+  const Floats y = variant.run(j.problem);
+  Array result{DType::f32, j.reference[k].shape, {}};
+  for (const float e : y) result.values.emplace_back(static_cast<double>(e));
+  EXPECT_EQ(y.size(), j.reference[k].values.size()) << s.program.name << " " << variant.name;
+  const Array &lo = j.bounds.ends[2 * k], &hi = j.bounds.ends[2 * k + 1], &r = j.reference[k];
+  Refusal refused{judge({{lo, hi}}, {result}, {r}), {}};
+  for (std::size_t at = 0; at < y.size() && refused.verdicts.refused > 0; ++at) {
+    const Verdicts one = judge({{element_of(lo, at), element_of(hi, at)}}, {element_of(result, at)},
+                               {element_of(r, at)});
+    if (one.refused == 0) continue;
+    refused.text = fmt::format("{} of {}, first [{}] of {}: {}", refused.verdicts.refused, y.size(),
+                               at, inputs_at(j, at, y.size()), one.first);
+    break;
+  }
+  return refused;
+}
+
+/// Kahan's sum has inf - inf in its correction.
+bool loses_infinities(const GradientVariant& v) {
+  return v.finite_only || v.name.ends_with("kahan");
+}
+
+struct VariantCounts {
+  std::int64_t runs = 0, elements = 0, indeterminate = 0, refused_runs = 0;
+};
+
+void run_variants(const GradientVariants& v, bool finite, VariantCounts& counts) {
+  const Subject s = subject_of(v);
+  std::map<std::string, int> refusals;
+  for (const std::int64_t n : {1, 2, 3, 7, 16, 64, 200}) {
+    if (n > v.most_columns) continue;
+    for (int kind = 0; kind < kDataKinds; ++kind) {
+      const auto seed = static_cast<std::uint64_t>(n * 31 + kind);
+      const Judging j = judging(v, s, n, static_cast<Data>(kind), seed);
+      if (j.finite != finite) continue;
+      for (const GradientVariant& variant : v.correct) {
+        if (!finite && loses_infinities(variant)) continue;
+        const Refusal r = refusal(s, j, variant);
+        ++counts.runs;
+        counts.elements += r.verdicts.elements;
+        counts.indeterminate += r.verdicts.indeterminate;
+        if (r.verdicts.refused == 0) continue;
+        ++counts.refused_runs;
+        if (refusals[variant.output + variant.name]++ > 0) continue;
+        ADD_FAILURE() << v.op << " " << variant.output << ": " << variant.name << ", n " << n
+                      << ", data " << kind << "\n  " << r.text;
+      }
+    }
+  }
+}
+
+std::vector<GradientVariants> all_gradients() {
+  std::vector<GradientVariants> all;
+  for (auto part : {activation_gradients, elementwise_gradients, row_gradients, norm_gradients,
+                    linear_gradients})
+    for (GradientVariants& v : part()) all.push_back(std::move(v));
+  return all;
+}
+
+void expect_accepted(bool finite, const char* what) {
+  VariantCounts counts;
+  std::int64_t ops = 0;
+  for (const GradientVariants& v : all_gradients()) {
+    run_variants(v, finite, counts);
+    ++ops;
+  }
+  fmt::print("{}: {} lists, {} runs of {} elements, {} indeterminate, {} runs refused\n", what, ops,
+             counts.runs, counts.elements, counts.indeterminate, counts.refused_runs);
+  EXPECT_LE(10 * counts.indeterminate, 3 * counts.elements);
+}
+
+TEST(GradientVariants, AreAcceptedOnFiniteData) { expect_accepted(true, "finite"); }
+
+/// How many runs of the first variant of that output, with input k in tf32, are refused.
+int refusals_in_tf32(const GradientVariants& v, const Subject& s, const std::string& output) {
+  const auto first = std::ranges::find(v.correct, output, &GradientVariant::output);
+  int refused = 0;
+  for (int kind = 0; kind < kDataKinds - 1; ++kind) {
+    Judging j = judging(v, s, 7, static_cast<Data>(kind), static_cast<std::uint64_t>(kind));
+    for (Floats& input : j.problem.inputs)
+      for (float& x : input) x = tf32_of(x);
+    refused += refusal(s, j, *first).verdicts.refused > 0 ? 1 : 0;
+  }
+  return refused;
+}
+
+TEST(GradientVariants, WithInputsInTf32EachIsRefused) {
+  for (const GradientVariants& v : all_gradients()) {
+    const Subject s = subject_of(v);
+    std::set<std::string> outputs;
+    for (const GradientVariant& variant : v.correct) {
+      if (!outputs.insert(variant.output).second) continue;
+      EXPECT_GT(refusals_in_tf32(v, s, variant.output), 0) << v.op << " " << variant.output;
+    }
+  }
+}
+
+TEST(GradientVariants, AreAcceptedOnInfinitiesAndNaN) { expect_accepted(false, "special"); }
+
+}  // namespace
+}  // namespace mote::test
