@@ -121,7 +121,7 @@ TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
     return ends_of("input a f32[N]\ninput b f32[N]\noutput y = a*b - a",
                    {array_of(DType::f32, {4}, {0, kInf, nan, 2}),
                     array_of(DType::f32, {4}, {kInf, 1, kInf, 3})},
-                   {.open_infinities = open});
+                   {.functions = {}, .open_infinities = open});
   };
   const Ends closed = ends(false), open = ends(true);
   for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(std::isnan(closed.lo[k].real())) << k;
@@ -130,6 +130,15 @@ TEST(BoundDecisions, InfinitiesOfDerivativesAreOpen) {
   EXPECT_TRUE(std::isnan(open.lo[2].real()));  // an input is
   EXPECT_TRUE(std::isnan(open.hi[2].real()));
   expect_point(open, 3, 4);
+  const auto quotient = [&](bool open) {
+    return ends_of("input a f32[N]\ninput b f32[N]\noutput y = a/b*b",
+                   {array_of(DType::f32, {3}, {0, 1, nan}), array_of(DType::f32, {3}, {0, 0, 0})},
+                   {.functions = {}, .open_infinities = open});
+  };
+  EXPECT_TRUE(std::isnan(quotient(false).lo[0].real()));
+  expect_unknown(quotient(true), 0);
+  expect_unknown(quotient(true), 1);
+  EXPECT_TRUE(std::isnan(quotient(true).lo[2].real()));
 }
 
 // ---- reads and writes where an index says

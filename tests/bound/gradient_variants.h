@@ -36,7 +36,7 @@ struct GradientVariants {
   /// Of the op, by name; R and K are rows, N and L columns, all others 1.
   std::map<std::string, std::int64_t> sizes = {};
   std::map<std::string, Number> params = {};
-  std::int64_t most_columns = 200;
+  std::int64_t most_columns = 64;
   /// Makes of what was drawn inputs that the op has: an output of its, what is not below 0.
   std::function<void(GradientProblem&)> prepare = {};
 };

@@ -456,14 +456,13 @@ TEST(Run, AGradientsFormulaMayDifferAtInfinitiesNotAtNan) {
 /// Of nothing the derivative is 0; the definition's is 0·(1/0).
 TEST(Run, AGradientOfAnEmptySumMayBeZero) {
   const auto zeros = [](const mote_call* call) {
-    for (std::size_t k = 0; k < 2; ++k)
-      if (call->outputs[k] != nullptr)
-        std::fill_n(floats(call->outputs[k]), call->outputs[k]->shape[0], 0.0F);
+    for (const std::size_t of_rows : {0U, 2U})  // ggx's gradient has no element
+      std::fill_n(floats(call->outputs[of_rows]), call->outputs[of_rows]->shape[0], 0.0F);
     return MOTE_OK;
   };
   const FakeBackend fake("norm2.grad.grad", zeros);
   const Outcome o =
-      Prepared(parse_case("norm2.grad.grad ggx=f32[7,0] gy=f32[7] x=f32[7,0] y=f32[7]"))
+      Prepared(parse_case("norm2.grad.grad ggx=f32[7,0,1] gy=f32[7,1] x=f32[7,0,1] y=f32[7,1]"))
           .run(fake.get());
   EXPECT_FALSE(is_failure(o.verdict)) << o.reason;
 }

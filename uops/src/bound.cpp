@@ -195,16 +195,17 @@ class IntervalWalk {
     const bool opens =
         context_.contract.open_infinities && is_real(u.dtype()) &&
         (m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::mul || m.op == MapOp::div);
-    return opens ? open_at_infinities(args, std::move(x)) : x;
+    return opens ? open_at_infinities(m.op, args, std::move(x)) : x;
   }
-  static Interval open_at_infinities(const std::vector<Interval>& args, Interval x) {
-    Uop infinite, nan;
-    for (const Interval& a : args) {
-      const Uop one = eq(a.lo, a.hi) && bounds::isinf(a.lo);
-      infinite = infinite ? infinite || one : one;
-      nan = nan ? nan || bounds::isnan(a.lo) : bounds::isnan(a.lo);
-    }
-    return bounds::unless(infinite && bounds::negation(nan), std::move(x));
+  static Interval open_at_infinities(MapOp op, const std::vector<Interval>& args, Interval x) {
+    const Interval &a = args[0], &b = args[1];
+    const auto is_infinite = [](const Interval& v) {
+      return eq(v.lo, v.hi) && bounds::isinf(v.lo);
+    };
+    Uop open = is_infinite(a) || is_infinite(b);
+    if (op == MapOp::div) open = open || (eq(b.lo, 0) && eq(b.hi, 0));
+    const Uop nan = bounds::isnan(a.lo) || bounds::isnan(b.lo);
+    return bounds::unless(open && bounds::negation(nan), std::move(x));
   }
   Interval visit(const Uop& u, const uop::Reduce& r) const {
     return bounds::reduce_rule(u, r, at(r.x), context_);

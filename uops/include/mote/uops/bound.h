@@ -41,8 +41,9 @@ struct Contract {
   /// kOperand: `abs` is half the least number of the format to whose bits (multiply_bits) operands
   /// are rounded; unlisted the format has the range of the tensor's.
   std::map<std::string, Accuracy, std::less<>> functions;
-  /// Nothing is known of sums, products and quotients of an infinity: for derivatives, of which
-  /// equal formulas differ there (x*y + x*z, x*(y + z)). NaN stays required where an operand is.
+  /// Nothing is known of sums, products and quotients of an infinity, and of quotients by 0: for
+  /// derivatives, of which equal formulas differ there (x*y + x*z, x*(y + z)). NaN stays required
+  /// where an operand is.
   bool open_infinities = false;
 };
 
