@@ -11,26 +11,14 @@
 #include <tuple>
 
 #include "form.h"
-#include "mote/base/kernel_call.h"
 #include "mote/generated/bounds.h"
+#include "mote/oracle/contract.h"
 #include "mote/uops/bound.h"
 
 namespace mote {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Contract contract_of(const mote_contract* given, DType dtype) {
-  Contract c;
-  if (given == nullptr) return c;
-  const bool half = dtype == DType::f16 || dtype == DType::bf16;
-  c.narrow_accumulator = half && given->accumulator == MOTE_ACC_NATIVE;
-  c.multiply_bits = given->multiply_rounding;
-  c.flushes_denormals = given->flushes_denormals != 0;
-  for (const mote_accuracy& f : accuracies_of(*given))
-    c.functions[f.function] = {.ulp = f.ulp, .arg = f.arg, .abs = f.abs};
-  return c;
-}
 
 /// The program's text with its 16-bit inputs declared as f32, from which no other difference comes:
 /// both are computed in f32.

@@ -8,10 +8,6 @@
 
 namespace mote {
 
-std::string_view form_of(const mote_contract* contract) {
-  return contract == nullptr || contract->form == nullptr ? kDirect : contract->form;
-}
-
 const OpRecord* record_of(const Case& c) {
   if (!c.target->is_file()) return c.target->record();
   for (const OpRecord& record : catalogue()) {

@@ -7,11 +7,9 @@
 
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
+#include "mote/oracle/contract.h"
 
 namespace mote {
-
-/// "direct" where there is no contract or it names none.
-std::string_view form_of(const mote_contract* contract);
 
 /// What lists the forms of the case's op; null for a program file, unless the catalogue has the same
 /// program under its name.

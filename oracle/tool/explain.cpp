@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
 #include "mote/codegen/schedule.h"
+#include "mote/oracle/backends.h"
+#include "mote/oracle/contract.h"
 #include "mote/oracle/resolve.h"
 #include "mote/uops/bound.h"
 #include "ops_text.h"
+#include "requirements.h"
 
 namespace mote::tool {
 namespace {
@@ -23,6 +27,8 @@ struct ExplainArguments {
   std::string dtype;
   std::string stage;
   std::string form;
+  std::string backend;
+  std::vector<std::string> plugins;
   std::vector<std::string> without;
   bool passes = false;
   int order = 0;  ///< of differentiation
@@ -71,8 +77,9 @@ int explain_passes(const ExplainArguments& options) {
 }
 
 /// The program of the error bound, as uops, fused loops or C.
-void explain_bound(const Resolved& resolved, const std::string& stage, Printer& show) {
-  const auto bounds = std::make_shared<const Program>(bound(*resolved.program));
+void explain_bound(const Resolved& resolved, const Program& body, const Contract& contract,
+                   const std::string& stage, Printer& show) {
+  const auto bounds = std::make_shared<const Program>(bound(body, contract));
   if (stage == "bound") return show(stage, to_string(*bounds));
   const LoopProgram fused = compile(bounds);
   EmitOptions how;
@@ -80,9 +87,43 @@ void explain_bound(const Resolved& resolved, const std::string& stage, Printer& 
   show(stage, stage == "bound-c" ? emit_c(fused, how) : to_string(fused));
 }
 
+/// Of the backend's kernels for the op, each contract once: what it promises, and its bound.
+int explain_backend(const ExplainArguments& options, const Resolved& resolved) {
+  if (!options.stage.starts_with("bound"))
+    throw Error("explain: --backend goes with --stage bound, bound-loops or bound-c");
+  const Backends backends = find_backends(split_paths(options.plugins));
+  const Selection selection = select_backends(backends, {options.backend});
+  if (selection.chosen.empty()) {
+    fmt::print(stderr, "mote: {}\n", absence(backends, options.backend));
+    return kNoBackend;
+  }
+  const mote_backend& backend = *selection.chosen.front().backend;
+  const std::string& op = resolved.program->name;
+  const DType dtype = resolved.instance ? resolved.instance->dtype
+                                        : resolved.program->outputs.front().value.dtype();
+  Printer show(true);
+  std::set<std::string> shown;
+  for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
+    const mote_kernel& kernel = kernel_at(backend, k);
+    if (kernel.op != op) continue;
+    const std::string_view form = form_of(kernel.contract);
+    const auto body = form == kDirect || resolved.record == nullptr
+                          ? resolved.program
+                          : instantiate(*resolved.record, *resolved.instance, form);
+    const std::string text = contract_text(kernel.contract, dtype, *body);
+    if (!shown.insert(text).second) continue;
+    show("contract of " + options.backend, text);
+    explain_bound(resolved, *body, contract_of(kernel.contract, dtype), options.stage, show);
+  }
+  if (shown.empty())
+    throw Error(fmt::format("{}: backend {} has no kernel for it", op, options.backend));
+  return 0;
+}
+
 int explain_stages(const ExplainArguments& options) {
   check_stage(options.stage);
   const Resolved resolved = resolve(options);
+  if (!options.backend.empty()) return explain_backend(options, resolved);
   const auto wanted = [&](std::string_view stage) {
     return options.stage.empty() || options.stage == stage;
   };
@@ -91,7 +132,7 @@ int explain_stages(const ExplainArguments& options) {
   if (wanted("uops")) show("uops", to_string(*resolved.program));
   if (options.stage == "uops") return 0;
   if (options.stage.starts_with("bound")) {
-    explain_bound(resolved, options.stage, show);
+    explain_bound(resolved, *resolved.program, {}, options.stage, show);
     return 0;
   }
   bool lowered = false;
@@ -121,8 +162,18 @@ void add_explain(CLI::App& app, Action& action) {
                                         "bound, bound-loops or bound-c")
                            ->type_name("STAGE");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
-  command->add_option("--form", options->form, "another formula of the op, as contracts name it")
-      ->type_name("FORM");
+  CLI::Option* form =
+      command
+          ->add_option("--form", options->form, "another formula of the op, as contracts name it")
+          ->type_name("FORM");
+  command
+      ->add_option("--backend", options->backend,
+                   "with --stage bound…: by the contract of its kernel, which is shown too")
+      ->type_name("NAME")
+      ->excludes(form)
+      ->needs(stage);
+  add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",
+           "load a library's backends too");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

@@ -263,6 +263,38 @@ TEST(Explain, TheUopsAreAProgramFile) {
   EXPECT_EQ(text.find("input beta"), std::string::npos) << text;
 }
 
+/// A backend's contract: its functions' accuracy, its form, what it rounds.
+TEST(Explain, BoundsAreThoseOfABackendsContract) {
+  const std::string softmax = good("explain softmax --stage bound --backend gen");
+  EXPECT_TRUE(
+      softmax.starts_with("---- contract of gen ----\naccumulator f32\n"
+                          "operands of summed products all bits\ndenormals kept\n"
+                          "exp 1 ulp\nform direct\n\n---- bound ----\n"))
+      << softmax;
+  expect_has(softmax, "param ulp_exp real = 1 ");
+  expect_has(good("explain softmax --stage bound"), "param ulp_exp real = 4 ");
+
+  const std::string conv2d =
+      good("explain conv2d --stage bound --backend winograd --plugin " MOTE_WINOGRAD_PLUGIN);
+  expect_has(conv2d, "form winograd_f4\n");
+  expect_has(conv2d, good("explain conv2d --stage bound --form winograd_f4"));
+
+  const std::string promises = "--backend promises --plugin " MOTE_TEST_PLUGINS "/promises.so";
+  const std::string matmul = good("explain matmul --dtype f16 --stage bound " + promises);
+  expect_has(matmul,
+             "accumulator f16\noperands of summed products 11 bits\n"
+             "denormals may become 0\ndot 2 ulp\nform direct\n");
+  EXPECT_EQ(matmul.find(good("explain matmul --dtype f16 --stage bound")), std::string::npos);
+  expect_has(good("explain matmul --stage bound-c " + promises), "mote_bound_matmul_f32(");
+
+  expect_has(bad("explain softmax --stage bound " + promises),
+             "softmax: backend promises has no kernel for it");
+  expect_has(bad("explain softmax --backend gen --stage uops"),
+             "--backend goes with --stage bound");
+  expect_has(bad("explain softmax --backend gen"), "--backend requires --stage");
+  expect_has(bad("explain softmax --stage bound --backend gnu"), "unknown backend 'gnu'");
+}
+
 TEST(Explain, PassesStartsFromTheLoopsAndEndsWithTheFusedOnes) {
   const std::string text = good("explain softmax --passes");
   const std::string lowered = "---- after lower ----\n" + good("explain softmax --stage loops");
