@@ -51,5 +51,6 @@ std::vector<GradientVariants> elementwise_gradients();
 std::vector<GradientVariants> row_gradients();
 std::vector<GradientVariants> norm_gradients();
 std::vector<GradientVariants> linear_gradients();
+std::vector<GradientVariants> attention_gradients();
 
 }  // namespace mote::test

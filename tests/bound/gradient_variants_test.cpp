@@ -88,17 +88,21 @@ Judging judging(const GradientVariants& v, const Subject& s, std::int64_t column
     for (const Expr& e : u.shape()) a.shape.push_back(evaluate(e, values));
     // One of the inputs is one-hot, so that it is seen.
     const bool plain = data == Data::onehot && j.inputs.size() != hot;
-    a.values =
-        draw(plain ? Data::uniform : data, a.dtype, element_count(a.shape), seed + j.inputs.size());
+    const std::int64_t count = element_count(a.shape);
+    if (is_real(a.dtype))
+      a.values = draw(plain ? Data::uniform : data, a.dtype, count, seed + j.inputs.size());
+    for (std::int64_t k = std::ssize(a.values); k < count; ++k)
+      a.values.emplace_back((k * 5 + 1) % columns);  // a class
     Floats& floats = j.problem.inputs.emplace_back();
     for (const Number& n : a.values)
-      floats.push_back(without_extremes(static_cast<float>(n.real())));
+      floats.push_back(without_extremes(static_cast<float>(n.as_real())));
     j.inputs.push_back(std::move(a));
   }
   if (v.prepare) v.prepare(j.problem);
   for (std::size_t k = 0; k < j.inputs.size(); ++k)
     for (std::size_t at = 0; at < j.inputs[k].values.size(); ++at) {
       const float x = j.problem.inputs[k][at];
+      if (!is_real(j.inputs[k].dtype)) continue;
       j.inputs[k].values[at] = Number(static_cast<double>(x));
       j.finite = j.finite && std::isfinite(x);
     }
@@ -121,7 +125,7 @@ std::string inputs_at(const Judging& j, std::size_t at, std::size_t size) {
       continue;
     }
     for (std::size_t k = 0; k < std::min<std::size_t>(a.values.size(), 12); ++k)
-      text += fmt::format("{}{}", k == 0 ? "" : " ", a.values[k].real());
+      text += fmt::format("{}{}", k == 0 ? "" : " ", a.values[k].as_real());
     if (a.values.size() > 12) text += " …";
   }
   return text;
@@ -202,7 +206,7 @@ void run_variants(const GradientVariants& v, bool finite, VariantCounts& counts)
 std::vector<GradientVariants> all_gradients() {
   std::vector<GradientVariants> all;
   for (auto part : {activation_gradients, elementwise_gradients, row_gradients, norm_gradients,
-                    linear_gradients})
+                    linear_gradients, attention_gradients})
     for (GradientVariants& v : part()) all.push_back(std::move(v));
   return all;
 }
