@@ -76,7 +76,10 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
     failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (!is_slow(verdict) && limits.seconds > 0) {
+  } else if (is_slow(verdict)) {  // too few runs for more than what the verdict says
+    failure.diagnosis.kind = std::string(name(verdict));
+    failure.diagnosis.text = failure.outcome.reason;
+  } else if (limits.seconds > 0) {
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
       return outcome_of(candidate, trying);
     });

@@ -214,7 +214,8 @@ TEST(Cli, ACampaignGoesOnAfterEachBrokenRule) {
   EXPECT_EQ(r.code, 3) << r.out;
   for (const char* part :
        {"crashed: neg on crashes, ", "hung: neg on hangs, ", "changed input: neg on changes_x, ",
-        "changed mode: neg on rounds_upward, ", "no result after 0.2 s", "writes x, its input"}) {
+        "changed mode: neg on rounds_upward, ", "diagnosis: hung: no result after 0.2 s",
+        "writes x, its input"}) {
     EXPECT_NE(r.out.find(part), std::string::npos) << part << "\n" << r.out;
   }
   EXPECT_EQ(r.out.find("on keeps_rules"), std::string::npos) << r.out;
