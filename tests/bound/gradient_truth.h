@@ -16,13 +16,13 @@ namespace mote::test {
 struct GradientOfOp {
   std::shared_ptr<const Program> op;
   Program gradient;
-  std::vector<std::optional<std::size_t>> from;  ///< of each output of the op: the input that is
-                                                 ///< its gradient
+  /// Of each output of the op: the gradient's input that is its gradient; nullopt: none, as of 0.
+  std::vector<std::optional<std::size_t>> from;
   std::vector<std::size_t> inputs;  ///< of each input of the op: its position in the gradient
   std::vector<std::size_t> wrt;     ///< of each output of the gradient: the op's input
 };
-/// Of an instance of gradient_of(op).
-GradientOfOp gradient_of_op(const OpRecord& op, DType dtype, const Program& gradient);
+/// Of the program of an instance of gradient_of(record), in that dtype.
+GradientOfOp gradient_of_op(const OpRecord& record, DType dtype, const Program& gradient);
 
 /// Data for all inputs, those of the case's sizes; an axis that may repeat has its full extent.
 std::vector<Array> draw_operands(const GradientOfOp& g, const Case& c, bool wide, Data kind,

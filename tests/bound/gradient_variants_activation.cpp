@@ -103,7 +103,19 @@ float hardswish_slope(float x) {
   return x < -3 ? 0 : x > 3 ? 1 : x / 3 + 0.5F;
 }
 
-std::vector<GradientVariants> of_inputs() {
+/// Some of x at a kink, or a few units beside it.
+std::function<void(GradientProblem&)> near_kinks(float kink) {
+  return [kink](GradientProblem& p) {
+    for (std::size_t k = 0; k < p.inputs[1].size(); k += 3) {
+      const auto units = static_cast<int>(k / 6 % 9) - 4;
+      float x = kink;
+      for (int n = 0; n < std::abs(units); ++n) x = std::nextafter(x, units < 0 ? 0.0F : 1e9F);
+      p.inputs[1][k] = k % 2 == 0 ? x : -x;
+    }
+  };
+}
+
+std::vector<GradientVariants> smooth() {
   return {{"silu.grad",
            {of_two("g*s*(1+x*(1-s))",
                    [](float g, float x) {
@@ -124,13 +136,6 @@ std::vector<GradientVariants> of_inputs() {
                    [](float g, float x) {
                      const float s = logistic(x), y = x * s;
                      return g * (y + s * (1 - y));
-                   })}},
-          {"hardswish.grad",
-           {of_two("g*(x/3+0.5)", [](float g, float x) { return g * hardswish_slope(x); }),
-            of_two("(2x+3)/6",
-                   [](float g, float x) {
-                     const bool inner = x > -3 && x < 3;
-                     return inner ? g * ((2 * x + 3) / 6) : g * hardswish_slope(x);
                    })}},
           {"softplus.grad",
            {of_two("g*sigmoid(x)", [](float g, float x) { return g * logistic(x); }),
@@ -166,6 +171,29 @@ std::vector<GradientVariants> of_inputs() {
           {"gelu.grad", gelus()},
           {"gelu_tanh.grad", gelu_tanhs()},
           {"mish.grad", mishes()}};
+}
+
+std::vector<GradientVariants> kinked() {
+  const auto slope = [](float x) { return x == 2.5F || x == -2.5F ? 0.1F : 0.2F; };
+  std::vector<GradientVariants> list = {
+      {"hardswish.grad",
+       {of_two("g*(x/3+0.5)", [](float g, float x) { return g * hardswish_slope(x); }),
+        of_two("(2x+3)/6",
+               [](float g, float x) {
+                 const bool inner = x > -3 && x < 3;
+                 return inner ? g * ((2 * x + 3) / 6) : g * hardswish_slope(x);
+               })}},
+      {"hardsigmoid.grad",
+       {of_two("g*0.2",
+               [=](float g, float x) { return x >= -2.5F && x <= 2.5F ? g * slope(x) : 0; }),
+        of_two("ties of the rounded sum", [](float g, float x) {
+          const float v = 0.2F * x + 0.5F;
+          const float slope = v == 0 || v == 1 ? 0.1F : 0.2F;
+          return v >= 0 && v <= 1 ? g * slope : 0;
+        })}}};
+  list[0].prepare = near_kinks(3);
+  list[1].prepare = near_kinks(2.5F);
+  return list;
 }
 
 // ---- gates
@@ -236,7 +264,7 @@ std::vector<GradientVariants> forwards() {
 
 std::vector<GradientVariants> activation_gradients() {
   std::vector<GradientVariants> all;
-  for (auto part : {of_outputs, of_inputs, gates, forwards})
+  for (auto part : {of_outputs, smooth, kinked, gates, forwards})
     for (GradientVariants& v : part()) all.push_back(std::move(v));
   return all;
 }
