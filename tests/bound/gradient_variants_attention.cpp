@@ -119,11 +119,13 @@ GradientVariants of_attention() {
       // those the difference p*(dp - sum) of a share near 1 would be that error, not its own.
       for (const int bits : {0, 1, 2, 3, 4, 6}) {
         const AttentionStyle style{s.sum, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
-        v.correct.push_back({output,
-                             std::string(style.by_logarithm ? "exp(s-lse)" : "exp(s-max)/sum") +
-                                 (style.scales_query ? ", q scaled" : "") +
-                                 (style.from_shares ? ", sum(p*dp) " : ", sum(gy*y) ") + s.name,
-                             [=](const GradientProblem& p) { return weighted(p, style, output); }});
+        GradientVariant variant{
+            output, "", [=](const GradientProblem& p) { return weighted(p, style, output); }};
+        variant.name = std::string(style.by_logarithm ? "exp(s-lse)" : "exp(s-max)/sum") +
+                       (style.scales_query ? ", q scaled" : "") +
+                       (style.from_shares ? ", sum(p*dp) " : ", sum(gy*y) ") + s.name;
+        variant.without_output = style.from_shares;
+        v.correct.push_back(std::move(variant));
       }
   v.most_columns = 16;
   v.prepare = attend;

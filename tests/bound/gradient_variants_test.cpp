@@ -30,9 +30,9 @@ Contract open_contract() {
   c.open_infinities = true;
   return c;
 }
-Subject subject_of(const GradientVariants& v) {
+Subject subject_of(const GradientVariants& v, DType dtype = DType::f32) {
   const OpRecord& record = find_op(v.op);
-  Subject s{*instantiate(record, {DType::f32, full_mask(record)}), {}, {}, v.params};
+  Subject s{*instantiate(record, {dtype, full_mask(record)}), {}, {}, v.params};
   for (const ParamDecl& d : s.program.params) {
     const double given = d.default_value.value_or(1);
     s.params.try_emplace(d.name,
@@ -101,9 +101,11 @@ Judging judging(const GradientVariants& v, const Subject& s, std::int64_t column
   if (v.prepare) v.prepare(j.problem);
   for (std::size_t k = 0; k < j.inputs.size(); ++k)
     for (std::size_t at = 0; at < j.inputs[k].values.size(); ++at) {
-      const float x = j.problem.inputs[k][at];
+      float& x = j.problem.inputs[k][at];
       if (!is_real(j.inputs[k].dtype)) continue;
-      j.inputs[k].values[at] = Number(static_cast<double>(x));
+      const Number stored = store_as(static_cast<double>(x), j.inputs[k].dtype);
+      j.inputs[k].values[at] = stored;
+      x = static_cast<float>(stored.real());
       j.finite = j.finite && std::isfinite(x);
     }
   j.reference = evaluate(s.program, j.inputs, s.params);
@@ -153,8 +155,9 @@ Refusals refusals_of(const Subject& s, const Judging& j, const GradientVariant& 
   }
   const auto k = static_cast<std::size_t>(named - outputs.begin());
   const Array& reference = j.reference[k];
-  Array y{DType::f32, reference.shape, {}};
-  for (const float e : variant.run(j.problem)) y.values.emplace_back(static_cast<double>(e));
+  Array y{reference.dtype, reference.shape, {}};
+  for (const float e : variant.run(j.problem))
+    y.values.push_back(store_as(static_cast<double>(e), y.dtype));
   EXPECT_EQ(y.values.size(), reference.values.size()) << s.program.name << " " << variant.name;
   const Verdicts all = judge({{j.bounds.ends[2 * k], j.bounds.ends[2 * k + 1]}}, {y}, {reference});
   Refusals r{all.elements, all.indeterminate, 0, {}};
@@ -177,8 +180,8 @@ struct VariantCounts {
   std::int64_t runs = 0, elements = 0, indeterminate = 0, refused_runs = 0;
 };
 
-void run_variants(const GradientVariants& v, bool finite, VariantCounts& counts) {
-  const Subject s = subject_of(v);
+void run_variants(const GradientVariants& v, DType dtype, bool finite, VariantCounts& counts) {
+  const Subject s = subject_of(v, dtype);
   std::map<std::string, int> refusals;
   for (const std::int64_t n : {1, 2, 3, 7, 16, 64}) {
     if (n > (finite ? v.most_columns : 16)) continue;
@@ -188,6 +191,7 @@ void run_variants(const GradientVariants& v, bool finite, VariantCounts& counts)
       if (j.finite != finite) continue;
       for (const GradientVariant& variant : v.correct) {
         if (!finite && loses_infinities(variant)) continue;
+        if (dtype != DType::f32 && variant.without_output) continue;
         const Refusals r = refusals_of(s, j, variant);
         ++counts.runs;
         counts.elements += r.elements;
@@ -195,9 +199,9 @@ void run_variants(const GradientVariants& v, bool finite, VariantCounts& counts)
         if (r.refused == 0) continue;
         ++counts.refused_runs;
         if (refusals[variant.output + variant.name]++ > 0) continue;
-        ADD_FAILURE() << v.op << " " << variant.output << ": " << variant.name << ", n " << n
-                      << ", data " << kind << "\n  " << r.refused << " of " << r.elements
-                      << ", first " << r.first;
+        ADD_FAILURE() << s.program.name << " " << name(dtype) << " " << variant.output << ": "
+                      << variant.name << ", n " << n << ", data " << kind << "\n  " << r.refused
+                      << " of " << r.elements << ", first " << r.first;
       }
     }
   }
@@ -215,7 +219,7 @@ void expect_accepted(bool finite, const char* what) {
   VariantCounts counts;
   std::int64_t ops = 0;
   for (const GradientVariants& v : all_gradients()) {
-    run_variants(v, finite, counts);
+    run_variants(v, DType::f32, finite, counts);
     ++ops;
   }
   fmt::print("{}: {} lists, {} runs of {} elements, {} indeterminate, {} runs refused\n", what, ops,
@@ -224,6 +228,18 @@ void expect_accepted(bool finite, const char* what) {
 }
 
 TEST(GradientVariants, AreAcceptedOnFiniteData) { expect_accepted(true, "finite"); }
+
+/// Computed in float.
+TEST(GradientVariants, AreAcceptedWhereTensorsAreOf16Bits) {
+  VariantCounts counts;
+  for (const GradientVariants& v : all_gradients())
+    for (const DType dtype : find_op(v.op).dtypes)
+      if (dtype == DType::f16 || dtype == DType::bf16)
+        for (const bool finite : {true, false}) run_variants(v, dtype, finite, counts);
+  fmt::print("16 bits: {} runs of {} elements, {} indeterminate\n", counts.runs, counts.elements,
+             counts.indeterminate);
+  EXPECT_GT(counts.runs, 0);
+}
 
 /// How many runs of the first variant of that output, with input k in tf32, are refused.
 int refusals_in_tf32(const GradientVariants& v, const Subject& s, const std::string& output) {
