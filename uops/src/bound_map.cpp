@@ -53,13 +53,14 @@ Interval extremum(MapOp op, const Interval& a, const Interval& b, bool real) {
   if (!real || x.lo.id() == x.hi.id()) return x;
   // What is indeterminate is not surely NaN, so that only the other can be.
   const bool one = a.certain() || b.certain();
-  const Interval& other = a.certain() ? a : b;
-  if (one && is_literal(other.lo)) return unless(is_indeterminate(a.certain() ? b : a), x);
+  const Interval &point = a.certain() ? a : b, &other = a.certain() ? b : a;
+  if (one && is_literal(point.lo)) return other.is_known() ? x : unless(is_indeterminate(other), x);
   Uop unknown;
   for (const Interval* arg : {&a, &b}) {
-    if (arg->certain()) continue;
+    if (arg->is_known()) continue;
     unknown = unknown ? unknown || is_indeterminate(*arg) : is_indeterminate(*arg);
   }
+  if (!unknown) return x;
   const Uop surely_nan = isnan(a.lo) || isnan(b.lo);
   return unless(unknown && negation(surely_nan), x);
 }
@@ -76,6 +77,13 @@ Interval absolute(const Interval& x) {
   if (x.nonnegative) {
     y.lo = x.lo;
     y.hi = x.hi;
+    return y;
+  }
+  if (const Spread* s = x.around()) {
+    const Uop centre = abs(s->centre);
+    y.lo = centre * (1 - s->slack);
+    y.hi = centre * (1 + s->slack);
+    y.spread = {centre, s->slack, y.lo, y.hi};
     return y;
   }
   const Uop b = abs(x.hi);
@@ -119,8 +127,8 @@ Interval choice(const Interval& c, const Interval& a, const Interval& b, bool re
     Uop unknown = is_literal(a.lo)   ? isnan(b.lo)
                   : is_literal(b.lo) ? isnan(a.lo)
                                      : ne(isnan(a.lo), isnan(b.lo));
-    if (!a.certain()) unknown = unknown || is_indeterminate(a);
-    if (!b.certain()) unknown = unknown || is_indeterminate(b);
+    if (!a.is_known()) unknown = unknown || is_indeterminate(a);
+    if (!b.is_known()) unknown = unknown || is_indeterminate(b);
     hull = unless(unknown, hull);
   }
   x.lo = where(sure, x.lo, hull.lo);
@@ -355,7 +363,7 @@ Interval comparison(MapOp op, const Interval& a, const Interval& b) {
   if (a.lo.dtype() != DType::f64) return x;
   // What may be NaN compares as it likes.
   for (const Interval* arg : {&a, &b}) {
-    if (!arg->certain()) x.lo = x.lo && negation(is_indeterminate(*arg));
+    if (!arg->is_known()) x.lo = x.lo && negation(is_indeterminate(*arg));
   }
   return x;
 }

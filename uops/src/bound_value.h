@@ -45,6 +45,8 @@ struct Interval {
     const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();
     return holds && !sum ? &*spread : nullptr;
   }
+  /// Not indeterminate, whatever the inputs.
+  bool is_known() const { return certain() || around() != nullptr; }
 };
 
 /// A real format as numbers.
