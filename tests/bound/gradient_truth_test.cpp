@@ -149,10 +149,12 @@ void expect_gradients_held(int order) {
     if (gradient->name.starts_with("cast_")) continue;  // rounds, which real numbers do not
     const OpRecord& op = find_op(gradient->name.substr(0, gradient->name.rfind(".grad")));
     TruthOf truth(op, *gradient);
-    for (std::int64_t round = 0; round < rounds * kTruthKinds; round += 2 * order - 1)
+    // A half or a third of the kinds of data each, others from op to op.
+    const std::int64_t step = order + 1;
+    for (std::int64_t round = ops % step; round < rounds * kTruthKinds; round += step)
       truth.judge_case(round);
     const Held& held = truth.held;
-    EXPECT_GE(10 * held.judged, 3 * held.elements) << gradient->name;
+    EXPECT_GE(5 * held.judged, held.elements) << gradient->name;
     EXPECT_GE(held.judged, 2 * rounds) << gradient->name;
     ++ops;
     all.elements += held.elements;
