@@ -139,6 +139,8 @@ class RecordMaker {
       record.inputs.push_back(
           {slots_[k].name,
            std::ranges::any_of(record.masks, [&](TensorMask mask) { return !is_in(mask, k); })});
+    for (const Slot& slot : slots_)
+      if (slot.kind == Slot::Kind::output) record.given_outputs.push_back(slot.name);
     if (outputs_.size() > 1) record.optional_outputs = {outputs_.begin(), outputs_.end()};
     const auto define = [&](std::string form) {
       return [derivation = derivation_, slots = slots_, choices,

@@ -96,6 +96,8 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const mote_contract*
   const std::lock_guard lock(mutex);
   Contract contract = contract_of(given, c.instance.dtype);
   contract.open_infinities = open_infinities;
+  if (const OpRecord* record = record_of(c))
+    contract.rounded_inputs = {record->given_outputs.begin(), record->given_outputs.end()};
   auto& kept = known[{c.target->text(), c.instance.dtype, c.instance.input_mask,
                       text_of(contract) + " " + std::string(form)}];
   if (kept) return kept;

@@ -28,8 +28,6 @@ struct GradientVariant {
   std::function<Floats(const GradientProblem&)> run;
   /// Of infinities or NaN it makes NaN where the definition does not.
   bool finite_only = false;
-  /// Computes anew what it is given as an output of the op, and so not as rounded to 16 bits.
-  bool without_output = false;
 };
 
 struct GradientVariants {

@@ -124,7 +124,6 @@ GradientVariants of_attention() {
         variant.name = std::string(style.by_logarithm ? "exp(s-lse)" : "exp(s-max)/sum") +
                        (style.scales_query ? ", q scaled" : "") +
                        (style.from_shares ? ", sum(p*dp) " : ", sum(gy*y) ") + s.name;
-        variant.without_output = style.from_shares;
         v.correct.push_back(std::move(variant));
       }
   v.most_columns = 16;

@@ -97,7 +97,15 @@ class IntervalWalk {
     x.spread = {std::move(centre), slack, x.lo, x.hi};
   }
 
-  Interval visit(const Uop& u, const uop::Input&) const {
+  /// What may have become x by being rounded to the format; an infinity was one.
+  static Interval before_rounding(const Interval& x, const RealFormat& f) {
+    const double unit = std::ldexp(1.0, -f.precision), half = std::ldexp(0.5, f.least_exponent);
+    Interval y = bounds::between(min(x.lo * (1 - unit), x.lo * (1 + unit)) - half,
+                                 max(x.hi * (1 - unit), x.hi * (1 + unit)) + half, false);
+    return y;
+  }
+
+  Interval visit(const Uop& u, const uop::Input& i) const {
     if (!is_real(u.dtype())) return bounds::exactly(u);
     Interval x = bounds::exactly(u.dtype() == DType::f64 ? u : cast(u, DType::f64));
     const bounds::Format f = bounds::format_of(u.dtype(), context_.contract);
@@ -108,6 +116,9 @@ class IntervalWalk {
       set_around(x, x.lo, kUnits * f.unit);
       x.sign_of_zero = false;
     }
+    const RealFormat own = real_format(u.dtype());
+    if (own.precision < f.precision && context_.contract.rounded_inputs.contains(i.name))
+      x = before_rounding(x, own);
     if (context_.contract.flushes_denormals) {
       x.lo = where(abs(x.lo) < f.normal, min(x.lo, 0), x.lo);
       x.hi = where(abs(x.hi) < f.normal, max(x.hi, 0), x.hi);

@@ -77,6 +77,8 @@ struct OpRecord {
   std::vector<Form> forms = {};  ///< beside the definition
   /// Outputs that a call may leave out, though not all outputs at once.
   std::vector<std::string> optional_outputs = {};
+  /// Of a gradient: its inputs that are outputs of its op, rounded to their dtype.
+  std::vector<std::string> given_outputs = {};
 };
 
 /// All ops, sorted by name.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct Contract {
   /// derivatives, of which equal formulas differ there (x*y + x*z, x*(y + z)). NaN stays required
   /// where an operand is.
   bool open_infinities = false;
+  /// Inputs that somebody computed and rounded to their dtype: an implementation may have what they
+  /// were rounded from. It matters where the dtype is narrower than the accumulator.
+  std::set<std::string, std::less<>> rounded_inputs = {};
 };
 
 /// A body without a division by data or a smooth function, or with nothing else that rounds; with
