@@ -11,8 +11,8 @@
 
 namespace mote {
 
-/// What lists the forms of the case's op; null for a program file, unless the catalogue has the same
-/// program under its name.
+/// What lists the forms of the case's op; null for a program file, unless the catalogue has the
+/// same program under its name.
 const OpRecord* record_of(const Case& c);
 
 /// The program of the case's op in that form. Throws Error that lists the op's forms.
