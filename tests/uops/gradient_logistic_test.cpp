@@ -14,10 +14,10 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-const std::vector<double> kWide = {-1000, -750, -720, -500, -375, -40, -1,  0,
-                                   1,     40,   375,  500,  720,  750, 1000};
+const std::vector<double> kFarAndNear = {-1000, -750, -720, -500, -375, -40, -1,  0,
+                                         1,     40,   375,  500,  720,  750, 1000};
 
-const double kUnit = std::ldexp(1, -53), kLeast = std::numeric_limits<double>::min();
+const double kRoundoff = std::ldexp(1, -53), kLeastNormal = std::numeric_limits<double>::min();
 
 Array row(const std::vector<double>& values) {
   Array a{DType::f64, {static_cast<std::int64_t>(values.size())}, {}};
@@ -39,13 +39,14 @@ double slope(double x) { return rising(x) * falling(x); }
 /// error of the size of y's last digit.
 void expect_gradient(const std::string& formula, const std::function<double(double)>& truth,
                      const std::function<double(double)>& scale) {
-  const Array x = row(kWide);
-  const Array g = row(std::vector<double>(kWide.size(), 3));
+  const Array x = row(kFarAndNear);
+  const Array g = row(std::vector<double>(kFarAndNear.size(), 3));
   const Array gx = gradients(kX + formula, {g, x}).back();
-  for (std::size_t k = 0; k < kWide.size(); ++k) {
-    const double wanted = 3 * truth(kWide[k]), size = std::fabs(3 * scale(kWide[k]));
-    EXPECT_NEAR(gx.values[k].real(), wanted, 8 * kUnit * (size + std::fabs(wanted)) + kLeast)
-        << formula << " at " << kWide[k];
+  for (std::size_t k = 0; k < kFarAndNear.size(); ++k) {
+    const double wanted = 3 * truth(kFarAndNear[k]), size = std::fabs(3 * scale(kFarAndNear[k]));
+    EXPECT_NEAR(gx.values[k].real(), wanted,
+                8 * kRoundoff * (size + std::fabs(wanted)) + kLeastNormal)
+        << formula << " at " << kFarAndNear[k];
   }
 }
 double nothing(double) { return 0; }
@@ -68,17 +69,19 @@ TEST(GradientLogistic, IsRightWhereTheExponentialOverflows) {
 }
 
 TEST(GradientLogistic, SecondOneIsRightThereToo) {
+  GradientRequest of_gx;
+  of_gx.from = {"gx"};
   const Program second =
-      gradient(gradient(with_body(std::string(kX) + "1/(1 + exp(-x))")).program, {.from = {"gx"}})
-          .program;
+      gradient(gradient(with_body(std::string(kX) + "1/(1 + exp(-x))")).program, of_gx).program;
   ASSERT_EQ(second.inputs.size(), 3U);
-  const std::size_t n = kWide.size();
+  const std::size_t n = kFarAndNear.size();
   const std::vector<Array> g = evaluate(
-      second, {row(std::vector<double>(n, 1)), row(std::vector<double>(n, 3)), row(kWide)}, {});
+      second, {row(std::vector<double>(n, 1)), row(std::vector<double>(n, 3)), row(kFarAndNear)},
+      {});
   ASSERT_EQ(second.outputs.back().name, "gx_");
   for (std::size_t k = 0; k < n; ++k) {
-    const double x = kWide[k], wanted = 3 * slope(x) * (sigmoid(-x) - sigmoid(x));
-    EXPECT_NEAR(g.back().values[k].real(), wanted, 24 * kUnit * sigmoid(x) + kLeast) << x;
+    const double x = kFarAndNear[k], wanted = 3 * slope(x) * (sigmoid(-x) - sigmoid(x));
+    EXPECT_NEAR(g.back().values[k].real(), wanted, 24 * kRoundoff * sigmoid(x) + kLeastNormal) << x;
   }
 }
 

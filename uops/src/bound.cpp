@@ -100,9 +100,8 @@ class IntervalWalk {
   /// What may have become x by being rounded to the format; an infinity was one.
   static Interval before_rounding(const Interval& x, const RealFormat& f) {
     const double unit = std::ldexp(1.0, -f.precision), half = std::ldexp(0.5, f.least_exponent);
-    Interval y = bounds::between(min(x.lo * (1 - unit), x.lo * (1 + unit)) - half,
-                                 max(x.hi * (1 - unit), x.hi * (1 + unit)) + half, false);
-    return y;
+    return bounds::between(min(x.lo * (1 - unit), x.lo * (1 + unit)) - half,
+                           max(x.hi * (1 - unit), x.hi * (1 + unit)) + half, false);
   }
 
   Interval visit(const Uop& u, const uop::Input& i) const {

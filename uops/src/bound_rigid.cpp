@@ -133,6 +133,7 @@ class Rigidity {
       const bool factors = (is_square(a) || is_literal(a)) && (is_square(b) || is_literal(b));
       if (factors && m->op == MapOp::sub && data_.contains(u.id())) other_order_ = true;
     } else if (m && (rounds(m->op) || is_smooth(m->op))) {
+      return;  // neither a product nor a sum
     } else if (const auto* r = std::get_if<uop::Reduce>(&kind); r && r->op == ReduceOp::sum) {
       totals_.insert(u.id());
     } else if (r && r->op == ReduceOp::prod) {
