@@ -9,7 +9,7 @@ namespace {
 // ---- attention: gy[T, E], q[T, D], k[S, D], v[S, E], mask[T, S], y[T, E]; T = rows, S = columns
 
 constexpr std::size_t kHead = 4, kValue = 3;
-enum AttentionInput { kGrad, kQuery, kKey, kValues, kMask, kOutput };
+enum AttentionInput { kGrad, kQuery, kKey, kOfValues, kMask, kOutput };
 constexpr float kHeadScale = 0.5F;  ///< 1/sqrt(kHead)
 
 /// What a row of q meets, of which every gradient is made.
@@ -55,7 +55,7 @@ AttentionRow attention_row(const GradientProblem& p, std::size_t t, const Attent
   AttentionRow r{shares(p, t, style), {}};
   const Row g = row_of(p, kGrad, t, kValue);
   for (std::size_t s = 0; s < r.share.size(); ++s)
-    r.slope.push_back(style.sum(product_terms(g, row_of(p, kValues, s, kValue), 1)));
+    r.slope.push_back(style.sum(product_terms(g, row_of(p, kOfValues, s, kValue), 1)));
   const float mean = style.from_shares
                          ? style.sum(product_terms(r.share, r.slope, 1))
                          : style.sum(product_terms(g, row_of(p, kOutput, t, kValue), 1));
@@ -99,7 +99,7 @@ void attend(GradientProblem& p) {
     for (std::size_t e = 0; e < kValue; ++e) {
       double y = 0;
       for (std::size_t s = 0; s < share.size(); ++s)
-        y += double{share[s]} * p.inputs[kValues][s * kValue + e];
+        y += double{share[s]} * p.inputs[kOfValues][s * kValue + e];
       p.inputs[kOutput].push_back(static_cast<float>(y));
     }
   }
