@@ -238,8 +238,9 @@ Interval reduce_rule(const Uop& node, const uop::Reduce& r, const Interval& give
 Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const Context& c) {
   const DType dtype = node.dtype();
   const bool real = is_real(dtype);
-  const auto* s = std::get_if<uop::Scatter>(&node.node().kind);
-  const auto* along = std::get_if<uop::SelectScatter>(&node.node().kind);
+  const uop::Kind& kind = node.node().kind;
+  const auto* s = std::get_if<uop::Scatter>(&kind);
+  const auto* along = s ? nullptr : &std::get<uop::SelectScatter>(kind);
   const ScatterOp op = s ? s->op : along->op;
   const Join join = [&](ScatterOp with, const Uop& base, const Uop& x) {
     if (along) return select_scatter(with, base, x, along->axis, args[2].lo);
