@@ -8,6 +8,7 @@
 
 #include "call_workspace.h"
 #include "check_call.h"
+#include "device_copy.h"
 #include "kernel_call.h"
 #include "kernel_choice.h"
 #include "mote/runtime/status.h"
@@ -30,15 +31,9 @@ Tensor same_form(const Tensor& x) {
   Tensor one = x;  // without the axes that repeat
   for (int axis = x.rank(); axis-- > 0;)
     if (x.stride(axis) == 0) one = one.select(axis, 0);
-  if (x.element_count() == 0 || !one.is_distinct()) return Tensor(x.dtype(), x.shape());
-  std::int64_t lowest = 0;
-  std::int64_t highest = 0;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    const std::int64_t reach = (x.extent(axis) - 1) * x.stride(axis);
-    (reach < 0 ? lowest : highest) += reach;
-  }
-  const Tensor memory(x.dtype(), {highest - lowest + 1});
-  return reshaped_view(memory, x.shape(), x.strides(), -lowest);
+  const std::optional<Device> device = Device::of(x.device());
+  if (x.element_count() > 0 && one.is_distinct()) return image_of(x, device);
+  return device ? Tensor(x.dtype(), x.shape(), *device) : Tensor(x.dtype(), x.shape());
 }
 
 /// y = x, where y is a same_form of x.
@@ -177,7 +172,7 @@ class Measurement {
 
   /// Nanoseconds of that many runs, or nothing where one failed.
   std::optional<double> time(const Candidate& c, int runs) {
-    const CallWorkspace workspace(c.workspace_bytes, options_);
+    CallWorkspace workspace(c.workspace_bytes, options_, scratch_.call.device);
     call_.call().workspace = workspace.data();
     call_.call().workspace_bytes = c.workspace_bytes;
     const Clock::time_point start = Clock::now();

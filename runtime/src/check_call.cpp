@@ -1,6 +1,7 @@
 // Counts, dtypes, memory.
 #include "check_call.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mote/base/dlpack.h"
@@ -115,6 +116,21 @@ void check_memory(const Command& command, CallTensors& call) {
   }
 }
 
+bool same_device(DLDevice a, DLDevice b) {
+  return a.device_type == b.device_type && a.device_id == b.device_id;
+}
+
+/// Tensors in several places are the kernels' to decline.
+void find_device(CallTensors& call) {
+  const auto device = [](const CallOperand& o) { return o.tensor->device(); };
+  const auto is_host = [&](const CallOperand& o) { return device(o).device_type == kDLCPU; };
+  call.on_host = call.operands.empty() || std::ranges::any_of(call.operands, is_host);
+  if (call.on_host) return;
+  const DLDevice first = device(call.operands.front());
+  const auto is_there = [&](const CallOperand& o) { return same_device(device(o), first); };
+  if (std::ranges::all_of(call.operands, is_there)) call.device = Device::of(first);
+}
+
 }  // namespace
 
 TensorMask outputs_there(const Command& command, TensorMask input_mask) {
@@ -132,6 +148,7 @@ CallTensors check_call(const Command& command, std::span<const Tensor* const> in
   collect(command, call, operands, slots, /*with_outputs=*/true);
   check_dtypes(command, call);
   check_memory(command, call);
+  find_device(call);
   return call;
 }
 

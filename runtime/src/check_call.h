@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "fit.h"
 #include "mote/runtime/command.h"
+#include "mote/runtime/device.h"
 
 namespace mote {
 
@@ -27,6 +29,8 @@ struct CallTensors {
   TensorMask output_mask = 0;             ///< outputs_there()
   DType instance = DType::f32;            ///< what T is
   bool in_place = false;                  ///< an input shares memory with an output
+  bool on_host = true;                    ///< some tensor is the host's
+  std::optional<Device> device;           ///< that all are on, where a plug-in offers it
 };
 
 /// `operands` and `slots` have room for all. Throws StatusError.

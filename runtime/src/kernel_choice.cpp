@@ -14,10 +14,12 @@
 namespace mote {
 namespace {
 
-/// How much workspace a kernel may have: the caller's, or of the context's pool.
-bool allows(const RunOptions& options, std::size_t bytes) {
+/// How much workspace a kernel may have: the caller's, of the context's pool, or of the device that
+/// the tensors are on, where that is known; the context's limit holds there too.
+bool allows(const RunOptions& options, const CallTensors& tensors, std::size_t bytes) {
   if (bytes == 0) return true;
   if (options.workspace.data() != nullptr) return bytes <= aligned(options.workspace).size();
+  if (!tensors.on_host && !tensors.device) return false;
   if (options.context != nullptr) return options.context->workspace().allows(bytes);
   return bytes <= kNoWorkspaceLimit;
 }
@@ -48,13 +50,15 @@ class Choice {
       keep(fits, call_.message());
       return false;
     }
-    if (allows(options_, bytes)) {
+    if (allows(options_, tensors_, bytes)) {
       chosen = {&candidate, bytes};
       return true;
     }
     std::array<char, 128> text{};
-    std::snprintf(text.data(), text.size(),
-                  "a kernel needs %zu bytes of workspace, which is more than there may be", bytes);
+    const bool nowhere = !tensors_.on_host && !tensors_.device;
+    std::snprintf(text.data(), text.size(), "a kernel needs %zu bytes of workspace, %s", bytes,
+                  nowhere ? "and no plug-in that was loaded offers the tensors' device"
+                          : "which is more than there may be");
     keep(MOTE_OUT_OF_MEMORY, text.data());
     return false;
   }

@@ -10,6 +10,7 @@
 
 #include "mote/base/plugin.h"
 #include "mote/base/plugin_search.h"
+#include "mote/runtime/device.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -17,11 +18,23 @@ namespace {
 
 using List = std::vector<const mote_backend*>;
 
+/// What readers see.
+struct Offered {
+  List backends;
+  std::vector<const mote_device*> devices;
+
+  bool has(DLDevice device) const {
+    return std::ranges::any_of(devices, [&](const mote_device* d) {
+      return d->device.device_type == device.device_type && d->device.device_id == device.device_id;
+    });
+  }
+};
+
 struct Loaded {
   std::mutex mutex;
   std::vector<Plugin> plugins;
-  std::deque<List> lists{{}};
-  std::atomic<const List*> latest{&lists.back()};
+  std::deque<Offered> lists{{}};
+  std::atomic<const Offered*> latest{&lists.back()};
 
   const Plugin* find(const std::string& path) const {
     const auto at = std::ranges::find_if(
@@ -45,8 +58,10 @@ struct Loaded {
     Plugin plugin = load_plugin(path);
     check_names(plugin);
     List added = plugin.backends;
-    List all = lists.back();
-    all.insert(all.end(), plugin.backends.begin(), plugin.backends.end());
+    Offered all = lists.back();
+    all.backends.insert(all.backends.end(), plugin.backends.begin(), plugin.backends.end());
+    for (const mote_device* device : devices_of(plugin))
+      if (!all.has(device->device)) all.devices.push_back(device);
     plugins.reserve(plugins.size() + 1);
     lists.push_back(std::move(all));  // from here on nothing fails
     plugins.push_back(std::move(plugin));
@@ -82,7 +97,11 @@ std::vector<std::string> load_found_backends(Probe probe) {
 }
 
 std::span<const mote_backend* const> loaded_backends() {
-  return *loaded().latest.load(std::memory_order_acquire);
+  return loaded().latest.load(std::memory_order_acquire)->backends;
+}
+
+std::vector<const mote_device*> loaded_devices() {
+  return loaded().latest.load(std::memory_order_acquire)->devices;
 }
 
 }  // namespace mote

@@ -46,6 +46,7 @@ struct PreparedCommand::State {
         std::span<Tensor* const> given_outputs, const RunOptions& o);
 
   void run();
+  void run_with(const RunOptions& with);
   void rebind(std::span<const Tensor* const> given_inputs, std::span<Tensor* const> given_outputs);
   [[noreturn]] void fail(const std::string& what, mote_status status = MOTE_INVALID) const {
     fail_call(command, status, what.c_str());
@@ -70,6 +71,7 @@ struct PreparedCommand::State {
   std::vector<DLTensor> dl;
   KernelCall call;
   ChosenKernel chosen;
+  bool is_plain;  ///< no workspace, no device to wait for: all that a run is, is the kernel
 };
 
 namespace {
@@ -103,23 +105,27 @@ PreparedCommand::State::State(Command c, std::span<const Tensor* const> given_in
             .views = views,
             .scratch = scratch,
             .dl = dl}),
-      chosen(choose_kernel(command, checked_call, call, options)) {
+      chosen(choose_kernel(command, checked_call, call, options)),
+      is_plain(chosen.workspace_bytes == 0 && !checked_call.device) {
   options.backends = {};  // the span may be the caller's for the time of the call only
   next.resize(tensors.size());
 }
 
 void PreparedCommand::State::run() {
-  if (chosen.workspace_bytes == 0) [[likely]] {
+  if (is_plain) [[likely]] {
     const mote_status status = call.run(*chosen.kernel, options.stream);
     if (status != MOTE_OK) [[unlikely]]
       fail(call.message(), status);
     return;
   }
-  const CallWorkspace workspace(chosen.workspace_bytes, options);
+  run_with(options);
+}
+
+void PreparedCommand::State::run_with(const RunOptions& with) {
+  CallWorkspace workspace(chosen.workspace_bytes, with, checked_call.device);
   call.call().workspace = workspace.data();
   call.call().workspace_bytes = chosen.workspace_bytes;
-  const mote_status status =
-      workspace.outcome(call.run(*chosen.kernel, options.stream), call.call());
+  const mote_status status = workspace.outcome(call.run(*chosen.kernel, with.stream), call.call());
   call.call().workspace = nullptr;
   if (status != MOTE_OK) fail(call.message(), status);
 }
@@ -209,6 +215,15 @@ inline PreparedCommand::State& PreparedCommand::state() const {
 }
 
 void PreparedCommand::run() { state().run(); }
+
+void PreparedCommand::run_in(void* device_stream, std::span<std::byte> workspace) {
+  RunOptions with = state().options;
+  with.stream = device_stream;
+  with.workspace = workspace;
+  state().run_with(with);
+}
+
+std::optional<Device> PreparedCommand::device() const { return state().checked_call.device; }
 
 void PreparedCommand::rebind(std::span<const Tensor* const> inputs,
                              std::span<Tensor* const> outputs) {

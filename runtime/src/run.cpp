@@ -30,7 +30,7 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
                    .scratch = scratch.get(),
                    .dl = dl.get()});
   const ChosenKernel chosen = choose_kernel(command, tensors, call, options);
-  const CallWorkspace workspace(chosen.workspace_bytes, options);
+  CallWorkspace workspace(chosen.workspace_bytes, options, tensors.device);
   call.call().workspace = workspace.data();
   call.call().workspace_bytes = chosen.workspace_bytes;
   const mote_status status =

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "device_call.h"
 #include "mote/runtime/status.h"
 
 namespace mote {
@@ -34,10 +35,25 @@ void* checked_allocate(const Allocator& allocator, std::size_t bytes) {
 mote_storage* make_storage(std::size_t bytes, const Allocator& allocator) {
   const std::size_t block_bytes = kHeaderBytes + bytes;  // bytes <= PTRDIFF_MAX: no overflow
   void* block = checked_allocate(allocator, block_bytes);
-  return new (block) mote_storage{{1}, allocator, block_bytes, nullptr};
+  return new (block) mote_storage{{1}, allocator, block_bytes, nullptr, nullptr, nullptr};
+}
+
+mote_storage* make_storage_on(const mote_device& device, std::size_t bytes,
+                              const Allocator& allocator) {
+  mote_storage* storage = make_storage(0, allocator);
+  storage->device = &device;
+  try {
+    if (bytes > 0) device_call(device, device.allocate, bytes, &storage->on_device);
+  } catch (...) {
+    storage->on_device = nullptr;
+    release(storage);
+    throw;
+  }
+  return storage;
 }
 
 void* elements_of(mote_storage* storage) {
+  if (storage->device != nullptr) return storage->on_device;
   return reinterpret_cast<std::byte*>(storage) + kHeaderBytes;
 }
 
@@ -49,6 +65,8 @@ void release(mote_storage* storage) noexcept {
   if (storage == nullptr || storage->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (storage->foreign != nullptr && storage->foreign->deleter != nullptr)
     storage->foreign->deleter(storage->foreign);
+  if (storage->on_device != nullptr)
+    device_call_quietly(storage->device->release, storage->on_device);
   const Allocator allocator = storage->allocator;
   const std::size_t bytes = storage->block_bytes;
   storage->~mote_storage();

@@ -73,6 +73,13 @@ Tensor::Tensor(DType dtype, const AxisList& nchw, Layout layout, const Allocator
   allocate(allocator);
 }
 
+Tensor::Tensor(DType dtype, const AxisList& shape, const Device& device, const Allocator& allocator)
+    : Tensor(dtype, shape, checked_strides(dtype, shape), nullptr, device.dl()) {
+  const std::int64_t bytes = checked_span(dtype, this->shape(), strides());
+  raw_.storage = make_storage_on(device.raw(), static_cast<std::size_t>(bytes), allocator);
+  raw_.dl.data = elements_of(raw_.storage);
+}
+
 Tensor Tensor::over(void* data, DType dtype, const AxisList& shape, const AxisList& strides,
                     DLDevice device) {
   return {dtype, shape, strides, data, device};

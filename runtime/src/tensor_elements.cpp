@@ -3,8 +3,9 @@
 #include <cstring>
 #include <string>
 
+#include "device_copy.h"
 #include "element_types.h"
-#include "mote/runtime/joint_axes.h"
+#include "lines.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
 #include "view.h"
@@ -20,8 +21,16 @@ void check_host(const Tensor& x, const char* op) {
     throw StatusError(MOTE_INVALID, what + ": it has no data");
 }
 
-void check_target(const Tensor& y, const char* op) {
-  check_host(y, op);
+/// It has data, and is the host's or on a device that a plug-in offers.
+void check_place(const Tensor& x, const char* op) {
+  if (is_on_host(x)) return check_host(x, op);
+  device_of(x, op);
+  if (x.data() == nullptr && x.element_count() > 0)
+    throw StatusError(MOTE_INVALID,
+                      std::string("tensor: ") + op + " of " + describe(x) + ": it has no data");
+}
+
+void check_distinct(const Tensor& y, const char* op) {
   if (!y.is_distinct())
     throw StatusError(MOTE_INVALID, std::string("tensor: ") + op + " to " + describe(y) +
                                         " with strides " + to_string(y.strides()) +
@@ -64,50 +73,9 @@ Line line_of(DType from, DType to) {
   });
 }
 
-AxisStrides strides_in(const Tensor& x) {
-  AxisStrides strides{};
-  std::ranges::copy(x.strides(), strides.begin());
-  return strides;
-}
-
-/// Runs the line over the innermost axis, for every index of the others.
-void each_line(const JointAxes& axes, const std::array<AxisStrides, 2>& views, const Tensor& x,
-               const Tensor& y, Line line) {
-  const auto x_size = static_cast<std::int64_t>(size_of(x.dtype()));
-  const auto y_size = static_cast<std::int64_t>(size_of(y.dtype()));
-  const auto* from = static_cast<const std::byte*>(x.data());
-  auto* to = static_cast<std::byte*>(y.data());
-  const int inner = axes.rank - 1;
-  const auto last = static_cast<std::size_t>(inner);
-  std::array<std::int64_t, kMaxAxes> index{};
-  while (true) {
-    std::int64_t x_offset = 0;
-    std::int64_t y_offset = 0;
-    for (std::size_t axis = 0; axis < last; ++axis) {
-      y_offset += index[axis] * views[0][axis];
-      x_offset += index[axis] * views[1][axis];
-    }
-    line(from + x_offset * x_size, views[1][last] * x_size, to + y_offset * y_size,
-         views[0][last] * y_size, axes.extents[last]);
-    int axis = inner - 1;
-    for (; axis >= 0; --axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      if (++index[a] < axes.extents[a]) break;
-      index[a] = 0;
-    }
-    if (axis < 0) return;
-  }
-}
-
 /// x has y's shape; memory does not overlap, or element by element.
 void copy_lines(const Tensor& x, const Tensor& y) {
-  if (y.element_count() == 0) return;
-  JointAxes axes{.rank = y.rank(), .extents = {}};
-  std::ranges::copy(y.shape(), axes.extents.begin());
-  std::array<AxisStrides, 2> views = {strides_in(y), strides_in(x)};
-  order_axes(axes, views);
-  if (merge_axes(axes, views, 0, axes.rank) == 0) axes = {.rank = 1, .extents = {1}};
-  each_line(axes, views, x, y, line_of(x.dtype(), y.dtype()));
+  each_line(x, y, line_of(x.dtype(), y.dtype()));
 }
 
 template <DType D, typename Value>
@@ -119,7 +87,13 @@ void fill_as(const Tensor& y, Value value) {
 
 template <typename Value>
 void fill_with(const Tensor& y, Value value) {
-  check_target(y, "fill");
+  check_distinct(y, "fill");
+  check_place(y, "fill");
+  if (!is_on_host(y)) {
+    const Tensor one(y.dtype(), {});
+    fill_with(one, value);
+    return copy(one, y);
+  }
   with_dtype(y.dtype(), [&]<DType D>() { fill_as<D>(y, value); });
 }
 
@@ -168,18 +142,30 @@ void Tensor::set(const AxisList& index, std::int64_t value) const {
 void fill(const Tensor& y, double value) { fill_with(y, value); }
 void fill(const Tensor& y, std::int64_t value) { fill_with(y, value); }
 
+void check_copy(const Tensor& x, const Tensor& y) {
+  check_distinct(y, "copy");
+  check_place(x, "copy");
+  check_place(y, "copy");
+  [[maybe_unused]] const Tensor fits = x.broadcast_to(y.shape());
+}
+
 void copy(const Tensor& x, const Tensor& y) {
-  check_host(x, "copy");
-  check_target(y, "copy");
+  check_copy(x, y);
   const Tensor source = x.broadcast_to(y.shape());
   const bool same_elements =
       source.data() == y.data() && source.strides() == y.strides() && x.dtype() == y.dtype();
   if (same_elements) return;
+  if (!is_on_host(x) || !is_on_host(y)) return copy_by_device(source, y);
   copy_lines(overlap(source, y) ? clone(source) : source, y);
 }
 
 Tensor clone(const Tensor& x, const Allocator& allocator) {
-  check_host(x, "clone");
+  check_place(x, "clone");
+  if (!is_on_host(x)) {
+    Tensor y(x.dtype(), x.shape(), device_of(x, "clone"), allocator);
+    copy(x, y);
+    return y;
+  }
   Tensor y(x.dtype(), x.shape(), allocator);
   copy_lines(x, y);
   return y;

@@ -141,9 +141,9 @@ void Workers::run_some(const Streams& stream) {
 bool Workers::run_front(const Streams& stream, Task& task) {
   if (task.awaited && park(stream, *task.awaited)) return false;
   if (task.awaited) {
-    fail(*stream, task.awaited->error);
+    follow(*stream, *task.awaited);
   } else if (task.recorded) {
-    fire(*task.recorded, error_of(*stream));
+    fire(*task.recorded, *stream, error_of(*stream));
   } else {
     do_work(*stream, task);
   }
@@ -158,7 +158,23 @@ bool Workers::run_front(const Streams& stream, Task& task) {
 void Workers::do_work(StreamState& stream, const Task& task) {
   if (error_of(stream)) return;
   try {
+    if (stream.device && !task.issues) stream.device->synchronize();
     task.work();
+  } catch (...) {
+    fail(stream, current_error(no_memory_));
+  }
+}
+
+/// What comes next in the stream comes after the mark, which is over. On its device that is left to
+/// the device; else this thread waits.
+void Workers::follow(StreamState& stream, const Mark& mark) {
+  if (mark.error || error_of(stream)) return fail(stream, mark.error);
+  if (mark.issued == nullptr) return;
+  try {
+    if (stream.device && stream.device->device() == mark.issued->device())
+      stream.device->wait(*mark.issued);
+    else
+      mark.issued->synchronize();
   } catch (...) {
     fail(stream, current_error(no_memory_));
   }
@@ -170,12 +186,13 @@ void Workers::fail(StreamState& stream, const ErrorPointer& error) {
   if (!stream.error) stream.error = error;
 }
 
-void Workers::fire(Mark& mark, const ErrorPointer& error) {
+void Workers::fire(Mark& mark, const StreamState& stream, const ErrorPointer& error) {
   Streams waiting;
   {
     const std::lock_guard lock(mark.mutex);
     mark.is_over = true;
     mark.error = error;
+    if (stream.device) mark.issued = stream.device->latest();
     waiting = std::exchange(mark.waiting, nullptr);
   }
   mark.changed.notify_all();

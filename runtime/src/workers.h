@@ -10,10 +10,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "device_stream.h"
 #include "mote/base/kernel.h"
 
 namespace mote {
@@ -31,26 +33,32 @@ struct StreamError {
 };
 using ErrorPointer = std::shared_ptr<const StreamError>;
 
-/// One record of an event.
+/// One record of an event. On a stream of a device it is over when all before it has been issued;
+/// `issued` is over when that is done.
 struct Mark {
   mutable std::mutex mutex;
   std::condition_variable changed;
   bool is_over = false;
-  ErrorPointer error;                    ///< that came before it
-  std::shared_ptr<StreamState> waiting;  ///< a list
+  std::shared_ptr<const DeviceEvent> issued;  ///< null: nothing is under way
+  ErrorPointer error;                         ///< that came before it
+  std::shared_ptr<StreamState> waiting;       ///< a list
 };
 
 /// Work; or the record of a mark, or the wait for it, where there is one.
 struct Task {
   std::function<void()> work;
+  bool issues = false;  ///< the work is given to the stream's device; else it waits for that first
   std::shared_ptr<Mark> recorded;
   std::shared_ptr<Mark> awaited;
 };
 
 struct StreamState : std::enable_shared_from_this<StreamState> {
-  explicit StreamState(Workers& w) : workers(w) {}
+  StreamState(Workers& w, const std::optional<Device>& on) : workers(w) {
+    if (on) device.emplace(*on);
+  }
 
   Workers& workers;
+  std::optional<DeviceStream> device;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;  ///< taken away by the thread that runs the stream only
@@ -83,8 +91,10 @@ class Workers {
   void run_some(const Streams& stream);
   bool run_front(const Streams& stream, detail::Task& task);
   void do_work(detail::StreamState& stream, const detail::Task& task);
+  void follow(detail::StreamState& stream, const detail::Mark& mark);
   void fail(detail::StreamState& stream, const detail::ErrorPointer& error);
-  void fire(detail::Mark& mark, const detail::ErrorPointer& error);
+  void fire(detail::Mark& mark, const detail::StreamState& stream,
+            const detail::ErrorPointer& error);
   bool park(const Streams& stream, detail::Mark& mark);
   void make_ready(Streams stream);
 

@@ -40,6 +40,8 @@ TEST(CudaDriver, IsDeclaredAsInTheToolkitsHeader) {
   EXPECT_LIKE(destroy_event, cuEventDestroy);
   EXPECT_LIKE(record, cuEventRecord);
   EXPECT_LIKE(await, cuEventSynchronize);
+  EXPECT_LIKE(query, cuEventQuery);
+  EXPECT_LIKE(wait, cuStreamWaitEvent);
   EXPECT_LIKE(elapsed, cuEventElapsedTime);
   EXPECT_LIKE(load, cuModuleLoadData);
   EXPECT_LIKE(function, cuModuleGetFunction);

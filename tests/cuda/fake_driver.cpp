@@ -62,6 +62,7 @@ struct State {
   int failing = -1;
   int status = 0;
   bool ended = false;
+  bool failed_to_enter = false;
   std::map<DevicePointer, Memory> memory;
   std::set<const void*> streams;
   std::vector<std::unique_ptr<char>> all_streams;  ///< so that no address is given twice
@@ -158,6 +159,7 @@ FAKE_EXPORT void fake_cuda_fail(int call, int status) {
   s.ended = false;
 }
 FAKE_EXPORT int fake_cuda_calls() { return state().calls; }
+FAKE_EXPORT int fake_cuda_failed_to_enter() { return state().failed_to_enter ? 1 : 0; }
 FAKE_EXPORT int fake_cuda_live() {
   return static_cast<int>(state().memory.size()) + static_cast<int>(state().streams.size()) +
          state().pushed + state().descriptors;
@@ -186,7 +188,10 @@ FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   return counted();
 }
 FAKE_EXPORT int cuCtxPushCurrent_v2(void* context) {
-  if (const int status = counted()) return status;
+  if (const int status = counted()) {
+    state().failed_to_enter = true;
+    return status;
+  }
   if (context != &state()) return kInvalidValue;
   ++state().pushed;
   return 0;
@@ -271,6 +276,11 @@ FAKE_EXPORT int cuEventRecord(Event* event, void* stream) {
   return counted_in_context();
 }
 FAKE_EXPORT int cuEventSynchronize(Event*) { return counted_in_context(); }
+FAKE_EXPORT int cuEventQuery(Event*) { return counted_in_context(); }
+FAKE_EXPORT int cuStreamWaitEvent(void* stream, Event*, unsigned) {
+  if (!fake::is_stream(stream)) std::abort();
+  return counted_in_context();
+}
 FAKE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Event* from, Event* to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return counted_in_context();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/offered_device.h"
 #include "product.h"
 
 namespace mote::cublas {
@@ -117,6 +118,10 @@ constexpr Table kTf32Table = {"cublas_tf32", Kind::tf32, kTf32Ops};
 
 }  // namespace
 }  // namespace mote::cublas
+
+extern "C" mote_status mote_plugin_devices(const mote_device** devices, int32_t* count) {
+  return mote::cuda::offer_device(devices, count);
+}
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cublas;

@@ -43,7 +43,8 @@ bool Driver::get_all() {
          get(from, c.synchronize, "cuStreamSynchronize") &&
          get(from, c.create_event, "cuEventCreate") &&
          get(from, c.destroy_event, "cuEventDestroy_v2") && get(from, c.record, "cuEventRecord") &&
-         get(from, c.await, "cuEventSynchronize") &&
+         get(from, c.await, "cuEventSynchronize") && get(from, c.query, "cuEventQuery") &&
+         get(from, c.wait, "cuStreamWaitEvent") &&
          // Drivers before 12.8 have the first name alone; both do the same.
          (get(from, c.elapsed, "cuEventElapsedTime_v2") ||
           get(from, c.elapsed, "cuEventElapsedTime")) &&

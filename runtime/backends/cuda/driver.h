@@ -54,6 +54,8 @@ struct DriverCalls {
   int (*destroy_event)(DriverEvent*) = nullptr;
   int (*record)(DriverEvent*, DriverStream*) = nullptr;
   int (*await)(DriverEvent*) = nullptr;
+  int (*query)(DriverEvent*) = nullptr;
+  int (*wait)(DriverStream*, DriverEvent*, unsigned) = nullptr;
   int (*elapsed)(float*, DriverEvent*, DriverEvent*) = nullptr;  ///< milliseconds between two
   int (*load)(DriverModule**, const void*) = nullptr;
   int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;

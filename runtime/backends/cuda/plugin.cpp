@@ -6,6 +6,7 @@
 #include "gpu.h"
 #include "gpu_call.h"
 #include "kernel_table.h"
+#include "offered_device.h"
 
 namespace mote::cuda {
 namespace {
@@ -42,6 +43,10 @@ struct GpuMachine {
 
 }  // namespace
 }  // namespace mote::cuda
+
+extern "C" mote_status mote_plugin_devices(const mote_device** devices, int32_t* count) {
+  return mote::cuda::offer_device(devices, count);
+}
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cuda;

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "cuda/offered_device.h"
 #include "ops.h"
 #include "parameters.h"
 
@@ -211,6 +212,10 @@ constexpr Table kTf32Table = {"cudnn_tf32", Kind::tf32, kTf32Ops};
 
 }  // namespace
 }  // namespace mote::cudnn
+
+extern "C" mote_status mote_plugin_devices(const mote_device** devices, int32_t* count) {
+  return mote::cuda::offer_device(devices, count);
+}
 
 extern "C" mote_status mote_plugin_init(mote_plugin* plugin) {
   using namespace mote::cudnn;

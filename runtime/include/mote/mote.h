@@ -50,6 +50,10 @@ MOTE_API mote_status mote_dtype(const char* name, DLDataType* dtype);
 /* Row-major, uninitialised. */
 MOTE_API mote_status mote_tensor_create(DLDataType dtype, int32_t rank, const int64_t* shape,
                                         mote_tensor** tensor);
+/* The same in the memory of a device, by the name that a plug-in which was loaded gives it.
+ * Elements come and go by mote_tensor_copy. */
+MOTE_API mote_status mote_tensor_create_on(const char* device, DLDataType dtype, int32_t rank,
+                                           const int64_t* shape, mote_tensor** tensor);
 /* The order in memory of the logical axes N, C, H, W. */
 typedef enum mote_layout { MOTE_NCHW = 0, MOTE_NHWC = 1, MOTE_CHWN = 2 } mote_layout;
 /* Of extents N, C, H, W; uninitialised. */
@@ -262,6 +266,12 @@ MOTE_API mote_status mote_save_tuning(mote_context* context, const char* path);
 MOTE_API mote_status mote_load_tuning(mote_context* context, const char* path);
 
 MOTE_API mote_status mote_stream_create(mote_context* context, mote_stream** stream);
+/* On a device of a plug-in that was loaded, by its name: commands and copies of the device's
+ * tensors are given to the device in order, other work begins when those before it are done. */
+MOTE_API mote_status mote_stream_create_on(mote_context* context, const char* device,
+                                           mote_stream** stream);
+/* y = x, as mote_tensor_copy, in the stream's order. */
+MOTE_API mote_status mote_stream_copy(mote_stream* stream, const mote_tensor* x, mote_tensor* y);
 /* Waits for its work. */
 MOTE_API void mote_stream_free(mote_stream* stream);
 /* Calls work(argument) in the stream's order; what it returns is the stream's error. */

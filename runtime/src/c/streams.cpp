@@ -12,6 +12,19 @@ mote_status mote_stream_create(mote_context* context, mote_stream** stream) {
   });
 }
 
+mote_status mote_stream_create_on(mote_context* context, const char* device, mote_stream** stream) {
+  return guarded(__func__, [&] {
+    auto& result = given(stream, "stream");
+    const Device on = Device::find(&given(device, "device"));
+    result = new mote_stream{Stream(given(context, "context").context, on)};
+  });
+}
+
+mote_status mote_stream_copy(mote_stream* stream, const mote_tensor* x, mote_tensor* y) {
+  return guarded(__func__,
+                 [&] { copy(tensor_of(x), tensor_of(y), given(stream, "stream").stream); });
+}
+
 void mote_stream_free(mote_stream* stream) { delete stream; }
 
 mote_status mote_stream_enqueue(mote_stream* stream, mote_status (*work)(void* argument),

@@ -71,6 +71,15 @@ mote_status mote_tensor_create(DLDataType dtype, int32_t rank, const int64_t* sh
   });
 }
 
+mote_status mote_tensor_create_on(const char* device, DLDataType dtype, int32_t rank,
+                                  const int64_t* shape, mote_tensor** tensor) {
+  return guarded(__func__, [&] {
+    const Device on = Device::find(&given(device, "device"));
+    auto& result = given(tensor, "tensor");
+    result = handle_of(Tensor(dtype_of(dtype), axes(rank, shape, "shape"), on));
+  });
+}
+
 mote_status mote_tensor_create_nchw(DLDataType dtype, const int64_t* nchw, mote_layout layout,
                                     mote_tensor** tensor) {
   return guarded(__func__, [&] {

@@ -100,14 +100,27 @@ void check_kernel(const std::string& owner, const std::string& backend, const mo
   if (kernel.run == nullptr) refuse(owner, what + "has no run");
 }
 
+void check_device(const std::string& owner, const mote_device& d) {
+  if (d.name == nullptr || *d.name == '\0') refuse(owner, "a device has no name");
+  const bool all = d.ready != nullptr && d.allocate != nullptr && d.release != nullptr &&
+                   d.copy != nullptr && d.create_stream != nullptr && d.destroy_stream != nullptr &&
+                   d.synchronize != nullptr && d.create_event != nullptr &&
+                   d.destroy_event != nullptr && d.record != nullptr && d.wait != nullptr &&
+                   d.synchronize_event != nullptr && d.is_over != nullptr;
+  if (!all) refuse(owner, std::string("device ") + d.name + " lacks a function");
+  if (d.device.device_type == kDLCPU || d.device.device_id < 0)
+    refuse(owner, std::string("device ") + d.name + " is the host, or has a negative number");
+}
+
 /// The plug-in's own word; an exception that it lets out is a defect of it.
-mote_status initialise(const std::string& path, mote_plugin_init_fn init, mote_plugin& table) {
+template <typename Call>
+mote_status answer_of(const std::string& path, const std::string& function, const Call& call) {
   try {
-    return init(&table);
+    return call();
   } catch (const std::exception& error) {
-    fail(path, std::string("mote_plugin_init threw an exception: ") + error.what());
+    fail(path, function + " threw an exception: " + error.what());
   } catch (...) {
-    fail(path, "mote_plugin_init threw an exception of an unknown type");
+    fail(path, function + " threw an exception of an unknown type");
   }
 }
 
@@ -140,7 +153,7 @@ Plugin load_plugin(const std::string& path) {
                     .abi_version = MOTE_ABI_VERSION,
                     .backend_count = 0,
                     .backends = nullptr};
-  const mote_status status = initialise(path, init, table);
+  const mote_status status = answer_of(path, "mote_plugin_init", [&] { return init(&table); });
   if (table.abi_version != MOTE_ABI_VERSION)
     fail(path, "has ABI version " + std::to_string(table.abi_version) + ", expected " +
                    std::to_string(MOTE_ABI_VERSION));
@@ -155,6 +168,26 @@ Plugin load_plugin(const std::string& path) {
     plugin.backends.push_back(backend);
   }
   return plugin;
+}
+
+std::vector<const mote_device*> devices_of(const Plugin& plugin) {
+  std::vector<const mote_device*> all;
+  void* symbol = dlsym(plugin.library.get(), "mote_plugin_devices");
+  if (symbol == nullptr) return all;
+  const auto list = reinterpret_cast<mote_plugin_devices_fn>(symbol);
+  const mote_device* devices = nullptr;
+  std::int32_t count = 0;
+  const mote_status status =
+      answer_of(plugin.path, "mote_plugin_devices", [&] { return list(&devices, &count); });
+  if (status != MOTE_OK)
+    fail(plugin.path, "mote_plugin_devices failed with status " + std::to_string(status));
+  const std::string owner = "plug-in " + plugin.path;
+  check_array(owner, "its list of devices", devices, count);
+  for (std::int32_t d = 0; d < count; ++d) {
+    all.push_back(element(devices, d));
+    check_device(owner, *all.back());
+  }
+  return all;
 }
 
 const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index) {

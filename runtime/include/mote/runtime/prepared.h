@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "mote/base/export.h"
 #include "mote/runtime/command.h"
+#include "mote/runtime/device.h"
 
 namespace MOTE_API mote {
 
@@ -27,6 +29,9 @@ class PreparedCommand {
   /// StatusError where the kernel fails. Workspace, if the kernel wants some, is taken for the time
   /// of the run. Not from two threads at once.
   void run();
+  /// run() of tensors on a device, in a stream of the device's own that is not null, with workspace
+  /// there of workspace_bytes() or more: what is done when this returns, only the stream tells.
+  void run_in(void* device_stream, std::span<std::byte> workspace);
 
   /// The next runs use these tensors. StatusError MOTE_INVALID, and nothing has changed, unless the
   /// same ones are there, with the same dtypes, extents, strides and devices, and the same outputs
@@ -38,6 +43,8 @@ class PreparedCommand {
   const Command& command() const;
   const mote_kernel& kernel() const;
   std::size_t workspace_bytes() const;
+  /// That all tensors are on; none: the host, or one that no plug-in offers.
+  std::optional<Device> device() const;
 
  private:
   struct State;

@@ -12,15 +12,23 @@
 //   over, with that error; a stream that waits for such an event has it from there on; whoever
 //   waits for that one, too.
 // - Work may give more work to any stream, but not wait: synchronize() from within is an error.
+// - A stream of a device (device.h) gives commands and copies of the device's tensors to the
+// device,
+//   in order, and does not wait for them; all other work of it begins when those before it are
+//   done. A stream of the same device that waits for an event leaves that to the device as well.
+//   What fails there is found by synchronize(), or by what waits: the error says what was under
+//   way.
 #pragma once
 
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "mote/base/export.h"
 #include "mote/runtime/command.h"
+#include "mote/runtime/device.h"
 #include "mote/runtime/prepared.h"
 
 namespace MOTE_API mote {
@@ -53,6 +61,8 @@ class Stream {
   /// On the context's threads, which the first stream starts; the context outlives it. StatusError
   /// MOTE_FAILED where the system has no thread.
   explicit Stream(Context& context);
+  /// The same, on a device. StatusError where that has no stream.
+  Stream(Context& context, const Device& device);
   /// Waits for the work, but from within work, which cannot wait: then it goes on by itself. An
   /// error that nobody has asked for is dropped.
   ~Stream();
@@ -71,8 +81,14 @@ class Stream {
   void synchronize();
   bool is_idle() const;
   Context& context() const { return *context_; }
+  /// None: it is the host's.
+  std::optional<Device> device() const;
 
  private:
+  friend void copy(const Tensor& x, const Tensor& y, Stream& stream);
+  friend void run(std::shared_ptr<PreparedCommand> prepared, Stream& stream);
+  void give(std::function<void()> work, bool issues);
+
   Context* context_;
   std::shared_ptr<detail::StreamState> state_;  ///< null once moved from
 };
@@ -85,6 +101,9 @@ void run(const Command& command, std::span<const Tensor* const> inputs,
          std::span<Tensor* const> outputs, Stream& stream, const RunOptions& options = {});
 void run(const Command& command, std::initializer_list<const Tensor*> inputs,
          std::initializer_list<Tensor*> outputs, Stream& stream, const RunOptions& options = {});
+/// copy() on a stream: what it refuses is thrown now, what a device fails at is the stream's error.
+/// The tensors' memory is kept until the copy is done.
+void copy(const Tensor& x, const Tensor& y, Stream& stream);
 /// The same for what is prepared. It is not run or rebound elsewhere before that work is done.
 void run(std::shared_ptr<PreparedCommand> prepared, Stream& stream);
 

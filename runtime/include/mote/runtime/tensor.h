@@ -13,6 +13,7 @@
 #include "mote/base/export.h"
 #include "mote/runtime/allocator.h"
 #include "mote/runtime/axes.h"
+#include "mote/runtime/device.h"
 #include "mote/runtime/tensor_struct.h"
 
 namespace MOTE_API mote {
@@ -32,6 +33,10 @@ class Tensor {
   Tensor(DType dtype, const AxisList& shape, const Allocator& allocator = default_allocator());
   /// Logical extents N, C, H, W; memory in the order of the layout.
   Tensor(DType dtype, const AxisList& nchw, Layout layout,
+         const Allocator& allocator = default_allocator());
+  /// Row-major, uninitialised, in the device's memory; the allocator's is the header alone.
+  /// Elements come and go by copy(). StatusError as above, and where the device fails.
+  Tensor(DType dtype, const AxisList& shape, const Device& device,
          const Allocator& allocator = default_allocator());
   /// A view of memory that the caller keeps alive. The data may be null on metadata only.
   static Tensor over(void* data, DType dtype, const AxisList& shape, const AxisList& strides,
@@ -106,9 +111,11 @@ AxisList checked_strides(DType dtype, const AxisList& shape);
 void fill(const Tensor& y, double value);
 void fill(const Tensor& y, std::int64_t value);
 /// y[i] = x[i], x broadcast to y's shape, cast to y's dtype. Memory may overlap: the result is as
-/// if x had been read first. StatusError if elements of y share memory.
+/// if x had been read first. StatusError if elements of y share memory. Either may be on a device
+/// that a plug-in offers (device.h): what is laid out alike, without gaps and in one dtype, is
+/// moved at once; else the host converts, and gaps cost a transfer for each run of elements.
 void copy(const Tensor& x, const Tensor& y);
-/// A row-major copy.
+/// A row-major copy, where x is.
 Tensor clone(const Tensor& x, const Allocator& allocator = default_allocator());
 
 /// The tensor of someone's DLPack, which it takes over: the deleter runs with the last view. On an

@@ -113,8 +113,8 @@ typedef struct mote_kernel {
   size_t size;
   const char* op;
   const mote_contract* contract;
-  /* MOTE_OK, or MOTE_UNSUPPORTED or MOTE_INVALID with the reason in call->message. No data is read.
-   */
+  /* MOTE_OK; or MOTE_UNSUPPORTED (for tensors of a device that it does not know, too) or
+   * MOTE_INVALID, with the reason in call->message. No data is read. */
   mote_status (*can_run)(const mote_call* call);
   /* Bytes of workspace that run needs; NULL: none. The workspace is aligned to 64 bytes. Asked only
    * of a call that can_run accepted; no data is read. */

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mote/base/device.h"
 #include "mote/base/export.h"
 #include "mote/base/kernel.h"
 
@@ -19,6 +20,9 @@ struct Plugin {
   std::shared_ptr<void> library;
 };
 Plugin load_plugin(const std::string& path);
+/// The devices that it offers, valid as long as its library. Error as load_plugin()'s where they
+/// are not as device.h says.
+std::vector<const mote_device*> devices_of(const Plugin& plugin);
 
 /// Error "OWNER: what" for a table that is not as kernel.h says: a struct that is too small, a
 /// name, a list or a function that is missing.

@@ -1,0 +1,37 @@
+// Devices: memory and streams that are not the host's, as plug-ins offer them (mote/base/device.h).
+// lib/mote/cuda.so offers the first GPU under the name "cuda".
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "mote/base/device.h"
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+/// One of a plug-in that load_backends() has loaded; a value, valid until the process ends.
+class Device {
+ public:
+  /// StatusError MOTE_UNSUPPORTED where no plug-in offers one of that name, and where it cannot be
+  /// used, with the reason: no driver, no GPU.
+  static Device find(std::string_view name);
+  /// The one that such tensors are on; nullopt for the host, and where no plug-in offers it.
+  static std::optional<Device> of(DLDevice device);
+
+  const char* name() const { return raw_->name; }
+  DLDevice dl() const { return raw_->device; }
+  const mote_device& raw() const { return *raw_; }
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  explicit Device(const mote_device& raw) : raw_(&raw) {}
+  const mote_device* raw_;
+};
+
+/// Those that the loaded plug-ins offer, whether or not they can be used. Of several with the same
+/// DLDevice the one that was loaded first.
+std::vector<const mote_device*> loaded_devices();
+
+}  // namespace mote

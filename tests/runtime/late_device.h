@@ -1,0 +1,61 @@
+// The device of plugins/late_device.cpp: loaded once, with its knobs.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mote/runtime/device.h"
+#include "mote/runtime/plugins.h"
+
+namespace mote::test {
+
+class LateDevice {
+ public:
+  static const LateDevice& get() {
+    static const LateDevice only;
+    return only;
+  }
+  std::span<const mote_backend* const> backends() const { return backends_; }
+  /// No stream begins a task while it is held, or not that which was made first.
+  enum class Hold { none, all, oldest };
+  void hold(Hold held) const { knob<void(int)>("late_hold")(static_cast<int>(held)); }
+  /// The task with that number, counted from now, fails.
+  void fail(int task) const { knob<void(int)>("late_fail")(task); }
+  void switch_off(bool off) const { knob<void(int)>("late_switch_off")(off ? 1 : 0); }
+  /// So many calls of allocate throw an exception.
+  void throw_in_allocate(int calls) const { knob<void(int)>("late_throw")(calls); }
+  /// Blocks of memory, streams and events that were not given back.
+  int live() const { return knob<int()>("late_live")(); }
+
+ private:
+  LateDevice() {
+    const std::string path = MOTE_TEST_PLUGINS "/late_device.so";
+    backends_ = load_backends(path);
+    library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  }
+  template <typename F>
+  F* knob(const char* name) const {
+    void* symbol = library_ != nullptr ? dlsym(library_, name) : nullptr;
+    if (symbol == nullptr) throw std::runtime_error(std::string("no knob ") + name);
+    return reinterpret_cast<F*>(symbol);
+  }
+
+  std::vector<const mote_backend*> backends_;
+  void* library_ = nullptr;
+};
+
+/// Held as long as this lives, then what is under way goes on.
+class Held {
+ public:
+  explicit Held(LateDevice::Hold which = LateDevice::Hold::all) { LateDevice::get().hold(which); }
+  ~Held() { open(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  void open() { LateDevice::get().hold(LateDevice::Hold::none); }
+};
+
+}  // namespace mote::test
