@@ -101,6 +101,10 @@ class Names {
     return at(names_.contains({"position", accumulator}) ? "position" : "local", accumulator);
   }
   bool has_local(const std::string& name) const { return names_.contains({"local", name}); }
+  /// A loop's variable that is in no loop of the program.
+  void add_symbol(Symbol s) {
+    if (!has_local(s.name())) add("local", s.name(), s.name());
+  }
   /// From now on the tensor's elements are those of another array.
   void rename_tensor(const std::string& name, const std::string& array) {
     names_[{"tensor", name}] = array;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/packs.h"
+#include "cuda/row_packs.h"
 #include "cuda/tiles.h"
 #include "emit_c_internal.h"
 
@@ -33,6 +34,7 @@ class Writer {
   std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
   /// Of the form's program.
   std::string kernel_body(const cuda::PackForm& packs);
+  std::string kernel_body(const cuda::RowPackForm& packs);
 
  private:
   /// How a store declares its rank-0 temporary.
@@ -49,8 +51,10 @@ class Writer {
   void grid_loops(const Loop& first, const Facts& facts);
   void grid_loop(const Loop& loop, const Facts& facts);
   void pack_loops(const Loop& loop, const Facts& facts);
-  void block_round(const Body& b, const Facts& facts);
+  bool block_round(const Body& b, const Facts& facts, bool settled = true);
   void block_loop(const Loop& loop, const Facts& facts);
+  void packed_rounds(const Loop& loop, const cuda::PackedLoop& packed, const Facts& facts,
+                     const std::string& end);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
   std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
@@ -94,8 +98,9 @@ class Writer {
   Target target_;
   bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
-  const cuda::TileForm* tiles_ = nullptr;  ///< how blocks take rounds that are shared
-  const cuda::PackForm* packs_ = nullptr;  ///< rounds that threads take by packs
+  const cuda::TileForm* tiles_ = nullptr;         ///< how blocks take rounds that are shared
+  const cuda::PackForm* packs_ = nullptr;         ///< rounds that threads take by packs
+  const cuda::RowPackForm* row_packs_ = nullptr;  ///< loops that blocks take by packs
   std::string out_;
   int indent_ = 1;
   std::map<const Stmt*, Declaration> declares_;

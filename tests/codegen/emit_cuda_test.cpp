@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -181,16 +182,44 @@ input x f32[R, N]
 output y = x - sum[1 keep](x)
 )");
   const CudaProgram program = cuda_gen_program(loops, {});
-  ASSERT_EQ(program.kernels.size(), 2U);
-  EXPECT_TRUE(program.kernels[0].by_block);
-  EXPECT_FALSE(program.kernels[1].by_block);
-  EXPECT_EQ(program.kernels[0].stage, program.kernels[1].stage);
-  EXPECT_EQ(program.kernels[0].strides, (std::vector<KnownStride>{{"x", 1, 1}, {"y", 1, 1}}));
-  EXPECT_TRUE(program.kernels[1].strides.empty());
+  ASSERT_EQ(program.kernels.size(), 3U);
+  const auto& [packs, rows, plain] =
+      std::tie(program.kernels[0], program.kernels[1], program.kernels[2]);
+  EXPECT_TRUE(packs.by_block && rows.by_block && !plain.by_block);
+  EXPECT_TRUE(packs.stage == rows.stage && rows.stage == plain.stage);
+  const std::vector<KnownStride> strides = {{"x", 1, 1}, {"y", 1, 1}};
+  EXPECT_EQ(packs.strides, strides);
+  EXPECT_EQ(rows.strides, strides);
+  EXPECT_TRUE(plain.strides.empty());
+  ASSERT_EQ(packs.packed_rows.size(), 2U);
+  for (const PackedRow& row : packs.packed_rows) {
+    EXPECT_EQ(row.axis, 1) << row.tensor;
+    EXPECT_EQ(row.elements, 4) << row.tensor;
+  }
+  EXPECT_TRUE(rows.packed_rows.empty());
+  test::expect_golden(packs.text);
   const std::string text = emit_cuda(program, false);
   expect_has(text, "float sum = 0.0f;");
   expect_has(text, "sum = mote_block_sumf(sum);");
   EXPECT_EQ(count_of(text, "MOTE_DEVICE float mote_block_sumf("), 1);
+}
+
+/// The loops of a row that go by packs, for each of which there is "mote_pack<".
+int packed_loops(const std::string& text) {
+  const CudaProgram program = cuda_gen_program(compiled(text), {});
+  if (program.kernels.front().packed_rows.empty()) return 0;
+  return count_of(program.kernels.front().text, "#pragma unroll");
+}
+
+TEST(CudaText, RowsGoByPacksWhereElementsAreAtTheLoopsOwnPlace) {
+  const std::string rows = "op rows\ninput x f32[R, N]\n";
+  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x)\n"), 1);
+  EXPECT_EQ(packed_loops(rows + "output y = x - max[1 keep](x)\n"), 2);
+  // The next element, which begins no pack; a row from its middle on; every other element.
+  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, i1 + 1 over R, M: N - 1])\n"), 0);
+  EXPECT_EQ(packed_loops(rows + "output y = sum[1](where(iota(i1 - 3 over R, N) >= 0, x, 0))\n"),
+            0);
+  EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, 2*i1 over R, M: N / 2])\n"), 0);
 }
 
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {

@@ -2,7 +2,10 @@
 // lie at addresses that 16 divides, and compute what the others do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "kernel_subject.h"
 
@@ -52,6 +55,60 @@ TEST(CudaPacks, ComputeWhatTheOtherKernelDoes) {
     const auto elements = run_first(apart.replace(at, 1, ":off1"), false);
     EXPECT_EQ(packs.output, elements.output);
   }
+}
+
+TEST(CudaRowPacks, AreTakenWhereRowsBeginAtMultiplesOf16Bytes) {
+  EXPECT_EQ(kernel_for("softmax x=f32[3,64,1] fill=uniform:1"), "mote_softmax_f32_row_packs");
+  EXPECT_EQ(kernel_for("softmax x=f32[3,66,1] fill=uniform:1"), "mote_softmax_f32_rows");
+  EXPECT_EQ(kernel_for("layer_norm x=f32[3,61]:pad3 y=f32[3,61]:pad3 fill=uniform:1"),
+            "mote_layer_norm_x_f32_row_packs");
+  EXPECT_EQ(kernel_for("layer_norm x=f32[3,61]:pad2 y=f32[3,61]:pad3 fill=uniform:1"),
+            "mote_layer_norm_x_f32_rows");
+  EXPECT_EQ(kernel_for("layer_norm x=f32[1,61] fill=uniform:1"), "mote_layer_norm_x_f32_row_packs");
+  EXPECT_EQ(kernel_for("softmax x=f32[3,64,1]:off1 fill=uniform:1"), "mote_softmax_f32_rows");
+  EXPECT_EQ(kernel_for("softmax x=f32[3,64,1] y=f32[3,64,1]:off2 fill=uniform:1"),
+            "mote_softmax_f32_rows");
+  EXPECT_EQ(kernel_for("softmax x=f32[3,64,1]:off4 fill=uniform:1"), "mote_softmax_f32_row_packs");
+  EXPECT_EQ(kernel_for("softmax x=f32[3,64,2] fill=uniform:1"), "mote_softmax_f32");
+  EXPECT_EQ(kernel_for("softmax x=bf16[3,68,1] fill=uniform:1"), "mote_softmax_bf16_rows");
+  EXPECT_EQ(kernel_for("softmax x=bf16[3,72,1] fill=uniform:1"), "mote_softmax_bf16_row_packs");
+}
+
+/// Where sums are exact, whatever their order.
+TEST(CudaRowPacks, ComputeWhatRowsDo) {
+  for (const std::string line :
+       {"sum x=f32[3,64,1]@ fill=integer:1", "sum x=f16[2,1032,1]@ fill=integer:2",
+        "reduce_max x=f32[3,260,1]@ fill=special:3", "sum x=f64[3,62,1]@ fill=integer:4",
+        "layer_norm x=f32[2,64]@ fill=zeros:5"}) {
+    SCOPED_TRACE(line);
+    const std::size_t at = line.find('@');
+    std::string whole = line, apart = line;
+    const auto first = [](const std::string& of) {
+      KernelSubject subject(of);
+      const CudaKernel& kernel = subject.kernel();
+      return std::pair(kernel.packed_rows.empty(),
+                       subject.run(library_of(kernel.function, kernel.text), {}));
+    };
+    const auto [plain, packs] = first(whole.erase(at, 1));
+    const auto [unpacked, rows] = first(apart.replace(at, 1, ":off1"));
+    EXPECT_TRUE(!plain && unpacked);
+    EXPECT_EQ(packs.error + rows.error, "");
+    EXPECT_EQ(packs.output, rows.output);
+  }
+}
+
+TEST(CudaRowPacks, ComputeEveryCaseOfTheirList) {
+  std::ifstream file(MOTE_TILES_CASES "/rows.cases");
+  int cases = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const auto launches = KernelSubject(line).launches();
+    EXPECT_TRUE(std::ranges::any_of(launches, [](const cuda::Launch& l) {
+      return !l.kernel->packed_rows.empty();
+    })) << line << ": " << launches.at(0).kernel->function;
+    ++cases;
+  }
+  EXPECT_GT(cases, 10);
 }
 
 }  // namespace

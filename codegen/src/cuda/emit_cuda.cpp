@@ -15,6 +15,7 @@
 #include "distribute.h"
 #include "mote_cuda_h.h"
 #include "packs.h"
+#include "row_packs.h"
 #include "stages.h"
 #include "tile_text.h"
 #include "tiles.h"
@@ -82,7 +83,7 @@ std::string head(const std::string& function, const std::vector<Parameter>& take
 
 /// What a thread or a block is for, as a comment.
 std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
-                            const std::vector<KnownStride>& strides) {
+                            const std::vector<KnownStride>& strides, bool by_packs = false) {
   if (stage.in_order) return "/* One thread does it all, in order. */\n";
   std::string variables;
   for_each(stage.body, [&](const Stmt& s) {
@@ -95,8 +96,10 @@ std::string workers_comment(const Stage& stage, const emit::Names& names, bool b
   for (const KnownStride& k : strides)
     where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
                          names.strides(k.tensor), k.axis);
-  return fmt::format("/* A {} for each {}{}. */\n", by_block ? "block" : "thread", variables,
-                     where);
+  const char* how = by_packs ? ", whose threads move 16 bytes at a time" : "";
+  return emit::wrap(fmt::format("/* A {} for each {}{}{}. */", by_block ? "block" : "thread",
+                                variables, how, where)) +
+         "\n";
 }
 
 /// Arguments and text, from the body.
@@ -163,6 +166,26 @@ CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string&
   return k;
 }
 
+/// A block for each round, whose threads take 16 bytes of a row at a time.
+std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
+                                          const std::string& function) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  part.strides = *stage.rows;
+  const auto form = row_pack_form(part);
+  if (!form) return std::nullopt;
+  emit::Names names(form->program);
+  for (const auto& [variable, packed] : form->loops) names.add_symbol(packed.at);
+  emit::Printer printer(form->program, names, emit::Target::cuda);
+  CudaKernel k{function, {}, stage.rounds, false, true};
+  k.strides = *stage.rows;
+  k.packed_rows = form->rows;
+  const std::string body =
+      emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
+  finish(k, part, names, workers_comment(stage, names, true, k.strides, true), body);
+  return k;
+}
+
 /// A thread for 16 bytes of elements.
 CudaKernel pack_kernel(const PackForm& form, const std::string& function) {
   const LoopProgram& part = form.program;
@@ -220,6 +243,9 @@ CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool t
     if (auto tiles =
             p.native ? tile_kernel(cut.program, stage, own + "_tiles", tf32) : std::nullopt)
       out.kernels.push_back(*std::move(tiles));
+    if (p.native && stage.rows)
+      if (auto packs = row_pack_kernel(cut.program, stage, own + "_row_packs"))
+        out.kernels.push_back(*std::move(packs));
     if (stage.rows && (parts || !stage.rows->empty()))
       out.kernels.push_back(kernel(cut.program, stage, own + "_rows", true));
     if (const auto packs = p.native ? pack_form(cut.program, stage.body) : std::nullopt)

@@ -26,6 +26,11 @@ std::string Writer::kernel_body(const cuda::PackForm& packs) {
   return kernel_body(false);
 }
 
+std::string Writer::kernel_body(const cuda::RowPackForm& packs) {
+  row_packs_ = &packs;
+  return kernel_body(true);
+}
+
 /// The variable strides over the grid.
 void Writer::grid_loop(const Loop& loop, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
@@ -104,7 +109,10 @@ void Writer::grid_loops(const Loop& first, const Facts& facts) {
   for (const Loop* loop : chain) inside.set_range(loop->variable, loop->begin, loop->end);
   ++indent_;
   open_scope(chain.back()->variable, inside);
-  worker_ == "block" ? block_round(chain.back()->body, inside) : body(chain.back()->body, inside);
+  if (worker_ == "block")
+    block_round(chain.back()->body, inside);
+  else
+    body(chain.back()->body, inside);
   --indent_;
   line("}");
 }

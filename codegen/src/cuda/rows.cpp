@@ -30,24 +30,49 @@ bool is_shareable(const LoopProgram& p, const Stmt& s, const Loop& loop) {
   return own && own->empty();
 }
 
+/// What all threads of a block find alike, as they do which outputs are asked for.
+bool is_uniform(const Conditions& conditions) {
+  return std::ranges::none_of(conditions, [](const Condition& c) { return c.e.has_load(); });
+}
+
+/// The strides that the loops of a round demand.
+class RowStrides {
+ public:
+  explicit RowStrides(const LoopProgram& p) : p_(p) {}
+
+  bool add(const Body& round) {
+    return std::ranges::all_of(round, [&](const Stmt& s) { return add(s); });
+  }
+  std::optional<std::vector<KnownStride>> result() const {
+    return reduces_ ? std::optional(all_) : std::nullopt;
+  }
+
+ private:
+  bool add(const Stmt& s) {
+    if (std::holds_alternative<StoreReduce>(s.kind)) return false;
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      return is_uniform(branch->conditions) && add(branch->body);
+    const Loop* inner = as_loop(s);
+    if (inner == nullptr) return true;
+    if (!is_shareable(p_, s, *inner)) return false;
+    reduces_ = reduces_ || !inner->accumulators.empty();
+    const auto strides = unit_strides(p_, s);
+    if (!strides || !are_compatible(all_, *strides)) return false;
+    for (const KnownStride& k : *strides)
+      if (std::ranges::find(all_, k) == all_.end()) all_.push_back(k);
+    return true;
+  }
+
+  const LoopProgram& p_;
+  std::vector<KnownStride> all_;
+  bool reduces_ = false;
+};
+
 }  // namespace
 
 std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop) {
-  std::vector<KnownStride> all;
-  bool reduces = false;
-  for (const Stmt& s : loop.body) {
-    if (std::holds_alternative<If>(s.kind) || std::holds_alternative<StoreReduce>(s.kind))
-      return std::nullopt;
-    const Loop* inner = as_loop(s);
-    if (inner == nullptr) continue;
-    if (!is_shareable(p, s, *inner)) return std::nullopt;
-    reduces = reduces || !inner->accumulators.empty();
-    const auto strides = unit_strides(p, s);
-    if (!strides || !are_compatible(all, *strides)) return std::nullopt;
-    for (const KnownStride& k : *strides)
-      if (std::ranges::find(all, k) == all.end()) all.push_back(k);
-  }
-  return reduces ? std::optional(all) : std::nullopt;
+  RowStrides strides(p);
+  return strides.add(loop.body) ? strides.result() : std::nullopt;
 }
 
 }  // namespace mote::cuda
@@ -82,11 +107,19 @@ const char* block_function(ReduceOp op) {
 
 /// One loop of a round, shared among the threads.
 void Writer::block_loop(const Loop& loop, const Facts& facts) {
-  for (const Accumulator& a : loop.accumulators) open_accumulator(a);
+  for (const Accumulator& a : loop.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
   const std::string& v = names_.symbol(loop.variable);
-  const std::string offset =
+  std::string offset =
       loop.begin == Expr(0) ? "" : within(printer_.expr(loop.begin, facts), kSum) + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
+  if (row_packs_ != nullptr)
+    if (const auto packed = row_packs_->loops.find(loop.variable);
+        packed != row_packs_->loops.end()) {
+      packed_rounds(loop, packed->second, facts, end);
+      const std::string whole = end.find(' ') == std::string::npos ? end : "(" + end + ")";
+      offset = fmt::format("{0} / {1} * {1} + ", whole, packed->second.elements);
+    }
   line(fmt::format("for (int64_t {0} = {1}threadIdx.x; {0} < {2}; {0} += blockDim.x) {{", v, offset,
                    end));
   Facts inside = facts;
@@ -103,10 +136,20 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
 }
 
 /// A round, for all threads of a block. `settled`: no thread has stored what another may read, or
-/// read what another may store, since the last barrier.
-void Writer::block_round(const Body& b, const Facts& facts) {
-  bool settled = true;
-  for (const Stmt& s : b) {
+/// read what another may store, since the last barrier; whether that holds behind it.
+bool Writer::block_round(const Body& b, const Facts& facts, bool settled) {
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    const Stmt& s = b[k];
+    if (const auto* branch = std::get_if<If>(&s.kind)) {
+      open_before_branch(b, k);
+      Facts inside = facts;
+      line(fmt::format("if ({}) {{", printer_.conditions(branch->conditions, inside).text));
+      ++indent_;
+      settled = block_round(branch->body, inside, settled) && settled;
+      --indent_;
+      line("}");
+      continue;
+    }
     const auto* loop = std::get_if<Loop>(&s.kind);
     const auto* let = std::get_if<Let>(&s.kind);
     const auto* store = std::get_if<Store>(&s.kind);
@@ -129,6 +172,7 @@ void Writer::block_round(const Body& b, const Facts& facts) {
       settled = settled || touches;
     }
   }
+  return settled;
 }
 
 }  // namespace mote::emit

@@ -24,7 +24,7 @@ std::vector<std::int64_t> shape_with(const DLTensor& t) { return {t.shape, t.sha
 void fill_strides(TensorView& view, std::size_t rank, const std::vector<bool>& repeats) {
   const DLTensor& t = *view.tensor;
   const std::vector<std::int64_t> strides = strides_of(t);
-  const std::size_t missing = rank - strides.size();
+  const std::size_t missing = view.missing = rank - strides.size();
   for (std::size_t k = 0; k < strides.size(); ++k) {
     const bool repeated = k + missing < repeats.size() && repeats[k + missing] && t.shape[k] == 1;
     view.strides[k + missing] = repeated ? 0 : strides[k];
@@ -256,6 +256,22 @@ bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const
   return true;
 }
 
+bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const {
+  if (row.is_temporary) {
+    const CudaTemporary& t =
+        *std::ranges::find(source_->temporaries, row.tensor, &CudaTemporary::name);
+    return t.shape.size() == 1 || value(t.shape.back()) % row.elements == 0;
+  }
+  const std::size_t at = tensor_at(row.tensor);
+  const TensorView& view = views_[at];
+  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
+  for (std::size_t k = 0; k < view.rank(); ++k)
+    if (static_cast<int>(k) != row.axis && view.extent(k) != 1 &&
+        view.strides[k] % row.elements != 0)
+      return false;
+  return true;
+}
+
 bool Plan::has_tiles_for(const CudaKernel& kernel) const {
   return std::min(value(kernel.rows), value(kernel.columns)) >= grid_.least_side;
 }
@@ -265,6 +281,8 @@ bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const
   for (const std::string& name : kernel.packed)
     if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
       return false;
+  for (const PackedRow& row : kernel.packed_rows)
+    if (!has_packs(row, data)) return false;
   return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
     return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
   });

@@ -40,6 +40,12 @@ struct TensorView {
   const DLTensor* tensor = nullptr;  ///< nullptr: an output that the call leaves out
   void* data = nullptr;
   std::array<std::int64_t, kMaxRank> strides{};
+  std::size_t missing = 0;  ///< axes in front that the tensor lacks
+
+  std::size_t rank() const { return missing + static_cast<std::size_t>(tensor->ndim); }
+  std::int64_t extent(std::size_t axis) const {
+    return axis < missing ? 1 : tensor->shape[axis - missing];
+  }
 };
 
 class Plan {
@@ -67,6 +73,7 @@ class Plan {
   std::int64_t value(const Expr& e) const;
   bool has_tiles_for(const CudaKernel& kernel) const;
   bool suits(const CudaKernel& kernel, const std::vector<void*>& data) const;
+  bool has_packs(const PackedRow& row, const std::vector<void*>& data) const;
   bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
                          void* workspace) const;

@@ -27,6 +27,15 @@ struct CudaArgument {
   friend bool operator==(const CudaArgument&, const CudaArgument&) = default;
 };
 
+/// A tensor that a kernel touches 16 bytes at a time along an axis with a stride of 1: it lies at
+/// an address that 16 divides, and the strides of its other axes are multiples of `elements`.
+struct PackedRow {
+  std::string tensor;
+  int axis;
+  int elements;
+  bool is_temporary;  ///< then the extent of its last axis is such a multiple
+};
+
 struct CudaKernel {
   std::string function;
   std::vector<CudaArgument> arguments;
@@ -47,6 +56,8 @@ struct CudaKernel {
   /// over `extents`, at addresses that 16 divides. Empty: not such a kernel.
   std::vector<std::string> packed = {};
   std::vector<Expr> extents = {};
+  /// Of a kernel whose blocks do so along rows.
+  std::vector<PackedRow> packed_rows = {};
   bool rounds_to_tf32 = false;  ///< f32, before it is multiplied
   std::string text = {};        ///< the function, with its comment
 

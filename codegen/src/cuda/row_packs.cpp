@@ -1,0 +1,289 @@
+// In: the loops of a stage whose rounds go to blocks; out: which of the loops over a row can go by
+// packs, and their bodies on elements of packs; and the text of such a loop. The few elements that
+// fill no pack are taken one by one.
+#include "row_packs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "../emit_c_writer.h"
+#include "mote/base/dtype.h"
+#include "mote/codegen/walk.h"
+
+namespace mote::cuda {
+namespace {
+
+constexpr int kPackBytes = 16;
+
+int bytes_of(const TensorDecl& t) {
+  if (t.role != TensorRole::temporary) return static_cast<int>(size_of(t.dtype));
+  return t.dtype == DType::boolean ? 1 : emit::is_in_float(t.dtype) ? 4 : 8;
+}
+
+bool mentions(const std::vector<Expr>& index, Symbol v) {
+  return std::ranges::any_of(index, [v](const Expr& e) { return e.mentions(v); });
+}
+
+class LoopPacker {
+ public:
+  /// `declared`: packs of the loops before, which have a scope of their own each.
+  LoopPacker(LoopProgram& p, std::map<std::string, TensorDecl>& declared, const Loop& loop)
+      : p_(p), declared_(declared), loop_(loop) {}
+
+  std::optional<PackedLoop> run(std::vector<PackedRow>& rows) {
+    if (loop_.begin != Expr(0) || loop_.step != Expr(1) || loop_.end.has_load()) return {};
+    if (!has_plain_rounds(loop_.body) || !find_packs() || packs_.empty()) return {};
+    int widest = 1;
+    for (const RowPack& pack : packs_)
+      widest = std::max(widest, bytes_of(*find_tensor(p_, pack.tensor)));
+    PackedLoop out{.packs = packs_,
+                   .elements = kPackBytes / widest,
+                   .at = Symbol(SymbolKind::loop, fresh_name(p_, "at")),
+                   .body = loop_.body};
+    declare(out);
+    rewrite_body(out);
+    for (const RowPack& pack : packs_) demand(rows, pack, out.elements);
+    return out;
+  }
+
+ private:
+  /// Nothing is read where a condition that moves forbids it: a pack is read whole, and at once.
+  bool has_plain_rounds(const Body& rounds) const {
+    bool plain = true;
+    for (const Stmt& s : rounds) {
+      if (const auto* branch = std::get_if<If>(&s.kind)) {
+        plain = plain && &rounds == &loop_.body && is_still(branch->conditions) &&
+                has_plain_rounds(branch->body);
+        continue;
+      }
+      plain = plain && !std::holds_alternative<Loop>(s.kind) &&
+              !std::holds_alternative<StoreReduce>(s.kind);
+      for_each_value(s, [&](const Value& v) {
+        if (const auto* guard = std::get_if<value::Guard>(&v->kind))
+          plain = plain && !reads_along(guard->then);
+      });
+    }
+    return plain;
+  }
+
+  bool is_still(const Conditions& conditions) const {
+    return std::ranges::none_of(conditions, [&](const Condition& c) {
+      return c.e.has_load() || c.e.mentions(loop_.variable);
+    });
+  }
+
+  bool reads_along(const Value& value) const {
+    bool found = false;
+    for_each_value(value, [&](const Value& v) {
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      found = found || (load != nullptr && mentions(load->index, loop_.variable));
+    });
+    return found;
+  }
+
+  /// The axis along which the access goes with the loop, over the whole of it.
+  std::optional<int> own_axis(const TensorDecl& t, const std::vector<Expr>& index) const {
+    std::optional<int> axis;
+    for (std::size_t k = 0; k < index.size(); ++k) {
+      if (!index[k].mentions(loop_.variable)) continue;
+      if (axis || index[k] != Expr(loop_.variable) || t.shape[k] != loop_.end) return {};
+      axis = static_cast<int>(k);
+    }
+    return axis;
+  }
+
+  bool is_adjacent(const TensorDecl& t, int axis) const {
+    if (t.role == TensorRole::temporary)
+      return t.scope.empty() && axis + 1 == static_cast<int>(t.shape.size());
+    return std::ranges::find(p_.strides, KnownStride{t.name, axis, 1}) != p_.strides.end();
+  }
+
+  bool find_packs() {
+    std::set<std::string> others;
+    for (const Stmt& s : loop_.body) {
+      const auto* branch = std::get_if<If>(&s.kind);
+      for (const Access& a : accesses(s)) {
+        const TensorDecl* t = find_tensor(p_, a.tensor);
+        if (t == nullptr || t->shape.empty()) continue;
+        if (!mentions(a.index, loop_.variable)) {
+          if (a.write) return false;
+          others.insert(a.tensor);
+          continue;
+        }
+        const auto axis = own_axis(*t, a.index);
+        if (!axis || !is_adjacent(*t, *axis)) return false;
+        if (!add(a, branch != nullptr ? branch->conditions : Conditions())) return false;
+      }
+    }
+    // What is stored is touched nowhere else in the loop.
+    return std::ranges::none_of(packs_, [&](const RowPack& one) {
+      const auto meets = [&](const RowPack& other) {
+        return other.tensor == one.tensor && other.pack != one.pack;
+      };
+      return one.is_stored && (others.contains(one.tensor) || std::ranges::any_of(packs_, meets));
+    });
+  }
+
+  /// False where a pack is touched under several conditions.
+  bool add(const Access& a, const Conditions& conditions) {
+    auto pack = std::ranges::find_if(
+        packs_, [&](const RowPack& p) { return p.tensor == a.tensor && p.index == a.index; });
+    if (pack == packs_.end()) {
+      const auto before = std::ranges::count(packs_, a.tensor, &RowPack::tensor);
+      const std::string number = before > 0 ? std::to_string(before + 1) : "";
+      packs_.push_back({a.tensor, a.tensor + "_pack" + number, a.index, conditions});
+      pack = packs_.end() - 1;
+    }
+    (a.write ? pack->is_stored : pack->is_read) = true;
+    if (pack->conditions == conditions) return true;
+    const bool always = pack->conditions.empty() || conditions.empty();
+    pack->conditions = {};
+    return always && !pack->is_stored;  // read in any case
+  }
+
+  /// A tensor for each pack, that of an earlier loop where it is the same.
+  void declare(PackedLoop& out) {
+    for (RowPack& pack : out.packs) {
+      TensorDecl t = *find_tensor(p_, pack.tensor);
+      t.shape = {out.elements};
+      t.axis_names.clear();
+      while (true) {
+        t.name = pack.pack;
+        const auto known = declared_.find(t.name);
+        const bool same = known != declared_.end() && known->second.shape == t.shape;
+        if (same || find_tensor(p_, t.name) == nullptr) break;
+        pack.pack += "_";
+      }
+      if (!declared_.emplace(t.name, t).second) continue;
+      if (t.role != TensorRole::temporary) p_.strides.push_back({t.name, 0, 1});
+      p_.tensors.push_back(std::move(t));
+    }
+    packs_ = out.packs;
+  }
+
+  void rewrite_body(PackedLoop& out) const {
+    const std::vector<Expr> at = {Expr(out.at)};
+    const auto pack_of = [&](const std::string& tensor, const std::vector<Expr>& index) {
+      return std::ranges::find_if(packs_, [&](const RowPack& pack) {
+        return pack.tensor == tensor && pack.index == index;
+      });
+    };
+    rewrite_values(out.body, [&](const Value& v) {
+      const auto* load = std::get_if<value::Load>(&v->kind);
+      if (load == nullptr) return v;
+      const auto pack = pack_of(load->tensor, load->index);
+      return pack == packs_.end() ? v : load_value(pack->pack, at, v->dtype);
+    });
+    const auto move_stores = [&](const auto& self, Body& body) -> void {
+      for (Stmt& s : body) {
+        if (auto* branch = std::get_if<If>(&s.kind)) self(self, branch->body);
+        auto* store = std::get_if<Store>(&s.kind);
+        if (store == nullptr) continue;
+        if (const auto pack = pack_of(store->tensor, store->index); pack != packs_.end()) {
+          store->tensor = pack->pack;
+          store->index = at;
+        }
+      }
+    };
+    move_stores(move_stores, out.body);
+    // What else goes by the variable.
+    rewrite_exprs(out.body, [&](const Expr& e) {
+      return e.substitute({{loop_.variable, Expr(loop_.variable) + Expr(out.at)}});
+    });
+  }
+
+  void demand(std::vector<PackedRow>& rows, const RowPack& pack, int elements) const {
+    const TensorDecl& t = *find_tensor(p_, pack.tensor);
+    const int axis = *own_axis(t, pack.index);
+    for (PackedRow& row : rows)
+      if (row.tensor == pack.tensor) {
+        row.elements = std::max(row.elements, elements);
+        return;
+      }
+    rows.push_back({pack.tensor, axis, elements, t.role == TensorRole::temporary});
+  }
+
+  LoopProgram& p_;
+  std::map<std::string, TensorDecl>& declared_;
+  const Loop& loop_;
+  std::vector<RowPack> packs_;
+};
+
+}  // namespace
+
+std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
+  RowPackForm form{.program = p, .loops = {}, .rows = {}};
+  std::map<std::string, TensorDecl> declared;
+  for_each(p.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop == nullptr || loop->parallel != 0) return;
+    if (auto packed = LoopPacker(form.program, declared, *loop).run(form.rows))
+      form.loops.emplace(loop->variable, *std::move(packed));
+  });
+  return form.loops.empty() ? std::nullopt : std::optional(std::move(form));
+}
+
+}  // namespace mote::cuda
+
+namespace mote::emit {
+
+/// The rounds that fill packs.
+void Writer::packed_rounds(const Loop& loop, const cuda::PackedLoop& packed, const Facts& facts,
+                           const std::string& end) {
+  const std::string& v = names_.symbol(loop.variable);
+  line(fmt::format(
+      "for (int64_t {0} = threadIdx.x * {2}; {0} + {2} <= {1}; {0} += blockDim.x * {2}) {{", v, end,
+      packed.elements));
+  Facts inside = facts;
+  inside.set_range(loop.variable, loop.begin, loop.end);
+  ++indent_;
+  const auto type_of = [&](const cuda::RowPack& pack) {
+    const TensorDecl& t = *find_tensor(p_, pack.tensor);
+    return fmt::format(
+        "mote_pack<{}, {}>",
+        t.role == TensorRole::temporary ? local_type(t.dtype, p_.native) : storage_type(t.dtype),
+        packed.elements);
+  };
+  const auto place_of = [&](const cuda::RowPack& pack) {
+    return printer_.element(*find_tensor(p_, pack.tensor), pack.index, inside);
+  };
+  const auto where = [&](const cuda::RowPack& pack) -> std::string {
+    if (pack.conditions.empty()) return "";
+    Facts under = inside;
+    return fmt::format("if ({}) ", printer_.conditions(pack.conditions, under).text);
+  };
+  std::map<std::string, std::string> own;
+  for (const cuda::RowPack& pack : packed.packs) {
+    const std::string name = own[pack.pack] = names_.tensor(pack.pack);
+    const std::string load =
+        fmt::format("{} = *(const {} *)&{};", name, type_of(pack), place_of(pack));
+    if (pack.is_read && pack.conditions.empty()) {
+      line(fmt::format("{}{} {}", pack.is_stored ? "" : "const ", type_of(pack), load));
+    } else {
+      line(fmt::format("{} {};", type_of(pack), name));
+      if (pack.is_read) line(where(pack) + load);
+    }
+    names_.rename_tensor(pack.pack, name + ".of");
+  }
+  out_ += "#pragma unroll\n";
+  const std::string& at = names_.symbol(packed.at);
+  line(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", at, packed.elements));
+  Facts of_one = inside;
+  of_one.set_range(packed.at, 0, packed.elements);
+  ++indent_;
+  body(packed.body, of_one);
+  --indent_;
+  line("}");
+  for (const cuda::RowPack& pack : packed.packs) {
+    if (pack.is_stored)
+      line(fmt::format("{}*({} *)&{} = {};", where(pack), type_of(pack), place_of(pack),
+                       own[pack.pack]));
+    names_.rename_tensor(pack.pack, own[pack.pack]);
+  }
+  --indent_;
+  line("}");
+}
+
+}  // namespace mote::emit
