@@ -21,9 +21,10 @@ mkdir -p "$folder" "$bundle/bin" "$bundle/lib/mote" "$bundle/share" \
   "$bundle/lib/needed" "$bundle/lib/compiler" "$bundle/lib/system"
 
 cp "$build/bin/mote" "$build/bin/mote_gpu_bench" "$bundle/bin"
-cp "$build/lib/mote/cuda.so" "$build/lib/mote/cublas.so" "$build/lib/mote/cudnn.so" "$bundle/lib/mote"
+cp "$build/lib/mote/cuda.so" "$build/lib/mote/cublas.so" "$build/lib/mote/cudnn.so" \
+  "$build/lib/mote/cuda_launcher.so" "$bundle/lib/mote"
 strip --strip-unneeded "$bundle"/bin/* "$bundle"/lib/mote/*
-cp "$tools"/../tests/cuda/*.cases "$bundle/share"
+cp "$tools"/../tests/cuda/*.cases "$tools/../examples/cuda/softmax.cu" "$bundle/share"
 
 # "libfmt.so.9 => /lib/x86_64-linux-gnu/libfmt.so.9 (0x…)"; the loader's line has no arrow.
 ldd "$bundle"/bin/* "$bundle"/lib/mote/* > "$made/loaded"

@@ -68,6 +68,7 @@ unpack() {
   tar -xzf "$1" -C "$work"
   build=$work/mote_gpu
   cases=$build/share
+  source=$cases/softmax.cu
   given=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   for libraries in ${MOTE_GPU_LIBRARIES:-own compiler system}; do
     path=$build/lib/needed
@@ -273,6 +274,7 @@ libraries="the build's"
 if [ -d "$from" ]; then
   build=$from
   cases=$here/../tests/cuda
+  source=$here/../examples/cuda/softmax.cu
 else
   unpack "$from"
 fi
@@ -307,6 +309,22 @@ if [ $asked -eq 0 ]; then
     step cases_"$sizes".json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
       --plugin "$build/lib/mote/cuda.so" --backend "${of#* }" --timeout 60s --subject-memory 8GiB --json
   done
+fi
+
+# A user's own .cu file, where there is a compiler for it.
+asks_softmax=0
+for op in "$@"; do if [ "$op" = softmax ]; then asks_softmax=1; fi; done
+if [ $asked -eq 0 ] || [ $asks_softmax -eq 1 ]; then
+  compiler=${NVCC:-$(command -v nvcc || true)}
+  if [ -z "$compiler" ] && [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
+    compiler=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+  fi
+  if [ -n "$compiler" ]; then
+    step oracle_own_source.json 60 env NVCC="$compiler" MOTE_CUDA_SOURCE=gpu $loader "$build/bin/mote" check softmax \
+      --plugin "$source" --backend softmax --require softmax --dtype f32 --count 20 --seed 1 --timeout 60s --json
+  else
+    ended oracle_own_source missing "" "" "nvcc is not installed"
+  fi
 fi
 
 step benchmark.json 120 $loader "$build/bin/mote_gpu_bench" ${MOTE_GPU_BENCH:-} --budget 90 \

@@ -1,11 +1,13 @@
 // In: the file's text; out: C around each of its functions, as `mote emit OP --plugin` prints it, a
-// table of them, and both compiled into one library with the file.
+// table of them, and both compiled into one library with the file: by nvcc where there is a GPU to
+// run it, else by the C++ compiler, for the shim.
 #include "cuda_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,15 +18,14 @@
 #include <vector>
 
 #include "embedded_headers.h"
+#include "launcher_text.h"
 #include "mote/base/command.h"
+#include "mote/base/cuda_libraries.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin_search.h"
 #include "mote/base/temporary_folder.h"
-#include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
-#include "mote/codegen/passes.h"
 #include "mote/oracle/c_compiler.h"
-#include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
 
 namespace mote {
@@ -36,12 +37,6 @@ constexpr std::string_view kMark = "// mote:";
 constexpr const char* kExpected =
     "// mote: OP FUNCTION [DTYPE] [row-major] [accumulator=TYPE] [without=INPUT,…]";
 
-/// One kernel of the file.
-struct Declared {
-  Resolved op;
-  PluginOptions options;
-};
-
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
@@ -49,12 +44,12 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-Declared declared(const std::string& line) {
+Launcher declared(const std::string& line) {
   std::istringstream stream(line);
   std::string op, word;
   std::optional<DType> dtype;
   std::vector<std::string> without;
-  Declared out;
+  Launcher out;
   if (!(stream >> op >> out.options.function)) throw Error(fmt::format("expected '{}'", kExpected));
   while (stream >> word) {
     if (word == "row-major") {
@@ -71,8 +66,8 @@ Declared declared(const std::string& line) {
   return out;
 }
 
-std::vector<Declared> declared_in(const std::string& path, const std::string& text) {
-  std::vector<Declared> all;
+std::vector<Launcher> declared_in(const std::string& path, const std::string& text) {
+  std::vector<Launcher> all;
   const std::vector<std::string> lines = split(text, '\n');
   for (std::size_t k = 0; k < lines.size(); ++k) {
     if (!lines[k].starts_with(kMark)) continue;
@@ -87,80 +82,16 @@ std::vector<Declared> declared_in(const std::string& path, const std::string& te
   return all;
 }
 
-std::vector<std::string> types_of(const Declared& d) {
-  return c_argument_types(compile(d.op.program));
-}
-
 /// What stands before the file: the signatures that it must have.
-std::string expected_signatures(const std::vector<Declared>& all) {
-  std::string out = "#include \"mote_launch.h\"\nMOTE_HOST_DEFINE\n";
-  for (const Declared& d : all) {
-    std::vector<std::string> types = types_of(d);
+std::string expected_signatures(const std::vector<Launcher>& all, LauncherMachine machine) {
+  std::string out = "#include \"mote_launch.h\"\n";
+  if (machine == LauncherMachine::shim) out += "MOTE_HOST_DEFINE\n";
+  for (const Launcher& d : all) {
+    std::vector<std::string> types = argument_types(d);
     types.emplace_back("cudaStream_t");
     out += fmt::format("extern \"C\" int {}({});\n", d.options.function, fmt::join(types, ", "));
   }
   return out;
-}
-
-/// A plug-in of one function, whose names do not meet those of the others.
-std::string around(const Declared& d) {
-  const std::string& f = d.options.function;
-  return fmt::format("#define mote_plugin_init {0}_plugin\n#define {0} {0}_of_call\n", f) +
-         plugin_around(d.op, d.options);
-}
-
-/// The function with the stream that it gets, and its kernel's `run` in every order of threads.
-std::string adapter(const Declared& d) {
-  const std::string& f = d.options.function;
-  std::string declarations, arguments;
-  const std::vector<std::string> types = types_of(d);
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    declarations += fmt::format("{}{} a{}", k > 0 ? ", " : "", types[k], k);
-    arguments += fmt::format("a{}, ", k);
-  }
-  return fmt::format(
-      "int {0}({1}, void* stream);\n"
-      "int {0}_of_call({1});\n"
-      "int {0}_of_call({1}) {{ return mote_host_returned({0}({2}NULL)); }}\n"
-      "mote_status {0}_plugin(mote_plugin* plugin);\n"
-      "static mote_status (*{0}_once)(const mote_call*, void*);\n"
-      "static mote_status {0}_in_orders(const mote_call* call, void* stream) {{\n"
-      "  (void)stream;\n"
-      "  return mote_host_run({0}_once, call);\n"
-      "}}\n\n",
-      f, declarations, arguments);
-}
-
-std::string table(const std::string& name, const std::vector<Declared>& all) {
-  std::string out =
-      "#include \"mote/base/kernel.h\"\n\n"
-      "mote_status mote_host_run(mote_status (*run)(const mote_call*, void*), const mote_call*);\n"
-      "int mote_host_returned(int status);\n\n";
-  std::string fill;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    out += adapter(all[k]);
-    fill += fmt::format(
-        "  {0}_plugin(&one);\n"
-        "  kernels[{1}] = one.backends->kernels[0];\n"
-        "  {0}_once = kernels[{1}].run;\n"
-        "  kernels[{1}].run = {0}_in_orders;\n",
-        all[k].options.function, k);
-  }
-  return out + fmt::format(R"(mote_status mote_plugin_init(mote_plugin* plugin) {{
-  static mote_kernel kernels[{0}];
-  static mote_backend backend = {{.size = sizeof(mote_backend),
-                                 .name = "{1}",
-                                 .version = "",
-                                 .kernel_count = {0},
-                                 .kernels = kernels}};
-  mote_plugin one = {{.size = sizeof(mote_plugin), .abi_version = MOTE_ABI_VERSION}};
-{2}  plugin->abi_version = MOTE_ABI_VERSION;
-  plugin->backend_count = 1;
-  plugin->backends = &backend;
-  return MOTE_OK;
-}}
-)",
-                           all.size(), name, fill);
 }
 
 void write(const fs::path& path, const std::string& text) {
@@ -188,26 +119,78 @@ fs::path object_of(const fs::path& folder, const std::string& name, const std::s
   return object;
 }
 
-std::string shim() {
+/// A library of mote's that the file's is linked with.
+fs::path part_of_mote(const std::string& name) {
   std::vector<std::string> tried;
-  std::string file = beside_plugins("cuda_shim.so", &tried);
+  std::string file = beside_plugins(name, &tried);
   if (file.empty())
-    throw Error(
-        fmt::format("the shim that .cu files run on is not there: {}", fmt::join(tried, ", ")));
+    throw Error(fmt::format("{}, which .cu files are linked with, is not there: {}", name,
+                            fmt::join(tried, ", ")));
   return file;
 }
 
 /// Products are not fused into sums, for the numbers to be those of every machine.
-void link(const std::string& path, const fs::path& folder, const std::vector<std::string>& objects,
-          const fs::path& library) {
-  const fs::path shim_file = shim();
+std::vector<std::string> command_for_shim(const fs::path& folder) {
   std::vector<std::string> words = command_named("CXX", "c++");
   words.insert(words.end(), {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fPIC", "-shared",
                              "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(),
-                             "-include", folder / "expected.h", "-x", "c++", path, "-x", "none"});
+                             "-include", folder / "expected.h", "-Wl,--no-undefined"});
+  return words;
+}
+
+/// $NVCC, or nvcc where the shell finds it, or in the toolkit's usual places.
+std::vector<std::string> nvcc_command() {
+  const std::vector<std::string> given = command_named("NVCC", "nvcc");
+  if (std::getenv("NVCC") != nullptr || run_command({given[0], "--version"}).ok) return given;
+  const char* home = std::getenv("CUDA_HOME");
+  for (const std::string folder : {home != nullptr ? home : "", "/usr/local/cuda"}) {
+    const std::string file = folder + "/bin/nvcc";
+    if (std::error_code failed; !folder.empty() && fs::exists(file, failed)) return {file};
+  }
+  return {};
+}
+
+/// $MOTE_CUDA_SOURCE, gpu or host; where that is not set a GPU, if there is one, and nvcc.
+LauncherMachine machine_for_sources() {
+  const char* given = std::getenv("MOTE_CUDA_SOURCE");
+  const std::string where = given != nullptr ? given : "";
+  if (where == "host") return LauncherMachine::shim;
+  if (!where.empty() && where != "gpu")
+    throw Error(fmt::format("MOTE_CUDA_SOURCE: expected gpu or host, got '{}'", where));
+  const bool has_nvcc = !nvcc_command().empty();
+  if (where == "gpu" && !has_nvcc)
+    throw Error(
+        "MOTE_CUDA_SOURCE=gpu: no nvcc by $NVCC, on the path, in $CUDA_HOME/bin or "
+        "/usr/local/cuda/bin");
+  return where == "gpu" || (has_nvcc && gpu_count() > 0) ? LauncherMachine::gpu
+                                                         : LauncherMachine::shim;
+}
+
+/// As nvcc compiles it by itself, for the GPU that is here.
+std::vector<std::string> command_for_gpu(const fs::path& folder) {
+  std::vector<std::string> words = nvcc_command();
+  words.insert(words.end(),
+               {"-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
+                "-I" + folder.string(), "-include", folder / "expected.h"});
+  return words;
+}
+
+void link(const std::string& path, const fs::path& folder, const std::vector<std::string>& objects,
+          const fs::path& library, LauncherMachine machine) {
+  const bool on_gpu = machine == LauncherMachine::gpu;
+  const fs::path part = part_of_mote(on_gpu ? "cuda_launcher.so" : "cuda_shim.so");
+  std::vector<std::string> words = on_gpu ? command_for_gpu(folder) : command_for_shim(folder);
+  if (on_gpu)
+    words.push_back(path);
+  else
+    words.insert(words.end(), {"-x", "c++", path, "-x", "none"});
   words.insert(words.end(), objects.begin(), objects.end());
-  words.insert(words.end(), {shim_file, "-Wl,-rpath," + shim_file.parent_path().string(),
-                             "-Wl,--no-undefined", "-lm", "-o", library});
+  const std::string folder_of_part = "-rpath=" + part.parent_path().string();
+  if (on_gpu)
+    words.insert(words.end(), {part, "-Xlinker", folder_of_part});
+  else
+    words.insert(words.end(), {part, "-Wl," + folder_of_part});
+  words.insert(words.end(), {"-lm", "-o", library});
   compile(path, words);
 }
 
@@ -215,16 +198,17 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw Error(path + ": cannot be read");
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  const std::vector<Declared> all = declared_in(path, text);
+  const std::vector<Launcher> all = declared_in(path, text);
+  const LauncherMachine machine = machine_for_sources();
   for (const EmbeddedHeader& header : kEmbeddedHeaders) write(folder / header.path, header.text);
   for (const EmbeddedHeader& header : kCudaHeaders) write(folder / header.path, header.text);
   write(folder / "mote_cuda.h", cuda_header());
-  write(folder / "expected.h", expected_signatures(all));
+  write(folder / "expected.h", expected_signatures(all, machine));
   std::vector<std::string> objects = {
-      object_of(folder, "table", table(fs::path(path).stem(), all))};
-  for (const Declared& d : all)
-    objects.push_back(object_of(folder, "around_" + d.options.function, around(d)));
-  link(path, folder, objects, library);
+      object_of(folder, "table", launcher_table(fs::path(path).stem(), all, machine))};
+  for (const Launcher& d : all)
+    objects.push_back(object_of(folder, "around_" + d.options.function, launcher_plugin(d)));
+  link(path, folder, objects, library, machine);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "launcher_text.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
@@ -60,6 +61,14 @@ static mote_status can_run(const mote_call *call) {{
 
 std::string plugin_around(const Resolved& op, const PluginOptions& options) {
   require_c_name(options.function);
+  if (options.gpu) {
+    PluginOptions thunk = options;
+    thunk.gpu = false;
+    const Launcher launcher{op, thunk};
+    return launcher_plugin(launcher) +
+           fmt::format("\n#undef mote_plugin_init\n#undef {}\n\n", options.function) +
+           launcher_table(options.function, {launcher}, LauncherMachine::gpu);
+  }
   const char* accumulator = accumulator_of(options.accumulator);
   EmitOptions how;
   how.function = options.function;

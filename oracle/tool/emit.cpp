@@ -131,6 +131,12 @@ void add_emit(CLI::App& app, Action& action) {
       ->add_flag("--row-major", options->plugin.row_major,
                  "that function takes tensors without gaps only")
       ->needs(plugin);
+  command
+      ->add_flag(
+          "--gpu", options->plugin.gpu,
+          "that function takes pointers of a GPU and, behind the rest, a cudaStream_t; link it "
+          "with lib/mote/cuda_launcher.so")
+      ->needs(plugin);
   command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
       ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return emit(*options); }; });

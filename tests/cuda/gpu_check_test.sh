@@ -56,6 +56,12 @@ summary failed "doctor=passed"
 expect 2 env MOTE_GPU_CHECK_SECONDS=0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
 summary incomplete "doctor=not begun;oracle_cuda_f32=not begun;benchmark=not begun"
 
+# A .cu file of one's own, by a stand-in for nvcc.
+export NVCC="$here/fake_nvcc.sh" FAKE_NVCC_SHIM="$build/lib/mote/cuda_shim.so"
+expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" softmax
+summary passed "oracle_cuda_f32=passed;oracle_own_source=passed;benchmark=passed"
+grep -q '"name":"oracle_own_source".*"judged":[1-9]' "$folder/results/summary.json"
+
 # The bundle beside the script: with this machine's libraries, and with its own alone.
 expect 0 sh "$tools/gpu_bundle.sh" "$build" "$folder/bundle"
 cd "$folder"

@@ -1,5 +1,7 @@
 #include "mote/base/cuda_libraries.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <initializer_list>
 
@@ -36,6 +38,18 @@ std::vector<std::string> cudnn_candidates() { return candidates("MOTE_CUDNN", {"
 std::string cuda_driver() {
   const char* given = std::getenv("MOTE_CUDA_DRIVER");
   return given != nullptr && *given != '\0' ? given : "libcuda.so.1";
+}
+
+int gpu_count() {
+  // It has threads of its own: it stays.
+  void* const driver = dlopen(cuda_driver().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (driver == nullptr) return 0;
+  const auto start = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  int found = 0;
+  const bool known = start != nullptr && count != nullptr && start(0) == 0 && count(&found) == 0;
+  dlclose(driver);
+  return known ? found : 0;
 }
 
 }  // namespace mote

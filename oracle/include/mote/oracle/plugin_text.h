@@ -13,11 +13,13 @@ struct PluginOptions {
   std::string accumulator = "native";  ///< native, f32 or f64: what its sums are kept in
   bool row_major = false;              ///< it takes tensors without gaps only
   bool pointer = false;                ///< the plug-in has a variable of that name, to be set
+  bool gpu = false;                    ///< it takes pointers of a GPU, and a stream behind
 };
 
 /// A file that makes a plug-in of a function with the signature that `mote emit OP` prints: checks
 /// of the call, the kernel, its contract. Needs mote/base/thunk.h. Throws Error for what is no name
 /// in C and for an unknown accumulator.
+/// Where `gpu`, it is linked with lib/mote/cuda_launcher.so too.
 std::string plugin_around(const Resolved& op, const PluginOptions& options);
 
 }  // namespace mote

@@ -22,4 +22,7 @@ std::vector<std::string> cudnn_candidates();
 /// rules.
 std::string cuda_driver();
 
+/// GPUs that the driver offers this process; 0 where there is no driver.
+int gpu_count();
+
 }  // namespace mote
