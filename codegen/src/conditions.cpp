@@ -104,6 +104,13 @@ bool contains(const Conditions& conditions, const Condition& c) {
 
 bool has_load(const Condition& c) { return c.e.has_load(); }
 
+bool proves(const Facts& facts, const Condition& c) {
+  return std::ranges::all_of(parts(c), [&](const Condition& part) {
+    return part.kind == Condition::Kind::nonneg ? facts.prove_nonneg(part.e)
+                                                : facts.prove_zero(part.e);
+  });
+}
+
 Conditions in_range(const Expr& e, const Expr& extent) {
   return {{Condition::Kind::nonneg, e}, {Condition::Kind::nonneg, extent - 1 - e}};
 }

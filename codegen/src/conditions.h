@@ -20,6 +20,8 @@ Facts assuming(const Facts& facts, const Conditions& conditions);
 bool mentions_loop(const Expr& e);
 /// Some condition's truth depends on a loaded element (or on a Let named in an index).
 bool has_load(const Condition& c);
+/// Holds under the facts; minima and maxima in it are taken apart.
+bool proves(const Facts& facts, const Condition& c);
 /// guard_value in normal form under the facts: proved conditions dropped, a refuted one gives the
 /// constant, nested guards with the same otherwise merged.
 Value guarded(const Conditions& conditions, Value then, const Number& otherwise,

@@ -142,16 +142,14 @@ bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& e
     if (const Loop* l = as_loop(*s)) {
       const auto at = element.find(l->variable);
       if (at == element.end() || l->step != Expr(1)) return false;
-      if (!facts.prove_nonneg(at->second - l->begin.substitute(element))) return false;
-      if (!facts.prove_positive(l->end.substitute(element) - at->second)) return false;
+      const Expr begin = l->begin.substitute(element), end = l->end.substitute(element);
+      if (!proves(facts, {Condition::Kind::nonneg, at->second - begin})) return false;
+      if (!proves(facts, {Condition::Kind::nonneg, end - at->second - 1})) return false;
       continue;
     }
     for (const Condition& c : std::get<If>(s->kind).conditions) {
       if (has_load(c)) return false;
-      const Expr e = c.e.substitute(element);
-      const bool holds =
-          c.kind == Condition::Kind::nonneg ? facts.prove_nonneg(e) : facts.prove_zero(e);
-      if (!holds) return false;
+      if (!proves(facts, {c.kind, c.e.substitute(element)})) return false;
     }
   }
   return true;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "dependence.h"
+#include "leave_out.h"
 #include "mote/base/error.h"
 #include "references.h"
 
@@ -44,6 +45,14 @@ std::optional<Along> along(const Expr& index, Symbol v, const std::set<Symbol>& 
   return a;
 }
 
+/// The source's, and that an output is asked for once or not at all.
+Facts facts_of(const LoopProgram& p) {
+  Facts facts = base_facts(*p.source);
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == TensorRole::output) facts.set_lower(wanted(t.name), 0);
+  return facts;
+}
+
 bool is_in(const TensorReference& r, const Stmt& s) {
   return std::ranges::find(r.path, &s) != r.path.end();
 }
@@ -51,7 +60,7 @@ bool is_in(const TensorReference& r, const Stmt& s) {
 class Rounds {
  public:
   Rounds(const LoopProgram& p, const Stmt& s)
-      : p_(p), s_(s), loop_(*as_loop(s)), base_(base_facts(*p.source)), all_(references(p.body)) {
+      : p_(p), s_(s), loop_(*as_loop(s)), base_(facts_of(p)), all_(references(p.body)) {
     for (const TensorReference& r : all_) {
       if (!is_in(r, s)) continue;
       inside_.push_back(&r);

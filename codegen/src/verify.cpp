@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "leave_out.h"
 #include "mote/codegen/loops.h"
 #include "rounds.h"
 #include "verify_scope.h"
@@ -78,6 +79,7 @@ void Verifier::source() {
   for (const ParamDecl& param : p_.source->params) {
     if (param.is_integer) symbols_.insert(Symbol(SymbolKind::param, param.name).to_string());
   }
+  for (const Output& output : p_.source->outputs) symbols_.insert(wanted(output.name).to_string());
 }
 
 void Verifier::run() {

@@ -98,6 +98,44 @@ TEST(CudaDistribution, OfAttention) {
     }
 }
 
+/// Rounds of rounds: of heads, then of queries and of keys; what is stored under a condition is
+/// read where that holds. Also where outputs may be left out: a branch that all rounds take alike
+/// is around the loops.
+TEST(CudaDistribution, OfAttentionsGradient) {
+  const OpRecord& op = find_op("attention.grad");
+  const auto program = instantiate(op, {DType::f64, full_mask(op)});
+  const LoopProgram loops = compile(program);
+  const auto parts = cuda::distributed(loops);
+  ASSERT_TRUE(parts);
+  const std::vector<Array> inputs = {numbers({2, 4, 3, 3}), numbers({2, 4, 3, 2}),
+                                     numbers({2, 2, 5, 2}), numbers({2, 2, 5, 3}),
+                                     numbers({2, 4, 3, 5}), numbers({2, 4, 3, 3})};
+  for (const std::int64_t causal : {0, 1})
+    for (const std::int64_t window : {-1, 1}) {
+      const std::map<std::string, Number> params = {{"causal", Number(causal)},
+                                                    {"window0", Number(window)}};
+      EXPECT_EQ(interpret(*parts, inputs, params), interpret(loops, inputs, params));
+    }
+  EmitOptions options;
+  options.optional_outputs = op.optional_outputs;
+  const CudaProgram cuda =
+      cuda_gen_program(compile_for_calls(program, op.optional_outputs), options);
+  ASSERT_EQ(cuda.distributed.size(), 1U);
+  std::map<Symbol, std::int64_t> sizes;
+  for (const auto& [name, extent] :
+       {std::pair("B", 2), std::pair("HK", 2), std::pair("G", 3), std::pair("T", 5),
+        std::pair("S", 7), std::pair("D", 11), std::pair("E", 13)})
+    sizes.emplace(Symbol(SymbolKind::size, name), extent);
+  std::vector<std::pair<std::int64_t, std::int64_t>> tiles;
+  for (const CudaKernel& k : cuda.distributed.front().kernels)
+    if (k.has_tiles()) tiles.emplace_back(evaluate(k.rows, sizes), evaluate(k.columns, sizes));
+  // Scores G T x S; gq G T x D; gk S x D; gv S x E.
+  const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
+      {15, 7}, {15, 11}, {7, 11}, {7, 13}};
+  EXPECT_EQ(tiles, expected);
+  for (const CudaKernel& k : cuda.kernels) EXPECT_FALSE(k.in_order) << k.function;
+}
+
 /// t = a[r], of which a nest replaces the part up to the diagonal: further rounds of the nest would
 /// replace the rest.
 TEST(CudaDistribution, KeepsWhatAnEarlierStepStored) {

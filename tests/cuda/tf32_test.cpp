@@ -81,10 +81,11 @@ TEST(CudaTf32, EveryOpThatHasItIsOffered) {
   }
   std::ranges::sort(offered);
   EXPECT_EQ(offered,
-            (std::vector<std::string>{"attention", "attention_softcap", "conv1d", "conv1d.grad",
-                                      "conv2d", "conv2d.grad", "conv2d.grad.grad", "conv3d",
-                                      "conv3d.grad", "conv_transpose2d", "conv_transpose2d.grad",
-                                      "gemm", "matmul", "matmul.grad", "matmul.grad.grad"}));
+            (std::vector<std::string>{
+                "attention", "attention.grad", "attention_softcap", "attention_softcap_with_lse",
+                "attention_with_lse", "conv1d", "conv1d.grad", "conv2d", "conv2d.grad",
+                "conv2d.grad.grad", "conv3d", "conv3d.grad", "conv_transpose2d",
+                "conv_transpose2d.grad", "gemm", "matmul", "matmul.grad", "matmul.grad.grad"}));
 }
 
 }  // namespace

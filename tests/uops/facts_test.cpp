@@ -76,6 +76,24 @@ TEST(Prove, KnowsThatRangesAreNotEmpty) {
   EXPECT_FALSE(f.proves("H - KH - 1"));
 }
 
+/// The window of an attention: a search for the proof ends before it comes to the fact itself.
+TEST(Prove, KnowsWhatIsGivenButForANumber) {
+  FactsText f;
+  f.lower("S", 1).lower("T", 1).lower("G", 1).lower("$window0", -1).lower("$window1", -1);
+  f.lower("$anchor", 0).nonneg("1 - $anchor").lower("$causal", 0).nonneg("1 - $causal");
+  f.range("g", "0", "G").range("t", "0", "T").range("s", "0", "S");
+  const std::string first =
+      "T*$anchor + s + $window0 - S*$anchor - S*min(0, $window0) - T*min(0, $window0) - t";
+  const std::string last =
+      "S*$anchor + t + $window1 - S*min(0, $window1) - T*$anchor - T*min(0, $window1) - s";
+  f.nonneg(first).nonneg(last).nonneg(
+      "S*$anchor + t + S + T - S*$causal - T*$anchor - T*$causal - s");
+  EXPECT_TRUE(f.facts.prove_nonneg(expr_of(first)));
+  EXPECT_TRUE(f.facts.prove_positive(expr_of(first + " + 1")));
+  EXPECT_FALSE(f.facts.prove_positive(expr_of(first)));
+  EXPECT_TRUE(f.facts.prove_nonneg(expr_of(last + " + 3")));
+}
+
 TEST(Prove, TakesDivisorsForPositive) {
   FactsText f;
   EXPECT_TRUE(f.proves("H - s*(H/s)"));

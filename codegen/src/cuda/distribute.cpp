@@ -23,7 +23,10 @@
 namespace mote::cuda {
 namespace {
 
+/// Loops in a loop, or in a branch.
 bool is_nest(const Stmt& s) {
+  if (const auto* branch = std::get_if<If>(&s.kind))
+    return std::ranges::any_of(branch->body, is_nest);
   const Loop* loop = as_loop(s);
   return loop != nullptr && holds_loop(loop->body);
 }
@@ -82,11 +85,29 @@ class Distribution {
     });
     bool plain = counted;
     for_each(body_, [&](const Stmt& s) {
-      plain = plain && !std::holds_alternative<If>(s.kind) &&
+      const auto* branch = std::get_if<If>(&s.kind);
+      plain = plain && (branch == nullptr || is_closed(branch->body)) &&
               !std::holds_alternative<StoreReduce>(s.kind);
       for_each_expr(s, [&](const Expr& e) { plain = plain && !e.has_load(); });
     });
     return plain;
+  }
+
+  /// Nothing in the branch is read outside of it but what it stores: no loop of it folds into
+  /// something that is read behind the branch.
+  bool is_closed(const Body& branch) const {
+    const std::set<std::string> declared = accumulators_declared(branch);
+    const auto count = [&](const Body& body) {
+      std::size_t reads = 0;
+      for_each(body, [&](const Stmt& s) {
+        for_each_value(s, [&](const Value& v) {
+          const auto* read = std::get_if<value::Accumulated>(&v->kind);
+          reads += read != nullptr && declared.contains(read->name) ? 1 : 0;
+        });
+      });
+      return reads;
+    };
+    return count(branch) == count(body_);
   }
 
   TensorDecl& declaration(const std::string& tensor) {
@@ -121,7 +142,7 @@ class Distribution {
   void split() {
     Body out;
     for (Stmt& s : body_) {
-      if (!is_nest(s)) {
+      if (!is_nest(s) || as_loop(s) == nullptr) {
         out.push_back(std::move(s));
         continue;
       }
@@ -226,8 +247,19 @@ class Distribution {
     }
   }
 
-  /// The shared loops around a body, with variables of their own.
+  /// The shared loops around a body, with variables of their own; a branch that all rounds take
+  /// alike is around them.
   Stmt around(Body body) {
+    if (auto* branch = body.size() == 1 ? std::get_if<If>(&body.front().kind) : nullptr) {
+      const bool is_moving = std::ranges::any_of(branch->conditions, [&](const Condition& c) {
+        return std::ranges::any_of(moving_, [&](Symbol v) { return c.e.mentions(v); });
+      });
+      if (!is_moving) {
+        If out = *branch;
+        out.body = {around(std::move(branch->body))};
+        return {std::move(out)};
+      }
+    }
     std::map<Symbol, Expr> renamed;
     std::vector<Symbol> variables;
     for (const Loop* loop : shared_.loops) {
@@ -256,22 +288,41 @@ class Distribution {
 
 }  // namespace
 
-std::optional<LoopProgram> distributed(const LoopProgram& p) {
+namespace {
+
+/// One step: rounds that are distributed may hold loops whose rounds can be.
+std::optional<LoopProgram> distributed_once(const LoopProgram& p) {
   LoopProgram out = p, names = p;
-  out.body.clear();
   bool any = false;
-  for (const Stmt& s : p.body) {
-    const auto shared = shared_loops(p, s);
-    std::optional<Body> made;
-    if (shared && !shared->own.empty()) made = Distribution(names, out.tensors, *shared).run();
-    any = any || made;
-    if (made)
-      out.body.insert(out.body.end(), made->begin(), made->end());
-    else
-      out.body.push_back(s);
-  }
+  const auto distribute = [&](const auto& self, const Body& body) -> Body {
+    Body all;
+    for (const Stmt& s : body) {
+      if (const auto* branch = std::get_if<If>(&s.kind)) {
+        all.push_back({If{branch->conditions, self(self, branch->body)}});
+        continue;
+      }
+      const auto shared = shared_loops(p, s);
+      std::optional<Body> made;
+      if (shared && !shared->own.empty()) made = Distribution(names, out.tensors, *shared).run();
+      any = any || made;
+      if (made)
+        all.insert(all.end(), made->begin(), made->end());
+      else
+        all.push_back(s);
+    }
+    return all;
+  };
+  out.body = distribute(distribute, p.body);
   if (!any) return std::nullopt;
   verify(out);
+  return out;
+}
+
+}  // namespace
+
+std::optional<LoopProgram> distributed(const LoopProgram& p) {
+  std::optional<LoopProgram> out;
+  while (auto next = distributed_once(out ? *out : p)) out = std::move(next);
   return out;
 }
 
