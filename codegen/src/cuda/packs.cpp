@@ -17,8 +17,6 @@
 namespace mote::cuda {
 namespace {
 
-constexpr int kPackBytes = 16;
-
 class PackFinder {
  public:
   PackFinder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}

@@ -9,6 +9,9 @@
 
 namespace mote::cuda {
 
+/// That a thread moves at once.
+inline constexpr int kPackBytes = 16;
+
 /// A stage as one loop over all its rounds, for tensors without gaps.
 struct PackForm {
   LoopProgram program;              ///< `packed` are of rank 1 there, with a stride of 1

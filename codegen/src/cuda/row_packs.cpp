@@ -11,11 +11,10 @@
 #include "../emit_c_writer.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
+#include "packs.h"
 
 namespace mote::cuda {
 namespace {
-
-constexpr int kPackBytes = 16;
 
 int bytes_of(const TensorDecl& t) {
   if (t.role != TensorRole::temporary) return static_cast<int>(size_of(t.dtype));
