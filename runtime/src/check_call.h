@@ -30,7 +30,7 @@ struct CallTensors {
   DType instance = DType::f32;            ///< what T is
   bool in_place = false;                  ///< an input shares memory with an output
   bool on_host = true;                    ///< some tensor is the host's
-  std::optional<Device> device;           ///< that all are on, where a plug-in offers it
+  std::optional<Device> device = {};      ///< that all are on, where a plug-in offers it
 };
 
 /// `operands` and `slots` have room for all. Throws StatusError.

@@ -137,18 +137,20 @@ void Stream::synchronize() {
   std::unique_lock lock(state.mutex);
   const std::uint64_t given = state.given;
   state.changed.wait(lock, [&] { return state.done >= given; });
-  ErrorPointer first = state.error;
   lock.unlock();
+  std::optional<StatusError> late;
   try {
     if (state.device) state.device->synchronize();
-  } catch (const StatusError&) {
-    if (!first) throw;
+  } catch (const StatusError& error) {
+    late = error;
   }
-  if (!first) return;
-  lock.lock();
-  StatusError error(state.error->status, state.error->text);  // may find no memory
-  state.error = nullptr;
-  throw StatusError(std::move(error));
+  lock.lock();  // another thread may have taken the error meanwhile
+  if (state.error) {
+    StatusError first(state.error->status, state.error->text);  // may find no memory
+    state.error = nullptr;
+    throw StatusError(std::move(first));
+  }
+  if (late) throw StatusError(*std::move(late));
 }
 
 bool Stream::is_idle() const {

@@ -1,4 +1,6 @@
 // One use of each component: runtime, npz, compiler, oracle.
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -39,7 +41,8 @@ void use_runtime() {
   } catch (const StatusError& e) {  // its type crosses the library's border
     expect(std::string(e.what()).find("softmax") != std::string::npos, "near names are named");
   }
-  const auto file = std::filesystem::temp_directory_path() / "mote_consumer.npz";
+  const auto file =
+      std::filesystem::temp_directory_path() / ("mote_consumer_" + std::to_string(getpid()));
   write_npz(file.string(), {{"y", y}});
   expect(read_npz(file.string()).at("y").real_at({0, 0, 0}) == y.real_at({0, 0, 0}), "npz keeps y");
   std::filesystem::remove(file);

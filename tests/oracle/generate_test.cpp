@@ -2,6 +2,7 @@
 #include "mote/oracle/generate.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -190,7 +191,7 @@ TEST(Domain, SolvesForTheLeastSizeAndAddsSlackBelowTheStride) {
 }
 
 std::shared_ptr<const Target> written(const std::string& name, const char* text) {
-  const std::string path = testing::TempDir() + name;
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_" + name;
   std::FILE* file = std::fopen(path.c_str(), "w");
   EXPECT_NE(file, nullptr);
   std::fputs(text, file);

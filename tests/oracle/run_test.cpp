@@ -2,6 +2,7 @@
 #include "mote/oracle/run.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -388,7 +389,7 @@ TEST(Run, AProgramFileHasTheFormsOfTheSameOpInTheCatalogue) {
 
 /// Of another program under an op's name a backend's contract says nothing.
 TEST(Run, AProgramFileOfItsOwnIsNotForKernelsOfAnotherForm) {
-  const std::string path = testing::TempDir() + "run_test_sigmoid.mote";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_sigmoid.mote";
   std::ofstream(path) << "op sigmoid \"y = x\"\ninput x f32[I, J, K, L]\noutput y = x + 0\n";
   const Outcome o = run_sigmoid("tanh", path + " x=f32[1,1,1,5]");
   EXPECT_EQ(o.verdict, Verdict::unsupported);

@@ -3,6 +3,7 @@
 #include "mote/runtime/npy.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -151,7 +152,7 @@ TEST(Npy, EveryCutIsNoticed) {
 }
 
 TEST(Npy, FilesAreNamedInErrors) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "mote_npy_test.npy";
+  const std::filesystem::path path = testing::TempDir() + "mote_npy_" + std::to_string(getpid());
   const Tensor x(DType::f64, {2});
   x.set({1}, 0.25);
   write_npy(path.string(), x);

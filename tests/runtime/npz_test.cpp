@@ -2,6 +2,7 @@
 #include "mote/npz/npz.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +43,7 @@ TEST(Npz, RoundTrips) {
 }
 
 TEST(Npz, FilesAreRead) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "mote_npz_test.npz";
+  const std::filesystem::path path = testing::TempDir() + "mote_npz_" + std::to_string(getpid());
   write_npz(path.string(), sample(), Compression::deflated);
   expect_sample(read_npz(path.string()));
   std::filesystem::resize_file(path, 100);
@@ -106,7 +107,8 @@ TEST(Npz, BadNamesAreRefused) {
 
 /// Runs Python, which reads and writes zip files and .npy headers by code that is not ours.
 bool python(const std::string& program, const std::string& argument) {
-  const std::filesystem::path script = std::filesystem::temp_directory_path() / "mote_npz_test.py";
+  const std::filesystem::path script =
+      testing::TempDir() + "mote_npz_py_" + std::to_string(getpid());
   std::ofstream(script) << program;
   const std::string command = "python3 " + script.string() + " " + argument;
   const int status = std::system(command.c_str());
@@ -116,8 +118,7 @@ bool python(const std::string& program, const std::string& argument) {
 
 TEST(Npz, PythonReadsWhatIsWrittenAndTheReverse) {
   if (!python("import zipfile, struct, ast", "")) GTEST_SKIP() << "no Python";
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "mote_npz_python.npz").string();
+  const std::string path = testing::TempDir() + "mote_npz_python_" + std::to_string(getpid());
   write_npz(path, sample(), Compression::deflated);
   EXPECT_TRUE(python(R"(
 import ast, struct, sys, zipfile

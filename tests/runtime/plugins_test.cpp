@@ -3,6 +3,7 @@
 #include "mote/runtime/plugins.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -63,7 +64,7 @@ TEST(Plugins, WhatIsNoPlugInIsNamed) {
 }
 
 TEST(Plugins, OneThatIsNoGoodDoesNotStopTheRest) {
-  const fs::path folder = fs::path(testing::TempDir()) / "mote_plugins_test";
+  const fs::path folder = testing::TempDir() + "mote_plugins_" + std::to_string(getpid());
   fs::create_directory(folder);
   std::ofstream(folder / "a_text.so") << "not a library";
   fs::copy_file(plugin("negates_1"), folder / "b.so", fs::copy_options::overwrite_existing);

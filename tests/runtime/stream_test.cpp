@@ -151,6 +151,31 @@ TEST(Stream, TheFirstErrorIsKeptAndWhatComesBehindItIsSkipped) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST(Stream, OneOfSeveralThatWaitIsToldTheError) {
+  Context context({.workers = 1});
+  Stream stream(context);
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<bool> may_fail = false;
+    std::atomic<int> told = 0;
+    stream.enqueue([&] {
+      while (!may_fail) std::this_thread::yield();
+      throw StatusError(MOTE_FAILED, "on purpose");
+    });
+    std::vector<std::thread> waiting;
+    for (int t = 0; t < 4; ++t)
+      waiting.emplace_back([&] {
+        try {
+          stream.synchronize();
+        } catch (const StatusError&) {
+          ++told;
+        }
+      });
+    may_fail = true;
+    for (std::thread& thread : waiting) thread.join();
+    ASSERT_EQ(told, 1) << "in round " << round;
+  }
+}
+
 TEST(Stream, AnyExceptionBecomesAStatus) {
   Context context({.workers = 1});
   Stream stream(context);
