@@ -1,6 +1,9 @@
 #include "device_stream.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "device_call.h"
 
@@ -115,14 +118,19 @@ void DeviceStream::forget_what_is_over() {
   }
 }
 
-/// What was under way is waited for, as far as that can be done, and forgotten.
+/// What was under way is waited for, as far as that can be done, and forgotten; what another thread
+/// issues meanwhile stays.
 void DeviceStream::fail(const StatusError& error) {
   const std::string of = under_way();
+  const std::shared_ptr<const DeviceEvent> last = latest();
   device_call_quietly(device_.raw().synchronize, stream_);
-  std::deque<Issued> gone;
+  std::vector<Issued> gone;
   {
     const std::lock_guard lock(mutex_);
-    gone.swap(issued_);
+    const auto at = std::ranges::find(issued_, last, &Issued::event);
+    const auto end = at == issued_.end() ? issued_.begin() : std::next(at);
+    gone.assign(std::move_iterator(issued_.begin()), std::move_iterator(end));
+    issued_.erase(issued_.begin(), end);
   }
   throw StatusError(error.status(), of + (of.empty() ? "" : ": ") + error.what());
 }

@@ -23,7 +23,7 @@ class LateDevice {
   /// No stream begins a task while it is held, or not that which was made first.
   enum class Hold { none, all, oldest };
   void hold(Hold held) const { knob<void(int)>("late_hold")(static_cast<int>(held)); }
-  /// The task with that number, counted from now, fails.
+  /// The copy or kernel with that number, counted from now, fails.
   void fail(int task) const { knob<void(int)>("late_fail")(task); }
   void switch_off(bool off) const { knob<void(int)>("late_switch_off")(off ? 1 : 0); }
   /// So many calls of allocate throw an exception.

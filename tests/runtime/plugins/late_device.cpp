@@ -26,6 +26,10 @@ constexpr DLDevice kDevice{kDLExtDev, 3};
 
 /// What one task came to: nothing, or why not.
 using Work = std::function<std::string()>;
+struct Task {
+  Work work;
+  bool may_fail;  ///< an event is recorded in any case
+};
 
 std::mutex mutex;
 std::condition_variable changed;
@@ -75,9 +79,9 @@ class Stream {
     changed.notify_all();
     thread_.join();
   }
-  void give(Work work) {
+  void give(Work work, bool may_fail = true) {
     const std::lock_guard lock(mutex);
-    tasks_.push_back(std::move(work));
+    tasks_.push_back({std::move(work), may_fail});
     changed.notify_all();
   }
   /// The first error since the last time.
@@ -97,10 +101,10 @@ class Stream {
     while (true) {
       changed.wait(lock, [this] { return closing_ || (!is_held() && !tasks_.empty()); });
       if (tasks_.empty()) return;
-      const Work work = tasks_.front();
-      const bool fails = failing >= 0 && failing-- == 0;
+      const Task task = tasks_.front();
+      const bool fails = task.may_fail && failing >= 0 && failing-- == 0;
       lock.unlock();
-      const std::string error = fails ? "the task fails" : work();
+      const std::string error = fails ? "the task fails" : task.work();
       lock.lock();
       if (error_.empty()) error_ = error;
       tasks_.pop_front();
@@ -108,7 +112,7 @@ class Stream {
     }
   }
 
-  std::deque<Work> tasks_;
+  std::deque<Task> tasks_;
   std::string error_;
   bool closing_ = false;
   int number_ = 0;
@@ -202,21 +206,25 @@ mote_status destroy_event(void* event, char* message, std::size_t bytes) {
 }
 mote_status record(void* event, void* stream, char*, std::size_t) {
   Stream& in = stream_of(stream);
-  in.give([shared = *static_cast<Shared*>(event), &in]() -> std::string {
-    const std::lock_guard lock(mutex);
-    shared->is_over = true;
-    shared->error = in.error();
-    changed.notify_all();
-    return "";
-  });
+  in.give(
+      [shared = *static_cast<Shared*>(event), &in]() -> std::string {
+        const std::lock_guard lock(mutex);
+        shared->is_over = true;
+        shared->error = in.error();
+        changed.notify_all();
+        return "";
+      },
+      false);
   return MOTE_OK;
 }
 mote_status wait(void* stream, void* event, char*, std::size_t) {
-  stream_of(stream).give([shared = *static_cast<Shared*>(event)]() -> std::string {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return shared->is_over; });
-    return "";
-  });
+  stream_of(stream).give(
+      [shared = *static_cast<Shared*>(event)]() -> std::string {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return shared->is_over; });
+        return "";
+      },
+      false);
   return MOTE_OK;
 }
 mote_status synchronize_event(void* event, char* message, std::size_t bytes) {
@@ -340,7 +348,7 @@ MOTE_PLUGIN_EXPORT void late_hold(int held) {
   hold = static_cast<Hold>(held);
   changed.notify_all();
 }
-/// The task with that number, counted from now, fails; -1: none.
+/// The copy or kernel with that number, counted from now, fails; -1: none.
 MOTE_PLUGIN_EXPORT void late_fail(int task) {
   const std::lock_guard lock(mutex);
   failing = task;
