@@ -286,10 +286,6 @@ class Distribution {
   std::vector<Body> groups_;
 };
 
-}  // namespace
-
-namespace {
-
 /// One step: rounds that are distributed may hold loops whose rounds can be.
 std::optional<LoopProgram> distributed_once(const LoopProgram& p) {
   LoopProgram out = p, names = p;
