@@ -34,6 +34,16 @@ std::string reduction(ReduceOp op, DType dtype) {
 
 }  // namespace
 
+std::vector<const Loop*> loops_in(const Body& b) {
+  std::vector<const Loop*> all;
+  for (const Stmt& s : b) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) all.push_back(loop);
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      for (const Loop* loop : loops_in(branch->body)) all.push_back(loop);
+  }
+  return all;
+}
+
 std::vector<const Loop*> parallel_chain(const Loop& first) {
   std::vector<const Loop*> chain = {&first};
   while (static_cast<int>(chain.size()) < first.parallel)

@@ -132,6 +132,7 @@ void Writer::loop(const Loop& l, const Facts& facts) {
   const std::string step =
       l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
   if (l.simd) pragma("simd" + lanes(l));
+  if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
   line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
   Facts inside = facts;
   inside.set_range(l.variable, l.begin, l.end);

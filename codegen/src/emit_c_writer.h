@@ -18,6 +18,8 @@ namespace mote::emit {
 std::optional<std::int64_t> stack_size(const TensorDecl& t);
 /// The loops that one mark `parallel` covers, outermost first.
 std::vector<const Loop*> parallel_chain(const Loop& first);
+/// The statements' outermost loops, also in branches.
+std::vector<const Loop*> loops_in(const Body& b);
 /// Whether the text holds the word, as a word.
 bool mentions_word(const std::string& text, const std::string& word);
 
@@ -98,6 +100,7 @@ class Writer {
   Target target_;
   bool in_region_ = false;
   std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
+  bool rolled_ = false;            ///< the compiler is told not to unroll innermost loops
   const cuda::TileForm* tiles_ = nullptr;         ///< how blocks take rounds that are shared
   const cuda::PackForm* packs_ = nullptr;         ///< rounds that threads take by packs
   const cuda::RowPackForm* row_packs_ = nullptr;  ///< loops that blocks take by packs

@@ -260,6 +260,24 @@ TEST(CudaText, RowsGoByPacksWhereElementsAreAtTheLoopsOwnPlace) {
   EXPECT_EQ(packed_loops(rows + "output y = sum[1](x[i0, 2*i1 over R, M: N / 2])\n"), 0);
 }
 
+/// The thread's own loops of the kernel that goes by threads, and how many are not unrolled.
+std::pair<int, int> loops_and_rolled(const LoopProgram& loops) {
+  const CudaKernel plain = cuda_gen_program(loops, {}).kernels.back();
+  EXPECT_FALSE(plain.by_block);
+  return {count_of(plain.text, "for (") - 1, count_of(plain.text, "#pragma unroll 1\n")};
+}
+
+TEST(CudaText, LoopsInARoundThatHasSeveralAreNotUnrolled) {
+  const OpRecord& gradient = find_op("attention_softcap.grad");
+  const auto [loops, rolled] =
+      loops_and_rolled(compile(instantiate(gradient, {DType::f32, full_mask(gradient)})));
+  EXPECT_GT(rolled, 1);
+  EXPECT_LT(rolled, loops);  // innermost ones alone
+  const std::string rows = "op rows\ninput x f32[R, N, M]\n";
+  EXPECT_EQ(loops_and_rolled(compiled(rows + "output y = sum[1, 2](x)\n")), std::pair(2, 0));
+  EXPECT_EQ(loops_and_rolled(compiled(rows + "output y = x - max[2 keep](x)\n")), std::pair(2, 0));
+}
+
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   const CudaProgram program = cuda_gen_program(compiled(kProduct), {});
   const CudaKernel& kernel = program.kernels.at(0);

@@ -1,6 +1,6 @@
 // What NVRTC makes of the catalogue's kernels, for sm_80 and sm_90: it compiles, spills nothing and
-// keeps nothing in local memory but what CUDA's own sin, cos and tan keep there. The table of
-// registers and the like is written to cuda_resources.txt beside the test.
+// keeps nothing in local memory but what CUDA's own sin, cos and tan keep there. What each kernel
+// takes is recorded in resources/*.txt; whatever isn't there is compiled.
 #include "cuda/nvrtc.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -21,11 +20,13 @@
 
 #include "cuda/groups.h"
 #include "mote/base/error.h"
+#include "resource_table.h"
 
 namespace mote::cuda {
 namespace {
 
 constexpr std::uint32_t kGroups = 48;
+const std::string kInclude = "#include \"mote_cuda.h\"\n";
 
 std::shared_ptr<const Nvrtc> nvrtc() {
   static std::string why;
@@ -81,173 +82,188 @@ std::uint32_t groups_to_compile() {
   return std::getenv("MOTE_EXHAUSTIVE") != nullptr ? kGroups : 2;
 }
 
-/// Of a kernel, or of one of CUDA's own functions, into the table; no spills, no local memory but
-/// that of trigonometry.
-void record(const std::string& function, const KernelResources& r, const std::string& text,
-            int architecture, std::ostream& table) {
-  table << fmt::format("{} registers {} shared {} stack {} spills {}+{}\n", function, r.registers,
-                       r.shared, r.stack, r.spill_stores, r.spill_loads);
-  EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function;
+bool updates() { return std::getenv("MOTE_UPDATE_GOLDEN") != nullptr; }
+
+/// Of a kernel, or of one of CUDA's own functions: no spills, no local memory but that of
+/// trigonometry.
+void expect_lean(const std::string& function, const KernelResources& r, const std::string& text,
+                 int architecture) {
+  EXPECT_EQ(r.spill_stores + r.spill_loads, 0) << function << " for sm_" << architecture;
   if (r.stack == 0) return;
   const bool is_ours = text.find("\n" + function + "(") != std::string::npos;
   EXPECT_TRUE(!is_ours || calls_trigonometry(text, function))
-      << function << ": " << r.stack << " bytes of local memory";
+      << function << ": " << r.stack << " bytes of local memory for sm_" << architecture;
   EXPECT_LE(r.stack, stack_of_trigonometry(architecture)) << function;
 }
 
-std::string text_of(Variant variant) {
-  return variant == Variant::gen ? "gen" : variant == Variant::tf32 ? "tf32" : "oracle";
+/// Runs the work for each of the numbers below the count, a thread for each core.
+template <typename Work>
+void in_threads(std::uint32_t count, const Work& work) {
+  std::atomic<std::uint32_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+    threads.emplace_back([&] {
+      for (std::uint32_t k = next++; k < count; k = next++) work(k);
+    });
 }
 
-/// The resources of a group's kernels, if it has any; the seconds that the compiler or its cache
-/// took.
-double compile_group(std::uint32_t group, Variant variant, int architecture,
-                     std::map<std::string, KernelResources>& resources, std::string& text) {
-  const GroupSource source = source_of_group(group, kGroups, variant);
-  if (source.functions.empty()) return 0;
-  const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
-  const auto start = std::chrono::steady_clock::now();
-  const Compiled made = nvrtc()->compile_cached(
-      cache, key_of_group(group, kGroups, variant), architecture, effort_for(variant),
-      [&] { return "#include \"mote_cuda.h\"\n" + source.text; });
-  const double seconds = seconds_since(start);
-  EXPECT_FALSE(made.cubin.empty());
-  resources = resources_in(made.log);
-  for (const std::string& function : source.functions)
-    EXPECT_TRUE(resources.contains(function)) << function;
-  text = source.text;
-  return seconds;
+/// What a table that is made here is made by.
+std::string description_for(Variant variant) {
+  return nvrtc()->description(kArchitectures[0], effort_for(variant));
 }
 
-TEST_P(Compiling, EveryKernelOfTheCatalogue) {
-  const int architecture = std::get<0>(GetParam());
-  const Variant variant = std::get<1>(GetParam());
-  const std::string of = text_of(variant);
-  const auto start = std::chrono::steady_clock::now();
-  std::ofstream table(
-      fmt::format("{}/cuda_resources_{}_sm_{}.txt", MOTE_CUDA_RESULTS, of, architecture));
+/// What the table says of kernels that were compiled, where this NVRTC made it.
+void expect_as_recorded(const ResourceTable& table,
+                        const std::map<std::string, KernelResources>& resources, Variant variant,
+                        int architecture) {
+  if (updates() || table.made_by != description_for(variant)) return;
+  for (const auto& [function, r] : resources) {
+    const auto known = table.kernels.find(function);
+    if (known == table.kernels.end()) continue;  // a function of CUDA's own
+    const KernelResources& was = known->second.resources.at(architecture);
+    EXPECT_EQ(fmt::format("{} {} {}", r.registers, r.shared, r.stack),
+              fmt::format("{} {} {}", was.registers, was.shared, was.stack))
+        << function << " for sm_" << architecture << ": registers, shared memory, stack";
+  }
+}
+
+FileCache cache() { return FileCache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc"); }
+
+/// As a backend compiles them: from the key of a group, so that a warm cache needs no text.
+TEST_P(Compiling, GroupsOfTheCatalogue) {
+  const auto [architecture, variant] = GetParam();
+  const ResourceTable table = read_table(table_path(variant));
   std::size_t kernels = 0;
   double compiling = 0;  // seconds of all threads
   std::mutex mutex;
-  std::atomic<std::uint32_t> next = 0;
-  const auto compile_groups = [&] {
-    for (std::uint32_t group = next++; group < groups_to_compile(); group = next++) {
-      std::map<std::string, KernelResources> resources;
-      std::string text;
-      double took = 0;
-      try {
-        took = compile_group(group, variant, architecture, resources, text);
-      } catch (const Error& e) {
-        ADD_FAILURE() << e.what();
-      }
+  const auto start = std::chrono::steady_clock::now();
+  in_threads(groups_to_compile(), [&, architecture = architecture,
+                                   variant = variant](std::uint32_t group) {
+    try {
+      const auto begin = std::chrono::steady_clock::now();
+      const Compiled made = nvrtc()->compile_cached(
+          cache(), key_of_group(group, kGroups, variant), architecture, effort_for(variant),
+          [&] { return kInclude + source_of_group(group, kGroups, variant).text; });
+      const double seconds = seconds_since(begin);
+      const GroupSource source = source_of_group(group, kGroups, variant);
       const std::lock_guard lock(mutex);
+      compiling += seconds;
+      const auto resources = resources_in(made.log);
       kernels += resources.size();
-      compiling += took;
-      for (const auto& [function, r] : resources) record(function, r, text, architecture, table);
+      EXPECT_FALSE(made.cubin.empty());
+      for (const std::string& function : source.functions)
+        EXPECT_TRUE(resources.contains(function)) << function;
+      for (const auto& [function, r] : resources)
+        expect_lean(function, r, source.text, architecture);
+      expect_as_recorded(table, resources, variant, architecture);
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what();
     }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
-      threads.emplace_back(compile_groups);
-  }
+  });
   const double seconds = seconds_since(start);
   RecordProperty("seconds", fmt::format("{:.2f}", seconds));
   std::cout << fmt::format(
-      "{}, sm_{}: {} kernels, {:.2f} s; NVRTC or its cache {:.2f} s, over all threads\n", of,
-      architecture, kernels, seconds, compiling);
+      "{}, sm_{}: {} kernels, {:.2f} s; NVRTC or its cache {:.2f} s, over all threads\n",
+      text_of(variant), architecture, kernels, seconds, compiling);
 }
 
-/// In every dtype in the variant gen, of f32 in the variant tf32: they keep tiles in registers and
-/// in shared memory.
-TEST_P(Compiling, KernelsOfTiles) {
-  const auto [architecture, variant] = GetParam();
-  std::string text;
-  std::vector<std::string> functions;
+/// Compiles the kernels, so many at a time, and puts what they take into the table.
+void compile_into(ResourceTable& table, const std::vector<KernelText>& kernels, Variant variant,
+                  int architecture) {
+  constexpr std::size_t kBatch = 64;
+  std::mutex mutex;
+  in_threads(static_cast<std::uint32_t>((kernels.size() + kBatch - 1) / kBatch),
+             [&](std::uint32_t batch) {
+               const std::size_t begin = batch * kBatch;
+               const std::size_t end = std::min(begin + kBatch, kernels.size());
+               std::string text;
+               for (std::size_t k = begin; k < end; ++k) text += "\n" + kernels[k].text;
+               const std::string source = kInclude + cuda_helpers(text) + text;
+               try {
+                 const auto resources =
+                     resources_in(nvrtc()
+                                      ->compile_cached(cache(), source, architecture,
+                                                       effort_for(variant), [&] { return source; })
+                                      .log);
+                 const std::lock_guard lock(mutex);
+                 for (const auto& [function, r] : resources)
+                   expect_lean(function, r, text, architecture);
+                 for (std::size_t k = begin; k < end; ++k) {
+                   const auto found = resources.find(kernels[k].function);
+                   EXPECT_NE(found, resources.end()) << kernels[k].function;
+                   if (found == resources.end()) continue;
+                   RecordedKernel& recorded = table.kernels[kernels[k].function];
+                   recorded.source = kernels[k].source;
+                   recorded.resources[architecture] = found->second;
+                 }
+               } catch (const Error& e) {
+                 ADD_FAILURE() << e.what();
+               }
+             });
+}
+
+class Recorded : public testing::TestWithParam<Variant> {};
+
+/// Every kernel has been compiled for both architectures as it is now: those that the table in the
+/// repository doesn't have are compiled here.
+TEST_P(Recorded, EveryKernel) {
+  if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
+  const Variant variant = GetParam();
+  const std::vector<KernelText>& kernels = kernel_texts(variant);
+  const ResourceTable before = read_table(table_path(variant));
+  const std::string made_by = description_for(variant);
+  if (!updates() && before.made_by != made_by) {
+    const std::string version = "NVRTC " + nvrtc()->version() + " ";
+    EXPECT_FALSE(before.made_by.starts_with(version))
+        << table_path(variant) << " is of " << before.made_by << ", this is " << made_by
+        << "; MOTE_UPDATE_GOLDEN=1 rewrites it";
+    GTEST_SKIP() << table_path(variant) << " is of " << before.made_by << ", this is " << made_by;
+  }
+  ResourceTable now{made_by, {}};
+  std::vector<KernelText> unknown;
+  for (const KernelText& kernel : kernels) {
+    const RecordedKernel* known = before.made_by == made_by ? before.find(kernel) : nullptr;
+    known != nullptr ? void(now.kernels[kernel.function] = *known) : unknown.push_back(kernel);
+  }
+  for (const int architecture : kArchitectures) compile_into(now, unknown, variant, architecture);
+  std::cout << fmt::format("{}: {} kernels, {} of them compiled now\n", text_of(variant),
+                           kernels.size(), unknown.size());
+  if (updates()) {
+    ASSERT_FALSE(HasFailure()) << "the table stays as it was";
+    write_table(table_path(variant), now);
+    return;
+  }
+  for (const KernelText& kernel : unknown)
+    ADD_FAILURE() << kernel.function << " is new or has changed; MOTE_UPDATE_GOLDEN=1 records it";
+  for (const auto& [function, kernel] : before.kernels)
+    EXPECT_TRUE(now.kernels.contains(function)) << function << " is recorded, but there is none";
+}
+
+/// In every dtype in the variant gen, of f32 in the variant tf32: they keep tiles in shared memory.
+TEST_P(Recorded, TilesAreInSharedMemory) {
+  const Variant variant = GetParam();
+  const ResourceTable table = read_table(table_path(variant));
   for (const char* op : {"matmul", "conv2d", "conv2d.grad", "attention"})
     for (const auto& instance : instances_of(op)) {
       if (!instance->has(variant)) continue;
-      const std::size_t before = functions.size();
-      for (const CudaKernel* k : all_kernels(instance->source(variant)))
-        if (k->has_tiles()) {
-          text += "\n" + k->text;
-          functions.push_back(k->function);
-        }
-      EXPECT_EQ(functions.size() > before, variant != Variant::oracle) << instance->function();
+      bool has_tiles = false;
+      for (const CudaKernel* k : all_kernels(instance->source(variant))) {
+        if (!k->has_tiles()) continue;
+        has_tiles = true;
+        const auto found = table.kernels.find(k->function);
+        ASSERT_NE(found, table.kernels.end()) << k->function;
+        for (const int architecture : kArchitectures)
+          EXPECT_GT(found->second.resources.at(architecture).shared, 0) << k->function;
+      }
+      EXPECT_EQ(has_tiles, variant != Variant::oracle) << instance->function();
     }
-  if (functions.empty()) return;
-  const std::string source = "#include \"mote_cuda.h\"\n" + cuda_helpers(text) + text;
-  const FileCache cache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc");
-  const Compiled made =
-      nvrtc()->compile_cached(cache, source, architecture, Effort::full, [&] { return source; });
-  const auto resources = resources_in(made.log);
-  std::ofstream table(fmt::format("{}/cuda_resources_tiles{}_sm_{}.txt", MOTE_CUDA_RESULTS,
-                                  variant == Variant::tf32 ? "_tf32" : "", architecture));
-  for (const std::string& function : functions) {
-    ASSERT_TRUE(resources.contains(function)) << function;
-    record(function, resources.at(function), text, architecture, table);
-    EXPECT_GT(resources.at(function).shared, 0) << function;
-  }
 }
 
+const auto kVariants = testing::Values(Variant::oracle, Variant::gen, Variant::tf32);
 INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
-                         testing::Combine(testing::Values(80, 90),
-                                          testing::Values(Variant::oracle, Variant::gen,
-                                                          Variant::tf32)));
-
-}  // namespace
-}  // namespace mote::cuda
-
-namespace mote::cuda {
-namespace {
-
-/// Of a kernel, and of another with a function that it calls, which is counted by itself: it stands
-/// after any of the kernels that call it.
-TEST(Resources, AreReadFromTheLogOfPtxas) {
-  const auto all = resources_in(
-      "ptxas info    : Compiling entry function 'f' for 'sm_90'\n"
-      "ptxas info    : Function properties for f\n"
-      "ptxas         .     24 bytes stack frame, 36 bytes spill stores, 52 bytes spill loads\n"
-      "ptxas info    : Used 72 registers, used 1 barriers, 128 bytes smem\n"
-      "ptxas info    : Compiling entry function 'g' for 'sm_90'\n"
-      "ptxas info    : Function properties for g\n"
-      "ptxas         .     40 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n"
-      "ptxas info    : Used 26 registers, used 0 barriers, 56 bytes cumulative stack size\n"
-      "ptxas info    : Function properties for callee\n"
-      "ptxas         .     0 bytes stack frame, 16 bytes spill stores, 0 bytes spill loads\n");
-  ASSERT_EQ(all.size(), 3U);
-  const KernelResources& f = all.at("f");
-  EXPECT_EQ(f.registers, 72);
-  EXPECT_EQ(f.shared, 128);
-  EXPECT_EQ(f.stack, 24);
-  EXPECT_EQ(f.spill_stores, 36);
-  EXPECT_EQ(f.spill_loads, 52);
-  const KernelResources& g = all.at("g");
-  EXPECT_EQ(g.registers, 26);
-  EXPECT_EQ(g.stack, 56);
-  EXPECT_EQ(g.spill_stores, 8);
-  EXPECT_EQ(g.spill_loads, 4);
-  EXPECT_EQ(all.at("callee").spill_stores, 16);
-  EXPECT_EQ(all.at("callee").stack, 0);
-}
-
-TEST(Compilers, SayWhereASourceIsWrong) {
-  if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
-  try {
-    nvrtc()->compile("__global__ void f() { wrong; }", 90, Effort::full);
-    FAIL() << "compiled";
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("\"wrong\" is undefined"), std::string::npos) << e.what();
-  }
-}
-
-TEST(Compilers, ThatAreNotThereAreSaidToBe) {
-  setenv("MOTE_NVRTC", "/nowhere/libnvrtc.so", 1);
-  std::string why;
-  EXPECT_EQ(Nvrtc::find(why), nullptr);
-  EXPECT_NE(why.find("/nowhere/libnvrtc.so"), std::string::npos) << why;
-  unsetenv("MOTE_NVRTC");
-}
+                         testing::Combine(testing::ValuesIn(kArchitectures), kVariants));
+INSTANTIATE_TEST_SUITE_P(Variants, Recorded, kVariants,
+                         [](const auto& of) { return text_of(of.param); });
 
 }  // namespace
 }  // namespace mote::cuda

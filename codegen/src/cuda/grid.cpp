@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "../emit_c_writer.h"
@@ -10,9 +11,23 @@
 
 namespace mote::emit {
 
+namespace {
+
+/// Whether a thread runs loops after each other in the rounds of a loop, as a head of attention
+/// does: unrolled, what is hoisted out of all of them takes more registers than a thread has.
+bool holds_several_loops(const Body& b) {
+  return std::ranges::any_of(loops_in(b), [](const Loop* loop) {
+    if (loop->parallel > 0) return holds_several_loops(parallel_chain(*loop).back()->body);
+    return loops_in(loop->body).size() > 1 || holds_several_loops(loop->body);
+  });
+}
+
+}  // namespace
+
 std::string Writer::kernel_body(bool by_block, const cuda::TileForm* tiles) {
   if (by_block) worker_ = "block";
   tiles_ = tiles;
+  rolled_ = p_.native && !by_block && holds_several_loops(p_.body);
   const Facts facts = base_facts(*p_.source);
   const std::string statements = this->statements(facts);
   scalars();

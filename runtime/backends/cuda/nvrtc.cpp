@@ -142,10 +142,14 @@ Compiled Nvrtc::compile(const std::string& source, int architecture, Effort effo
   return out;
 }
 
-std::string Nvrtc::cache_key(const std::string& key, int architecture, Effort effort) const {
+std::string Nvrtc::description(int architecture, Effort effort) const {
   std::string out = "NVRTC " + version();
   for (const std::string& option : options_for(architecture, effort)) out += " " + option;
-  return out + "\n" + cuda_header() + "\n" + key;
+  return out;
+}
+
+std::string Nvrtc::cache_key(const std::string& key, int architecture, Effort effort) const {
+  return description(architecture, effort) + "\n" + cuda_header() + "\n" + key;
 }
 
 // An entry: the length of the log, a newline, the log, the cubin.

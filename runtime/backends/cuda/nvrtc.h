@@ -46,6 +46,8 @@ class Nvrtc {
   Nvrtc& operator=(const Nvrtc&) = delete;
 
   std::string version() const;  ///< "13.0"
+  /// Version and options: "NVRTC 13.0 --gpu-architecture=sm_90 …".
+  std::string description(int architecture, Effort effort) const;
   const std::string& path() const { return path_; }
   /// Whether it compiles for sm_<architecture>.
   bool knows(int architecture) const;
