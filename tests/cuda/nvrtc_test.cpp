@@ -223,7 +223,10 @@ TEST_P(Recorded, EveryKernel) {
   std::vector<KernelText> unknown;
   for (const KernelText& kernel : kernels) {
     const RecordedKernel* known = before.made_by == made_by ? before.find(kernel) : nullptr;
-    known != nullptr ? void(now.kernels[kernel.function] = *known) : unknown.push_back(kernel);
+    if (known != nullptr)
+      now.kernels[kernel.function] = *known;
+    else
+      unknown.push_back(kernel);
   }
   for (const int architecture : kArchitectures) compile_into(now, unknown, variant, architecture);
   std::cout << fmt::format("{}: {} kernels, {} of them compiled now\n", text_of(variant),
