@@ -73,6 +73,7 @@ class Rounds {
 
   std::optional<std::set<std::string>> run() const {
     std::set<std::string> own;
+    if (loop_.begin == Expr(0) && loop_.end == Expr(1)) return own;  // one round
     std::set<std::string> seen;
     for (const TensorReference* r : inside_) {
       if (!r->is_write() || !seen.insert(r->tensor).second) continue;
@@ -113,7 +114,48 @@ class Rounds {
     return offsets.empty() ? index : index.substitute(offsets);
   }
 
+  /// Conditions around the reference confine its index to v * length and `length` elements from
+  /// there on: the length, where they do.
+  std::optional<Expr> segment_of(const TensorReference& r, std::size_t axis) const {
+    const Expr& index = r.index[axis];
+    std::optional<Expr> length;
+    bool ends = false;
+    for (const Stmt* s : r.path) {
+      const auto* branch = std::get_if<If>(&s->kind);
+      if (branch == nullptr) continue;
+      for (const Condition& c : branch->conditions) {
+        const auto linear = linear_in(c.e, loop_.variable);
+        if (c.kind != Condition::Kind::nonneg || !linear || linear->factor == Expr(0)) continue;
+        if (linear->rest == index) length = -linear->factor;
+        ends = ends || (length && linear->factor == *length && linear->rest == *length - 1 - index);
+      }
+    }
+    const auto is_size = [](Symbol v) { return v.kind() == SymbolKind::size; };
+    const bool fixed =
+        length && !length->has_load() && std::ranges::all_of(length->symbols(), is_size);
+    return fixed && ends && !changes(index) ? length : std::nullopt;
+  }
+
+  /// What the expression loads is stored in the loop.
+  bool changes(const Expr& e) const {
+    bool changed = false;
+    for_each_load(e, [&](const Atom& a) {
+      changed = changed || std::ranges::any_of(inside_, [&](const TensorReference* r) {
+                  return r->is_write() && r->tensor == a.tensor;
+                });
+    });
+    return changed;
+  }
+
+  bool are_in_segments(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    const auto length = segment_of(*touched.front(), axis);
+    return length && std::ranges::all_of(touched, [&](const TensorReference* r) {
+             return segment_of(*r, axis) == length;
+           });
+  }
+
   bool are_apart(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    if (are_in_segments(touched, axis)) return true;
     std::optional<Along> first;
     bool moves = false;
     for (const TensorReference* r : touched) {
@@ -139,7 +181,7 @@ class Rounds {
   /// A temporary that nothing outside touches, and each of whose reads finds what its round stored.
   bool is_filled_first(const std::string& tensor) const {
     const TensorDecl& t = *find_tensor(p_, tensor);
-    if (t.role != TensorRole::temporary) return false;
+    if (t.role != TensorRole::temporary || p_.is_part) return false;
     const bool only_here = std::ranges::all_of(
         all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
     if (!only_here) return false;

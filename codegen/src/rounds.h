@@ -19,7 +19,8 @@ bool holds_loop(const Body& body);
 
 /// No round of the loop `s`, a statement of p, touches what another one writes, but for temporaries
 /// that each round fills before it reads them: those are returned, to be given to each round.
-/// nullopt: the rounds may depend on one another. Accumulators are not looked at.
+/// nullopt: the rounds may depend on one another. Accumulators are not looked at. A loop of one
+/// round is independent of what it touches.
 std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s);
 
 /// A loop, and those right below it, whose rounds may all run at once.

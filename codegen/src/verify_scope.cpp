@@ -36,8 +36,8 @@ void Scope::fail(const std::string& what) const {
 
 void Scope::read(const TensorDecl& t, std::size_t rank) const {
   check(rank == t.shape.size(), "{} has rank {}, its index has {}", t.name, t.shape.size(), rank);
-  check(t.role == TensorRole::input || stored_.contains(t.name), "{} is read before any store",
-        t.name);
+  check(t.role == TensorRole::input || p_.is_part || stored_.contains(t.name),
+        "{} is read before any store", t.name);
 }
 
 void Scope::expr(const Expr& e) const {

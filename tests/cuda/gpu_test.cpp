@@ -251,6 +251,20 @@ TEST(CudaGpu, PassesTheOracle) {
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
 }
 
+/// Parts of stages are modules of their own.
+TEST(CudaGpu, PassesTheOracleWhereFewThreadsWouldHaveMuchToDo) {
+  const test::TemporaryFolder folder;
+  const std::string cases =
+      folder.write("parts.cases",
+                   "sum x=f32[1,40000,1] fill=uniform:1\n"
+                   "cross_entropy x=f32[30,40,1] target=i64[30,1] fill=uniform:2\n"
+                   "embedding.grad gy=f32[300,5] weight=f32[7,5] index=i64[300] fill=uniform:3\n");
+  const std::string out = mote_run(
+      fmt::format("replay {} --in-process --plugin '{}' --backend cuda", cases, MOTE_CUDA_PLUGIN));
+  for (const char* op : {"sum", "cross_entropy", "embedding.grad"})
+    EXPECT_NE(out.find(fmt::format("passed: {} ", op)), std::string::npos) << out;
+}
+
 TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
   const test::TemporaryFolder folder;
   const std::string one =

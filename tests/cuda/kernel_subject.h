@@ -50,6 +50,7 @@ class KernelSubject {
   }
 
   std::vector<cuda::Launch> launches() const { return plan_->launches(data_, workspace_.data()); }
+  std::size_t workspace_bytes() const { return plan_->workspace_bytes(); }
   /// The first kernel.
   const CudaKernel& kernel() const { return *launches().at(0).kernel; }
 

@@ -35,15 +35,6 @@ bool share_any(const std::set<std::string>& a, const std::set<std::string>& b) {
   return std::ranges::any_of(a, [&](const std::string& name) { return b.contains(name); });
 }
 
-/// Indices get these in front, where they are of such a tensor.
-void prefix_stores(Body& body, const std::set<std::string>& tensors, const std::vector<Expr>& by) {
-  for (Stmt& s : body) {
-    if (auto* store = std::get_if<Store>(&s.kind); store && tensors.contains(store->tensor))
-      store->index.insert(store->index.begin(), by.begin(), by.end());
-    if (Body* nested = nested_body(s)) prefix_stores(*nested, tensors, by);
-  }
-}
-
 /// Each round stores elements of its own: its variable is among the indices.
 bool stores_by_round(const Loop& loop) {
   return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
@@ -54,8 +45,9 @@ bool stores_by_round(const Loop& loop) {
 class Distribution {
  public:
   /// `names` holds all names that are taken; `tensors` those of the program that is made.
-  Distribution(LoopProgram& names, std::vector<TensorDecl>& tensors, const SharedLoops& shared)
-      : names_(names), given_(tensors), tensors_(tensors), shared_(shared) {
+  Distribution(LoopProgram& names, std::vector<TensorDecl>& tensors, const SharedLoops& shared,
+               Steps steps)
+      : names_(names), given_(tensors), tensors_(tensors), shared_(shared), steps_(steps) {
     for (const Loop* loop : shared.loops) {
       prefix_.emplace_back(loop->variable);
       extents_.push_back(loop->end);
@@ -69,7 +61,7 @@ class Distribution {
   std::optional<Body> run() {
     if (!is_plain() || !give_memory()) return std::nullopt;
     split();
-    part();
+    steps_ == Steps::nests ? part() : part_loops();
     if (groups_.size() < 2) return std::nullopt;
     keep_names();
     given_ = tensors_;
@@ -84,6 +76,7 @@ class Distribution {
       return loop->begin == Expr(0) && loop->step == Expr(1) && !loop->end.has_load();
     });
     bool plain = counted;
+    if (steps_ == Steps::loops) return plain && std::ranges::none_of(body_, asks_tensors);
     for_each(body_, [&](const Stmt& s) {
       const auto* branch = std::get_if<If>(&s.kind);
       plain = plain && (branch == nullptr || is_closed(branch->body)) &&
@@ -91,6 +84,14 @@ class Distribution {
       for_each_expr(s, [&](const Expr& e) { plain = plain && !e.has_load(); });
     });
     return plain;
+  }
+
+  /// A branch whose conditions another step may change.
+  static bool asks_tensors(const Stmt& s) {
+    const auto* branch = std::get_if<If>(&s.kind);
+    return branch != nullptr && std::ranges::any_of(branch->conditions, [](const Condition& c) {
+             return c.e.has_load();
+           });
   }
 
   /// Nothing in the branch is read outside of it but what it stores: no loop of it folds into
@@ -128,15 +129,13 @@ class Distribution {
       t.shape.insert(t.shape.begin(), extents_.begin(), extents_.end());
       t.axis_names.insert(t.axis_names.begin(), extents_.size(), "");
     }
-    rewrite_values(body_, [&](const Value& v) {
-      const auto* load = std::get_if<value::Load>(&v->kind);
-      if (load == nullptr || !shared_.own.contains(load->tensor)) return v;
-      std::vector<Expr> index = prefix_;
-      index.insert(index.end(), load->index.begin(), load->index.end());
-      return load_value(load->tensor, std::move(index), v->dtype);
-    });
-    prefix_stores(body_, shared_.own, prefix_);
-    return any;
+    for (const std::string& name : shared_.own)
+      move_tensor(body_, name, name, [&](const std::vector<Expr>& index) {
+        std::vector<Expr> prefixed = prefix_;
+        prefixed.insert(prefixed.end(), index.begin(), index.end());
+        return prefixed;
+      });
+    return any || steps_ == Steps::loops;
   }
 
   void split() {
@@ -218,18 +217,46 @@ class Distribution {
     }
   }
 
+  /// What stands behind a reduction goes with it, and so do names before it; a loop that stores is
+  /// alone.
+  void part_loops() {
+    enum class Open : std::uint8_t { none, names, reduction, scalars };
+    Open open = Open::none;
+    for (Stmt& s : body_) {
+      const bool is_name = std::holds_alternative<Let>(s.kind);
+      const bool loops = holds_loop({s});
+      const bool reduces = loops && !accumulators_declared({s}).empty();
+      const bool joins = loops ? reduces && open == Open::names : open != Open::none;
+      if (!joins) groups_.emplace_back();
+      groups_.back().push_back(std::move(s));
+      if (loops)
+        open = reduces ? Open::reduction : Open::none;
+      else if (open == Open::none || open == Open::names)
+        open = is_name ? Open::names : Open::scalars;
+    }
+  }
+
   void keep_names() {
     for (std::size_t k = 0; k + 1 < groups_.size(); ++k) {
       std::vector<std::pair<std::string, Value>> declared;
       for (const Stmt& s : groups_[k]) {
         if (const auto* let = std::get_if<Let>(&s.kind))
           declared.emplace_back(let->name, bound_value(let->name, let->value->dtype));
-        if (const Loop* loop = as_loop(s))
-          for (const Accumulator& a : loop->accumulators)
-            declared.emplace_back(a.name, accumulated_value(a.name, dtype_of(a)));
+        for (const Accumulator& a : accumulators_of(s))
+          declared.emplace_back(a.name, accumulated_value(a.name, dtype_of(a)));
       }
       for (const auto& [name, value] : declared) keep(k, name, value);
     }
+  }
+
+  /// Those that can be read behind the statement.
+  static std::vector<Accumulator> accumulators_of(const Stmt& s) {
+    if (const Loop* loop = as_loop(s)) return loop->accumulators;
+    std::vector<Accumulator> all;
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      for (const Stmt& inner : branch->body)
+        for (const Accumulator& a : accumulators_of(inner)) all.push_back(a);
+    return all;
   }
 
   void keep(std::size_t group, const std::string& name, const Value& value) {
@@ -280,6 +307,7 @@ class Distribution {
   std::vector<TensorDecl>& given_;
   std::vector<TensorDecl> tensors_;
   const SharedLoops& shared_;
+  Steps steps_;
   std::vector<Expr> prefix_, extents_;
   std::set<Symbol> moving_;
   Body body_;
@@ -287,7 +315,7 @@ class Distribution {
 };
 
 /// One step: rounds that are distributed may hold loops whose rounds can be.
-std::optional<LoopProgram> distributed_once(const LoopProgram& p) {
+std::optional<LoopProgram> distributed_once(const LoopProgram& p, Steps steps) {
   LoopProgram out = p, names = p;
   bool any = false;
   const auto distribute = [&](const auto& self, const Body& body) -> Body {
@@ -299,7 +327,8 @@ std::optional<LoopProgram> distributed_once(const LoopProgram& p) {
       }
       const auto shared = shared_loops(p, s);
       std::optional<Body> made;
-      if (shared && !shared->own.empty()) made = Distribution(names, out.tensors, *shared).run();
+      if (shared && shared->own.empty() == (steps == Steps::loops))
+        made = Distribution(names, out.tensors, *shared, steps).run();
       any = any || made;
       if (made)
         all.insert(all.end(), made->begin(), made->end());
@@ -310,15 +339,15 @@ std::optional<LoopProgram> distributed_once(const LoopProgram& p) {
   };
   out.body = distribute(distribute, p.body);
   if (!any) return std::nullopt;
-  verify(out);
   return out;
 }
 
 }  // namespace
 
-std::optional<LoopProgram> distributed(const LoopProgram& p) {
+std::optional<LoopProgram> distributed(const LoopProgram& p, Steps steps) {
   std::optional<LoopProgram> out;
-  while (auto next = distributed_once(out ? *out : p)) out = std::move(next);
+  while (auto next = distributed_once(out ? *out : p, steps)) out = std::move(next);
+  if (out && steps == Steps::nests) verify(*out);
   return out;
 }
 

@@ -1,211 +1,26 @@
-// Kernels as text, and what a host needs to launch them. In: loops; out: CUDA C++ whose index,
-// value and statement text is that of the C emitter.
+// Which kernels a program has, and what a host needs to launch them. In: loops; out: CUDA C++.
 #include "mote/codegen/emit_cuda.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <iterator>
 #include <utility>
 
 #include "../emit_c_writer.h"
 #include "../keep.h"
 #include "../leave_out.h"
+#include "block_helpers.h"
 #include "distribute.h"
+#include "kernel_text.h"
 #include "mote_cuda_h.h"
 #include "packs.h"
-#include "row_packs.h"
 #include "stages.h"
 #include "tile_text.h"
-#include "tiles.h"
 
 namespace mote {
 namespace cuda {
 namespace {
-
-using Kind = CudaArgument::Kind;
-using emit::mentions_word;
-
-struct Parameter {
-  CudaArgument argument;
-  std::string type;  ///< up to the name
-  std::string name;
-};
-
-/// Everything that a kernel of the program may be given, in order.
-std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names) {
-  std::vector<Parameter> all;
-  for (const emit::Argument& a : emit::arguments(p)) {
-    if (a.kind == emit::Argument::Kind::size) {
-      all.push_back({{Kind::size, a.name}, "int64_t ", names.size(a.name)});
-    } else if (a.kind == emit::Argument::Kind::param) {
-      const auto at = static_cast<std::size_t>(*find_param(*p.source, a.name));
-      const char* type = p.source->params[at].is_integer ? "int64_t " : "double ";
-      all.push_back({{Kind::param, a.name}, type, names.param(a.name)});
-    } else {
-      const TensorDecl& t = *find_tensor(p, a.name);
-      const std::string access = t.role == TensorRole::input ? "const " : "";
-      all.push_back({{Kind::tensor, a.name},
-                     access + emit::storage_type(t.dtype) + " *",
-                     names.tensor(a.name)});
-      if (!t.shape.empty())
-        all.push_back({{Kind::strides, a.name},
-                       fmt::format("mote_strides<{}> ", t.shape.size()),
-                       names.strides(a.name)});
-    }
-  }
-  for (const TensorDecl& t : p.tensors) {
-    if (t.role != TensorRole::temporary || t.shape.empty()) continue;
-    all.push_back({{Kind::temporary, t.name},
-                   emit::local_type(t.dtype, p.native) + " *",
-                   t.scope.empty() ? names.tensor(t.name) : names.slab(t.name)});
-  }
-  return all;
-}
-
-/// `extern "C" __global__ void f(…)`, over lines.
-std::string head(const std::string& function, const std::vector<Parameter>& taken) {
-  std::string out =
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)\n", kCudaThreads);
-  std::string line = function + "(";
-  const std::string margin(std::min<std::size_t>(line.size(), 40), ' ');
-  for (std::size_t k = 0; k < taken.size(); ++k) {
-    const std::string piece = taken[k].type + taken[k].name + (k + 1 < taken.size() ? "," : "");
-    if (k > 0 && line.size() + piece.size() > 96)
-      out += std::exchange(line, margin) + "\n";
-    else if (k > 0)
-      line += " ";
-    line += piece;
-  }
-  return out + line + ") {\n";
-}
-
-/// What a thread or a block is for, as a comment.
-std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
-                            const std::vector<KnownStride>& strides, bool by_packs = false) {
-  if (stage.in_order) return "/* One thread does it all, in order. */\n";
-  std::string variables;
-  for_each(stage.body, [&](const Stmt& s) {
-    const auto* loop = std::get_if<Loop>(&s.kind);
-    if (loop == nullptr || loop->parallel == 0) return;
-    for (const Loop* l : emit::parallel_chain(*loop))
-      variables += (variables.empty() ? "" : ", ") + names.symbol(l->variable);
-  });
-  std::string where;
-  for (const KnownStride& k : strides)
-    where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
-                         names.strides(k.tensor), k.axis);
-  const char* how = by_packs ? ", whose threads move 16 bytes at a time" : "";
-  return emit::wrap(fmt::format("/* A {} for each {}{}{}. */", by_block ? "block" : "thread",
-                                variables, how, where)) +
-         "\n";
-}
-
-/// Arguments and text, from the body.
-void finish(CudaKernel& k, const LoopProgram& part, const emit::Names& names,
-            const std::string& comment, const std::string& body) {
-  std::vector<Parameter> taken;
-  for (const Parameter& parameter : parameters(part, names))
-    if (mentions_word(body, parameter.name)) taken.push_back(parameter);
-  for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
-  k.text = comment + head(k.function, taken) + body + "}\n";
-}
-
-std::string variables_text(const std::vector<TileAxis>& axes, const emit::Names& names) {
-  std::string out;
-  for (const TileAxis& a : axes) out += (out.empty() ? "" : ", ") + names.symbol(a.variable);
-  return out;
-}
-
-std::string tiles_comment(const TileForm& form, const emit::Names& names) {
-  const std::string batch =
-      form.batch.empty() ? "" : " for each " + variables_text(form.batch, names);
-  return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}. */", kCudaTile,
-                                variables_text(form.rows, names),
-                                variables_text(form.columns, names), batch)) +
-         "\n";
-}
-
-/// A block for each tile; nullopt where the stage has no form of tiles.
-std::optional<CudaKernel> tile_kernel(const LoopProgram& all, const Stage& stage,
-                                      const std::string& function, bool tf32) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  const auto found = tile_form(part, part.body, tf32);
-  if (!found) return std::nullopt;
-  const TileForm& form = *found;
-  CudaKernel k;
-  k.function = function;
-  k.by_block = true;
-  k.rounds_to_tf32 = form.fragments == DType::f32;
-  k.rows = extent(form.rows);
-  k.columns = extent(form.columns);
-  k.rounds = extent(form.batch) * ceil_div(k.rows, kCudaTile) * ceil_div(k.columns, kCudaTile);
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  const std::string body =
-      emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
-  finish(k, part, names, tiles_comment(form, names), body);
-  return k;
-}
-
-CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
-                  bool by_block) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  if (by_block) part.strides = *stage.rows;
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  emit::Writer writer(part, names, printer, emit::Target::cuda);
-  std::string body = writer.kernel_body(by_block);
-  if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
-  CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
-  if (by_block) k.strides = *stage.rows;
-  finish(k, part, names, workers_comment(stage, names, by_block, k.strides), body);
-  return k;
-}
-
-/// A block for each round, whose threads take 16 bytes of a row at a time.
-std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
-                                          const std::string& function) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  part.strides = *stage.rows;
-  const auto form = row_pack_form(part);
-  if (!form) return std::nullopt;
-  emit::Names names(form->program);
-  for (const auto& [variable, packed] : form->loops) names.add_symbol(packed.at);
-  emit::Printer printer(form->program, names, emit::Target::cuda);
-  CudaKernel k{function, {}, stage.rounds, false, true};
-  k.strides = *stage.rows;
-  k.packed_rows = form->rows;
-  const std::string body =
-      emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
-  finish(k, part, names, workers_comment(stage, names, true, k.strides, true), body);
-  return k;
-}
-
-/// A thread for 16 bytes of elements.
-CudaKernel pack_kernel(const PackForm& form, const std::string& function) {
-  const LoopProgram& part = form.program;
-  emit::Names names(part);
-  emit::Printer printer(part, names, emit::Target::cuda);
-  CudaKernel k;
-  k.function = function;
-  k.packed = form.packed();
-  k.extents = form.extents;
-  k.rounds = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
-  std::string tensors;
-  for (const std::string& tensor : k.packed)
-    tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
-  const std::string comment =
-      emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
-                             form.elements, tensors));
-  finish(k, part, names, comment + "\n",
-         emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form));
-  return k;
-}
 
 constexpr const char* kOracle =
     "variant oracle: reals in double, integers in wrapping 64-bit, sums in\n * order; compile with "
@@ -231,43 +46,107 @@ std::string comment(const LoopProgram& p, std::size_t stages, bool tf32) {
   return "/*" + emit::comment_text(body).substr(2) + " */\n";
 }
 
-/// `parts`: of a program that was distributed. Its rows are long wherever it is launched, also
-/// those of memory alone, which demand no strides.
-CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool tf32, bool parts) {
-  const Stages cut = cuda::cut(p);
-  CudaProgram out;
-  out.comment = comment(cut.program, cut.stages.size(), tf32);
-  for (std::size_t k = 0; k < cut.stages.size(); ++k) {
-    const Stage& stage = cut.stages[k];
-    const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
-    if (auto tiles =
-            p.native ? tile_kernel(cut.program, stage, own + "_tiles", tf32) : std::nullopt)
-      out.kernels.push_back(*std::move(tiles));
-    if (p.native && stage.rows)
-      if (auto packs = row_pack_kernel(cut.program, stage, own + "_row_packs"))
-        out.kernels.push_back(*std::move(packs));
-    if (stage.rows && (parts || !stage.rows->empty()))
-      out.kernels.push_back(kernel(cut.program, stage, own + "_rows", true));
-    if (const auto packs = p.native ? pack_form(cut.program, stage.body) : std::nullopt)
-      out.kernels.push_back(pack_kernel(*packs, own + "_packs"));
-    if (!parts || !stage.rows || !stage.rows->empty())
-      out.kernels.push_back(kernel(cut.program, stage, own, false));
-    for (CudaKernel& made : out.kernels)
-      if (made.function.starts_with(own) && made.stage == 0) made.stage = static_cast<int>(k) + 1;
+/// What is made of a stage, and where.
+struct Making {
+  bool tf32;
+  /// Of a program that was distributed: rows are long wherever it is launched, also those of memory
+  /// alone, which demand no strides.
+  bool distributed = false;
+  int stage = 0;
+  int part = 0;
+};
+
+std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, const std::string& own,
+                                   const Making& making) {
+  std::vector<CudaKernel> all;
+  const bool has_long_rows = making.distributed || making.part > 0;
+  const bool demands = stage.rows && !stage.rows->empty();
+  if (auto tiles = p.native && making.part == 0 ? tile_kernel(p, stage, own + "_tiles", making.tf32)
+                                                : std::nullopt)
+    all.push_back(*std::move(tiles));
+  if (p.native && stage.rows && (demands || making.part == 0))
+    if (auto packs = row_pack_kernel(p, stage, own + "_row_packs"))
+      all.push_back(*std::move(packs));
+  if (stage.rows && (has_long_rows || demands))
+    all.push_back(kernel(p, stage, own + "_rows", true));
+  if (const auto packs = p.native ? pack_form(p, stage.body) : std::nullopt)
+    all.push_back(pack_kernel(*packs, own + "_packs"));
+  if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));
+  for (CudaKernel& made : all) {
+    made.stage = making.stage;
+    made.part = making.part;
   }
-  for (const TensorDecl& t : cut.program.tensors) {
+  return all;
+}
+
+/// The stage in parts, behind its kernels, where those have no tiles.
+void add_parts(CudaProgram& out, std::vector<CudaKernel>& whole, Stages& all, std::size_t stage,
+               const std::string& own, bool tf32) {
+  if (!all.program.native || std::ranges::any_of(whole, &CudaKernel::has_tiles)) return;
+  const auto division = divided(all, stage);
+  if (!division) return;
+  for (CudaKernel& k : whole) k.terms = division->terms;
+  const auto& parts = division->parts.stages;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const int number = static_cast<int>(k) + 1;
+    const Making making{tf32, false, static_cast<int>(stage) + 1, number};
+    auto made = kernels_of(division->parts.program, parts[k], fmt::format("{}_part{}", own, number),
+                           making);
+    if (k == 0)
+      made.front().text =
+          fmt::format("/* Where few threads would have much to do, {}: */\n\n",
+                      parts.size() > 1 ? fmt::format("the same in {} parts", parts.size())
+                                       : std::string("in its place")) +
+          made.front().text;
+    std::ranges::move(made, std::back_inserter(whole));
+  }
+  // The next stage in parts has names of its own.
+  const auto before = static_cast<std::ptrdiff_t>(all.program.source->sizes.size());
+  const LoopProgram& program = division->parts.program;
+  out.sizes.insert(out.sizes.end(), program.source->sizes.begin() + before,
+                   program.source->sizes.end());
+  all.program.source = program.source;
+  for (const TensorDecl& t : program.tensors) {
+    const auto known = std::ranges::find(all.program.tensors, t.name, &TensorDecl::name);
+    if (known == all.program.tensors.end())
+      all.program.tensors.push_back(t);
+    else if (known->shape.empty())
+      *known = t;  // a scalar of the stage alone may be memory between its parts
+  }
+}
+
+std::vector<CudaTemporary> temporaries_of(const LoopProgram& p) {
+  std::vector<CudaTemporary> all;
+  for (const TensorDecl& t : p.tensors) {
     if (t.role != TensorRole::temporary || t.shape.empty()) continue;
     const bool in_float = p.native && emit::is_in_float(t.dtype);
     const std::size_t bytes = t.dtype == DType::boolean ? 1 : in_float ? 4 : 8;
-    out.temporaries.push_back({t.name, bytes, t.shape, !t.scope.empty()});
+    all.push_back({t.name, bytes, t.shape, !t.scope.empty()});
   }
+  return all;
+}
+
+CudaProgram kernels_of(const LoopProgram& p, const std::string& function, bool tf32,
+                       bool distributed) {
+  const Stages cut = cuda::cut(p);
+  Stages with_parts = cut;
+  CudaProgram out;
+  out.comment = comment(cut.program, cut.stages.size(), tf32);
+  for (std::size_t k = 0; k < cut.stages.size(); ++k) {
+    const std::string own = function + (cut.stages.size() > 1 ? fmt::format("_{}", k + 1) : "");
+    auto made =
+        kernels_of(cut.program, cut.stages[k], own, {tf32, distributed, static_cast<int>(k) + 1});
+    if (!distributed) add_parts(out, made, with_parts, k, own, tf32);
+    std::ranges::move(made, std::back_inserter(out.kernels));
+  }
+  out.temporaries = temporaries_of(with_parts.program);
   return out;
 }
 
 /// With tiles, or there is no use in it.
 std::optional<CudaProgram> distributed_kernels(const LoopProgram& p, const std::string& function,
                                                bool tf32) {
-  const auto parts = p.native ? distributed(p) : std::nullopt;
+  const auto parts = p.native ? distributed(p, Steps::nests) : std::nullopt;
   if (!parts) return std::nullopt;
   CudaProgram out = kernels_of(*parts, function + "_parts", tf32, true);
   if (std::ranges::none_of(out.kernels, &CudaKernel::has_tiles)) return std::nullopt;
@@ -329,65 +208,8 @@ std::string to_string(const CudaProgram& program) {
   return out;
 }
 
-namespace {
-
-/// What mote_block_sum() and its like are made of: @ stands for the name, T for the type, J for a
-/// and b joined.
-constexpr std::string_view kBlock =
-    R"(/* What the threads of a block hold, joined; each gets it. All of them call it. */
-MOTE_DEVICE T @(T a) {
-  __shared__ T parts[32];
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    const T b = __shfl_xor_sync(0xffffffffu, a, lanes);
-    a = J;
-  }
-  __syncthreads(); /* those of an earlier call have been read */
-  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = a;
-  __syncthreads();
-  a = parts[0];
-  for (unsigned k = 1; k < blockDim.x / 32; k++) {
-    const T b = parts[k];
-    a = J;
-  }
-  return a;
-}
-)";
-
-std::string block_helpers(const std::string& text) {
-  static constexpr std::array<std::array<const char*, 3>, 8> kKinds = {
-      {{"mote_block_sumf", "float", "a + b"},
-       {"mote_block_prodf", "float", "a * b"},
-       {"mote_block_maxf", "float", "mote_maxf(a, b)"},
-       {"mote_block_minf", "float", "mote_minf(a, b)"},
-       {"mote_block_sum", "double", "a + b"},
-       {"mote_block_prod", "double", "a * b"},
-       {"mote_block_max", "double", "mote_max(a, b)"},
-       {"mote_block_min", "double", "mote_min(a, b)"}}};
-  std::string out;
-  for (const auto& [name, type, joined] : kKinds) {
-    if (text.find(std::string(name) + "(") == std::string::npos) continue;
-    out += "\n";
-    for (std::size_t k = 0; k < kBlock.size(); ++k) {
-      const bool stands_alone = k == 0 || kBlock[k - 1] == ' ' || kBlock[k - 1] == '(';
-      const bool is_letter =
-          stands_alone && k + 1 < kBlock.size() && (kBlock[k + 1] == ' ' || kBlock[k + 1] == ';');
-      if (kBlock[k] == '@')
-        out += name;
-      else if (kBlock[k] == 'T' && is_letter)
-        out += type;
-      else if (kBlock[k] == 'J' && is_letter)
-        out += joined;
-      else
-        out += kBlock[k];
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string cuda_helpers(const std::string& text) {
-  const std::string blocks = block_helpers(text) + emit::tile_helpers(text);
+  const std::string blocks = cuda::block_helpers(text) + emit::tile_helpers(text);
   std::string helpers = emit::helpers_for(text + blocks, emit::Target::cuda);
   const std::string c = "static inline ";
   for (std::size_t at = helpers.find(c); at != std::string::npos; at = helpers.find(c, at))

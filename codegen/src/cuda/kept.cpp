@@ -1,6 +1,7 @@
 // Values read from tensors in place of names and accumulators.
 #include "kept.h"
 
+#include "../dependence.h"
 #include "mote/codegen/walk.h"
 
 namespace mote::cuda {
@@ -25,6 +26,39 @@ void read_from_tensor(Body& body, const std::string& name, const std::string& te
       return a.kind == Atom::Kind::load && a.tensor == name ? load(tensor, index) : rebuild(a);
     });
   });
+}
+
+namespace {
+
+void move_stores(Body& body, const std::string& tensor, const std::string& to,
+                 const std::function<std::vector<Expr>(const std::vector<Expr>&)>& at) {
+  const auto move = [&](auto* store) {
+    if (store == nullptr || store->tensor != tensor) return;
+    store->tensor = to;
+    store->index = at(store->index);
+  };
+  for (Stmt& s : body) {
+    move(std::get_if<Store>(&s.kind));
+    move(std::get_if<StoreReduce>(&s.kind));
+    if (Body* nested = nested_body(s)) move_stores(*nested, tensor, to, at);
+  }
+}
+
+}  // namespace
+
+void move_tensor(Body& body, const std::string& tensor, const std::string& to,
+                 const std::function<std::vector<Expr>(const std::vector<Expr>&)>& at) {
+  rewrite_values(body, [&](const Value& v) {
+    const auto* l = std::get_if<value::Load>(&v->kind);
+    return l != nullptr && l->tensor == tensor ? load_value(to, at(l->index), v->dtype) : v;
+  });
+  rewrite_exprs(body, [&](const Expr& e) {
+    if (!e.has_load()) return e;
+    return e.transform([&](const Atom& a) {
+      return a.kind == Atom::Kind::load && a.tensor == tensor ? load(to, at(a.args)) : rebuild(a);
+    });
+  });
+  move_stores(body, tensor, to, at);
 }
 
 }  // namespace mote::cuda

@@ -32,7 +32,7 @@ class LoopPacker {
       : p_(p), declared_(declared), loop_(loop) {}
 
   std::optional<PackedLoop> run(std::vector<PackedRow>& rows) {
-    if (loop_.begin != Expr(0) || loop_.step != Expr(1) || loop_.end.has_load()) return {};
+    if (!begins_at_pack() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
     if (!has_plain_rounds(loop_.body) || !find_packs() || packs_.empty()) return {};
     int widest = 1;
     for (const RowPack& pack : packs_)
@@ -48,6 +48,22 @@ class LoopPacker {
   }
 
  private:
+  /// Whatever is packed.
+  bool begins_at_pack() const {
+    return std::ranges::all_of(loop_.begin.terms(), [](const Term& t) {
+      return t.coefficient % kPackBytes == 0 && std::ranges::none_of(t.atoms, [](const Atom& a) {
+               return a.kind == Atom::Kind::load;
+             });
+    });
+  }
+
+  /// The loop ends where the extent does, or before.
+  bool is_within(const Expr& extent) const {
+    const Atom* end = loop_.end.as_atom();
+    return loop_.end == extent || (end != nullptr && end->kind == Atom::Kind::min &&
+                                   std::ranges::find(end->args, extent) != end->args.end());
+  }
+
   /// Nothing is read where a condition that moves forbids it: a pack is read whole, and at once.
   bool has_plain_rounds(const Body& rounds) const {
     bool plain = true;
@@ -82,12 +98,12 @@ class LoopPacker {
     return found;
   }
 
-  /// The axis along which the access goes with the loop, over the whole of it.
+  /// The axis along which the access goes with the loop, at its own place.
   std::optional<int> own_axis(const TensorDecl& t, const std::vector<Expr>& index) const {
     std::optional<int> axis;
     for (std::size_t k = 0; k < index.size(); ++k) {
       if (!index[k].mentions(loop_.variable)) continue;
-      if (axis || index[k] != Expr(loop_.variable) || t.shape[k] != loop_.end) return {};
+      if (axis || index[k] != Expr(loop_.variable) || !is_within(t.shape[k])) return {};
       axis = static_cast<int>(k);
     }
     return axis;
@@ -229,12 +245,12 @@ std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
 namespace mote::emit {
 
 /// The rounds that fill packs.
-void Writer::packed_rounds(const Loop& loop, const cuda::PackedLoop& packed, const Facts& facts,
+void Writer::packed_rounds(const Loop& loop, const cuda::PackedLoop& packed,
+                           const cuda::Share& share, const Facts& facts, const std::string& begin,
                            const std::string& end) {
   const std::string& v = names_.symbol(loop.variable);
-  line(fmt::format(
-      "for (int64_t {0} = threadIdx.x * {2}; {0} + {2} <= {1}; {0} += blockDim.x * {2}) {{", v, end,
-      packed.elements));
+  line(fmt::format("for (int64_t {0} = {5}{3} * {2}; {0} + {2} <= {1}; {0} += {4} * {2}) {{", v,
+                   end, packed.elements, share.who, share.count, begin));
   Facts inside = facts;
   inside.set_range(loop.variable, loop.begin, loop.end);
   ++indent_;

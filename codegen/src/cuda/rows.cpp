@@ -23,11 +23,38 @@ bool has_lanes(const Accumulator& a) {
   return plain && is_real(a.dtype);
 }
 
-bool is_shareable(const LoopProgram& p, const Stmt& s, const Loop& loop) {
-  if (holds_loop(loop.body) || loop.step != Expr(1) || !outer_folds(loop).empty()) return false;
-  if (!std::ranges::all_of(loop.accumulators, has_lanes)) return false;
-  const auto own = independent_rounds(p, s);
-  return own && own->empty();
+/// The innermost loop of a nest touches tensors at its own place alone: a row or a plane, not the
+/// window of a convolution, which is short.
+bool is_at_own_place(const Loop& loop) {
+  return std::ranges::all_of(accesses(loop.body), [&](const Access& a) {
+    return std::ranges::all_of(a.index, [&](const Expr& e) {
+      return !e.mentions(loop.variable) || e == Expr(loop.variable);
+    });
+  });
+}
+
+/// The loop, or the nest of loops, `s` of p.
+bool is_shareable(const LoopProgram& p, const Stmt& s) {
+  const std::vector<const Loop*> nest = nest_of(*as_loop(s));
+  if (holds_loop(nest.back()->body) || !outer_folds(*nest.front()).empty()) return false;
+  if (!std::ranges::all_of(nest.front()->accumulators, has_lanes)) return false;
+  if (nest.size() > 1 && !is_at_own_place(*nest.back())) return false;
+  const Stmt* at = &s;
+  for (const Loop* loop : nest) {
+    const auto own = independent_rounds(p, *at);
+    if (!own || !own->empty() || loop->step != Expr(1)) return false;
+    if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load())) return false;
+    at = &loop->body.front();
+  }
+  return true;
+}
+
+/// The statement that is the innermost loop of the nest.
+const Stmt& innermost(const Stmt& s) {
+  const Stmt* at = &s;
+  for (std::size_t below = nest_of(*as_loop(s)).size(); below > 1; --below)
+    at = &as_loop(*at)->body.front();
+  return *at;
 }
 
 /// What all threads of a block find alike, as they do which outputs are asked for.
@@ -54,9 +81,9 @@ class RowStrides {
       return is_uniform(branch->conditions) && add(branch->body);
     const Loop* inner = as_loop(s);
     if (inner == nullptr) return true;
-    if (!is_shareable(p_, s, *inner)) return false;
+    if (!is_shareable(p_, s)) return false;
     reduces_ = reduces_ || !inner->accumulators.empty();
-    const auto strides = unit_strides(p_, s);
+    const auto strides = unit_strides(p_, innermost(s));
     if (!strides || !are_compatible(all_, *strides)) return false;
     for (const KnownStride& k : *strides)
       if (std::ranges::find(all_, k) == all_.end()) all_.push_back(k);
@@ -70,9 +97,32 @@ class RowStrides {
 
 }  // namespace
 
+std::vector<const Loop*> nest_of(const Loop& loop) {
+  std::vector<const Loop*> nest = {&loop};
+  while (nest.back()->body.size() == 1) {
+    const Loop* next = as_loop(nest.back()->body.front());
+    if (next == nullptr || !next->accumulators.empty()) break;
+    nest.push_back(next);
+  }
+  return nest;
+}
+
 std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop) {
   RowStrides strides(p);
   return strides.add(loop.body) ? strides.result() : std::nullopt;
+}
+
+Expr longest_row(const Body& stage) {
+  std::optional<Expr> longest;
+  for_each(stage, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    if (loop == nullptr || loop->parallel > 0 || holds_loop(loop->body)) return;
+    const Expr row = loop->end - loop->begin;
+    const auto is_fixed = [](Symbol v) { return v.kind() != SymbolKind::loop; };
+    if (row.has_load() || !std::ranges::all_of(row.symbols(), is_fixed)) return;
+    longest = longest ? max(*longest, row) : row;
+  });
+  return longest.value_or(0);
 }
 
 }  // namespace mote::cuda
@@ -105,29 +155,68 @@ const char* block_function(ReduceOp op) {
 
 }  // namespace
 
-/// One loop of a round, shared among the threads.
-void Writer::block_loop(const Loop& loop, const Facts& facts) {
-  for (const Accumulator& a : loop.accumulators)
-    if (!opened_.contains(a.name)) open_accumulator(a);
+/// The rounds of a loop, shared among threads: `who` of so many.
+void Writer::shared_rounds(const Loop& loop, const cuda::Share& share, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
-  std::string offset =
-      loop.begin == Expr(0) ? "" : within(printer_.expr(loop.begin, facts), kSum) + " + ";
+  const auto in_parentheses = [](const std::string& text) {
+    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+  };
+  const bool from_0 = loop.begin == Expr(0);
+  const std::string first = from_0 ? "" : names_.fresh(v + "_begin");
+  if (!from_0)
+    line(fmt::format("const int64_t {} = {};", first, printer_.expr(loop.begin, facts).text));
+  const std::string begin = from_0 ? "" : first + " + ";
   const std::string end = limit(loop.end, v + "_end", facts);
+  std::string offset = begin;
   if (row_packs_ != nullptr)
     if (const auto packed = row_packs_->loops.find(loop.variable);
         packed != row_packs_->loops.end()) {
-      packed_rounds(loop, packed->second, facts, end);
-      const std::string whole = end.find(' ') == std::string::npos ? end : "(" + end + ")";
-      offset = fmt::format("{0} / {1} * {1} + ", whole, packed->second.elements);
+      packed_rounds(loop, packed->second, share, facts, begin, end);
+      const std::string count =
+          from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
+      offset += fmt::format("{0} / {1} * {1} + ", count, packed->second.elements);
     }
-  line(fmt::format("for (int64_t {0} = {1}threadIdx.x; {0} < {2}; {0} += blockDim.x) {{", v, offset,
-                   end));
+  line(fmt::format("for (int64_t {0} = {1}{3}; {0} < {2}; {0} += {4}) {{", v, offset, end,
+                   share.who, share.count));
   Facts inside = facts;
   inside.set_range(loop.variable, loop.begin, loop.end);
   ++indent_;
   body(loop.body, inside);
   --indent_;
   line("}");
+}
+
+/// One loop of a round, shared among the threads of the block; of a nest the innermost among those
+/// of a warp, that around it among warps.
+void Writer::block_loop(const Loop& loop, const Facts& facts) {
+  for (const Accumulator& a : loop.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
+  const std::vector<const Loop*> nest = cuda::nest_of(loop);
+  Facts inside = facts;
+  for (std::size_t k = 0; k + 1 < nest.size(); ++k) {
+    const Loop& outer = *nest[k];
+    const std::string& v = names_.symbol(outer.variable);
+    const bool by_warps = k + 2 == nest.size();
+    std::string begin = by_warps ? "threadIdx.x / 32" : "0";
+    if (outer.begin != Expr(0)) {
+      const Text first = printer_.expr(outer.begin, inside);
+      begin = by_warps ? within(first, kSum) + " + " + begin : first.text;
+    }
+    const std::string end = limit(outer.end, v + "_end", inside);
+    const std::string step = by_warps ? v + " += blockDim.x / 32" : v + "++";
+    line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
+    inside.set_range(outer.variable, outer.begin, outer.end);
+    ++indent_;
+  }
+  const bool is_nest = nest.size() > 1;
+  shared_rounds(
+      *nest.back(),
+      is_nest ? cuda::Share{"threadIdx.x % 32", "32"} : cuda::Share{"threadIdx.x", "blockDim.x"},
+      inside);
+  for (std::size_t k = 1; k < nest.size(); ++k) {
+    --indent_;
+    line("}");
+  }
   for (const Accumulator& a : loop.accumulators) {
     const bool in_float = type_of_local(a.dtype, p_.native) == CType::f32;
     line(fmt::format("{0} = mote_block_{1}{2}({0});", names_.local(a.name), block_function(a.op),

@@ -3,7 +3,8 @@
 //   - names bound at top level become scalar temporaries, but for those that need no tensor;
 //   - outermost loops with independent rounds are marked, each a stage; the rest is gathered;
 //   - an accumulator that a later stage reads is stored in a scalar temporary behind its loop;
-//   - a scalar temporary that two stages touch gets an axis of extent 1, so that it is memory.
+//   - a scalar temporary that two stages touch gets an axis of extent 1, so that it is memory;
+//   - what is in order and reduces rows becomes one round, for a block.
 #include "stages.h"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ class Cut {
     part();
     keep_accumulators();
     keep_scalars();
+    share_single();
     finish();
     return std::move(out_);
   }
@@ -170,32 +172,24 @@ class Cut {
       if (std::ranges::count_if(out_.stages, touches) < 2) continue;
       t.shape = {Expr(1)};
       t.axis_names = {""};
-      for (Stage& s : out_.stages) add_axis(s.body, t.name);
+      for (Stage& s : out_.stages)
+        move_tensor(s.body, t.name, t.name,
+                    [](const auto& /*none*/) { return std::vector<Expr>{Expr(0)}; });
     }
   }
 
-  static void add_axis(Body& body, const std::string& tensor) {
-    const std::vector<Expr> first = {Expr(0)};
-    rewrite_values(body, [&](const Value& v) {
-      const auto* l = std::get_if<value::Load>(&v->kind);
-      return l != nullptr && l->tensor == tensor ? load_value(tensor, first, v->dtype) : v;
-    });
-    rewrite_exprs(body, [&](const Expr& e) {
-      if (!e.has_load()) return e;
-      return e.transform([&](const Atom& a) {
-        return a.kind == Atom::Kind::load && a.tensor == tensor ? load(tensor, first) : rebuild(a);
-      });
-    });
-    add_axis_to_stores(body, tensor);
-  }
-
-  static void add_axis_to_stores(Body& body, const std::string& tensor) {
-    for (Stmt& s : body) {
-      if (auto* store = std::get_if<Store>(&s.kind); store && store->tensor == tensor)
-        store->index = {Expr(0)};
-      if (auto* store = std::get_if<StoreReduce>(&s.kind); store && store->tensor == tensor)
-        store->index = {Expr(0)};
-      if (Body* nested = nested_body(s)) add_axis_to_stores(*nested, tensor);
+  void share_single() {
+    for (Stage& stage : out_.stages) {
+      if (!stage.in_order || !program().native) continue;
+      LoopProgram alone = program();
+      const Symbol one(SymbolKind::loop, fresh_name(program(), "one"));
+      alone.body = {{Loop{one, 0, 1, 1, {}, stage.body}}};
+      auto rows = strides_of_rows(alone, *as_loop(alone.body.front()));
+      if (!rows) continue;
+      Loop& loop = *as_loop(alone.body.front());
+      loop.parallel = 1;
+      loop.work = 1;
+      stage = {std::move(alone.body), false, 1, std::move(rows)};
     }
   }
 

@@ -23,6 +23,16 @@ struct Stages {
   std::vector<Stage> stages;
 };
 
+/// A stage in parts, each a stage that is launched after the one before.
+struct Division {
+  Stages parts;
+  Expr terms;  ///< that a round of the stage goes over, at most
+};
+
+/// Long reductions of the stage in chunks, scatters by segments, for more threads than it has
+/// rounds; nullopt where it has none.
+std::optional<Division> divided(const Stages& all, std::size_t stage);
+
 /// Each statement at top level, and in branches there, is a stage where its outermost loop's rounds
 /// are independent; those between are one stage together. Names whose values need no tensor are
 /// bound again in each stage that reads them.

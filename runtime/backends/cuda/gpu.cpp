@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "file_cache.h"
 #include "groups.h"
 
@@ -19,6 +21,13 @@ int known_architecture(const Nvrtc& nvrtc, int architecture) {
   for (int a = architecture; a >= architecture / 10 * 10; --a)
     if (nvrtc.knows(a)) return a;
   throw Error(fmt::format("NVRTC {} does not know sm_{}", nvrtc.version(), architecture));
+}
+
+/// Of the kernels that are parts of stages, or of the others.
+std::string text_of(CudaProgram program, bool parts) {
+  std::erase_if(program.kernels, [&](const CudaKernel& k) { return (k.part > 0) != parts; });
+  if (parts) program.distributed.clear();
+  return emit_cuda(program, false);
 }
 
 }  // namespace
@@ -41,26 +50,29 @@ std::shared_ptr<Gpu> Gpu::open() {
   return known;
 }
 
-DriverModule* Gpu::module_of(const OpInstance& instance, Variant variant) {
-  const auto known = modules_.find({&instance, variant});
+DriverModule* Gpu::module_of(const OpInstance& instance, Variant variant, bool parts) {
+  const std::tuple key(&instance, variant, parts);
+  const auto known = modules_.find(key);
   if (known != modules_.end()) return known->second;
   const Compiled code = nvrtc_->compile_cached(
-      FileCache(cache_folder() / "nvrtc"), key_of_instance(instance, variant), architecture_,
-      effort_for(variant), [&] { return emit_cuda(instance.source(variant), false); });
+      FileCache(cache_folder() / "nvrtc"),
+      key_of_instance(instance, variant) + (parts ? ", parts" : ""), architecture_,
+      effort_for(variant), [&] { return text_of(instance.source(variant), parts); });
   DriverModule* made = nullptr;
   const Driver& driver = device_->driver();
   driver.check(driver.calls().load(&made, code.cubin.data()), "cuModuleLoadData");
-  modules_.emplace(std::pair(&instance, variant), made);
+  modules_.emplace(key, made);
   return made;
 }
 
 DriverFunction* Gpu::function(const OpInstance& instance, Variant variant,
-                              const std::string& kernel) {
+                              const CudaKernel& kernel) {
   const std::lock_guard lock(mutex_);
-  DriverModule* const module = module_of(instance, variant);
+  DriverModule* const module = module_of(instance, variant, kernel.part > 0);
   DriverFunction* found = nullptr;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().function(&found, module, kernel.c_str()), "cuModuleGetFunction");
+  driver.check(driver.calls().function(&found, module, kernel.function.c_str()),
+               "cuModuleGetFunction");
   return found;
 }
 

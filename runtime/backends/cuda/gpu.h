@@ -4,8 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <utility>
+#include <tuple>
 
 #include "catalogue_kernels.h"
 #include "device.h"
@@ -22,17 +21,18 @@ class Gpu {
   Device& device() const { return *device_; }
   /// Of the instance's code, compiled by NVRTC or taken from the cache at the first call; the
   /// context is current. Throws Error with the compiler's log, or DriverError.
-  DriverFunction* function(const OpInstance& instance, Variant variant, const std::string& kernel);
+  DriverFunction* function(const OpInstance& instance, Variant variant, const CudaKernel& kernel);
 
  private:
   Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc);
-  DriverModule* module_of(const OpInstance& instance, Variant variant);
+  DriverModule* module_of(const OpInstance& instance, Variant variant, bool parts);
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<const Nvrtc> nvrtc_;
   int architecture_ = 0;  ///< that code is compiled for; 90: sm_90
   std::mutex mutex_;
-  std::map<std::pair<const OpInstance*, Variant>, DriverModule*> modules_;
+  /// Parts of stages have a module of their own: most calls take none.
+  std::map<std::tuple<const OpInstance*, Variant, bool>, DriverModule*> modules_;
 };
 
 }  // namespace mote::cuda

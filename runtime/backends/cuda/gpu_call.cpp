@@ -15,7 +15,7 @@ void launch(const OpInstance& instance, Variant variant, const Plan& plan, const
     at.doing = name;
     std::vector<void*> arguments;
     for (ArgumentValue& a : l.arguments) arguments.push_back(a.words.data());
-    DriverFunction* const function = gpu.function(instance, variant, name);
+    DriverFunction* const function = gpu.function(instance, variant, *l.kernel);
     driver.check(driver.calls().launch(function, static_cast<unsigned>(l.blocks), 1, 1,
                                        static_cast<unsigned>(l.threads), 1, 1, 0, at.stream,
                                        arguments.data(), nullptr),

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
@@ -166,41 +167,34 @@ std::int64_t Plan::threads_of(const CudaKernel& kernel) const {
   return std::max<std::int64_t>(blocks, 1) * grid_.threads;
 }
 
-/// The parts, where their memory is no more than threads may have, and tiles are worth it.
-const CudaProgram& Plan::chosen() const {
-  const CudaProgram& whole = instance_.source(variant_);
-  if (whole.distributed.empty()) return whole;
-  const CudaProgram& parts = whole.distributed.front();
-  double bytes = 0;
-  for (const CudaTemporary& t : parts.temporaries) {
-    auto of_one = static_cast<double>(t.element_bytes);
-    for (const Expr& e : t.shape) of_one *= static_cast<double>(value(e));
-    bytes += of_one;
-  }
-  const bool has_room = bytes <= static_cast<double>(grid_.most_bytes);
-  const bool is_large = std::ranges::all_of(
-      parts.kernels, [&](const CudaKernel& k) { return !k.has_tiles() || has_tiles_for(k); });
-  return has_room && is_large ? parts : whole;
+double Plan::bytes_of(const CudaTemporary& t) const {
+  auto bytes = static_cast<double>(t.element_bytes);
+  for (const Expr& e : t.shape) bytes *= static_cast<double>(std::max<std::int64_t>(value(e), 0));
+  return bytes;
 }
 
 void Plan::lay_out() {
   source_ = &chosen();
   const CudaProgram& source = *source_;
+  for (const NamedSize& size : source.sizes)
+    binding_.values.emplace(Symbol(SymbolKind::size, size.name),
+                            evaluate(size.value, binding_.values));
+  int stage = 0;
+  for (const CudaKernel& k : source.kernels)
+    if (k.stage != std::exchange(stage, k.stage) && takes_parts(k)) in_parts_.insert(k.stage);
   for (const CudaKernel& k : source.kernels) threads_.push_back(threads_of(k));
   for (const CudaTemporary& t : source.temporaries) {
     offsets_.push_back(workspace_bytes_);
-    std::size_t bytes = t.element_bytes;
-    for (const Expr& e : t.shape)
-      bytes *= static_cast<std::size_t>(std::max<std::int64_t>(value(e), 0));
-    if (t.per_thread) {
-      std::int64_t most = 1;
-      const CudaArgument of{CudaArgument::Kind::temporary, t.name};
-      for (std::size_t k = 0; k < source.kernels.size(); ++k) {
-        const auto& arguments = source.kernels[k].arguments;
-        if (std::ranges::find(arguments, of) != arguments.end()) most = std::max(most, threads_[k]);
-      }
-      bytes *= static_cast<std::size_t>(most);
+    std::int64_t most = 0;  // threads of a launch that touches it
+    const CudaArgument of{CudaArgument::Kind::temporary, t.name};
+    for (std::size_t k = 0; k < source.kernels.size(); ++k) {
+      const auto& arguments = source.kernels[k].arguments;
+      if (is_launched(source.kernels[k]) && std::ranges::find(arguments, of) != arguments.end())
+        most = std::max(most, threads_[k]);
     }
+    const auto bytes =
+        static_cast<std::size_t>(bytes_of(t)) *
+        static_cast<std::size_t>(t.per_thread ? most : std::min<std::int64_t>(most, 1));
     workspace_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 }
@@ -243,59 +237,15 @@ ArgumentValue Plan::argument(const CudaArgument& a, const std::vector<void*>& da
   return v;
 }
 
-/// Without gaps over the extents, at an address that 16 divides.
-bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const {
-  const TensorView& view = views_[tensor];
-  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
-  std::int64_t expected = 1;
-  for (std::size_t k = extents.size(); k-- > 0;) {
-    const std::int64_t extent = value(extents[k]);
-    if (extent != 1 && view.strides[k] != expected) return false;
-    expected *= extent;
-  }
-  return true;
-}
-
-bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const {
-  if (row.is_temporary) {
-    const CudaTemporary& t =
-        *std::ranges::find(source_->temporaries, row.tensor, &CudaTemporary::name);
-    return t.shape.size() == 1 || value(t.shape.back()) % row.elements == 0;
-  }
-  const std::size_t at = tensor_at(row.tensor);
-  const TensorView& view = views_[at];
-  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
-  for (std::size_t k = 0; k < view.rank(); ++k)
-    if (static_cast<int>(k) != row.axis && view.extent(k) != 1 &&
-        view.strides[k] % row.elements != 0)
-      return false;
-  return true;
-}
-
-bool Plan::has_tiles_for(const CudaKernel& kernel) const {
-  return std::min(value(kernel.rows), value(kernel.columns)) >= grid_.least_side;
-}
-
-bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
-  if (kernel.has_tiles() && !has_tiles_for(kernel)) return false;
-  for (const std::string& name : kernel.packed)
-    if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
-      return false;
-  for (const PackedRow& row : kernel.packed_rows)
-    if (!has_packs(row, data)) return false;
-  return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
-    return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
-  });
-}
-
 std::vector<Launch> Plan::launches(const std::vector<void*>& data, void* workspace) const {
   std::vector<Launch> all;
   const CudaProgram& source = *source_;
-  int done = 0;  // the last stage that has its launch
+  std::pair done = {0, 0};  // the last stage, or part of one, that has its launch
   for (std::size_t k = 0; k < source.kernels.size(); ++k) {
     const CudaKernel& kernel = source.kernels[k];
-    if (kernel.stage == done || !suits(kernel, data)) continue;
-    done = kernel.stage;
+    const std::pair place = {kernel.stage, kernel.part};
+    if (place == done || !is_launched(kernel) || !suits(kernel, data)) continue;
+    done = place;
     Launch launch{&kernel,
                   std::max<std::int64_t>(threads_[k] / grid_.threads, 1),
                   kernel.has_tiles() ? kCudaThreads : grid_.threads,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,12 @@ namespace mote::cuda {
 struct Grid {
   int threads = kCudaThreads;  ///< of a block, but for kernels of tiles
   std::int64_t least_side =
-      kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
+      kCudaTile / 2;            ///< rows and columns that a kernel of tiles is taken for
+  std::int64_t least_row = 16;  ///< elements of a row that a block is taken for
+  /// A stage is launched in parts where its rounds take fewer threads than `busy`, of which each
+  /// goes over `least_terms` or more.
+  std::int64_t busy = 65536;
+  std::int64_t least_terms = 256;
   std::int64_t most_blocks = 65536;
   /// Of what threads have each, together; of what the parts of a distributed program share.
   std::int64_t most_bytes = std::int64_t{256} << 20;
@@ -73,6 +79,12 @@ class Plan {
   std::int64_t value(const Expr& e) const;
   bool has_tiles_for(const CudaKernel& kernel) const;
   bool suits(const CudaKernel& kernel, const std::vector<void*>& data) const;
+  bool has_strides_of(const CudaKernel& kernel) const;
+  bool is_last_of_stage(const CudaKernel& kernel) const;
+  bool is_too_short(const CudaKernel& kernel) const;
+  bool takes_parts(const CudaKernel& first) const;
+  bool is_launched(const CudaKernel& kernel) const;
+  double bytes_of(const CudaTemporary& t) const;
   bool has_packs(const PackedRow& row, const std::vector<void*>& data) const;
   bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,
@@ -88,6 +100,7 @@ class Plan {
   Binding binding_;
   std::vector<TensorView> views_;
   const CudaProgram* source_ = nullptr;
+  std::set<int> in_parts_;             ///< stages
   std::vector<std::int64_t> threads_;  ///< of each kernel
   std::vector<std::size_t> offsets_;   ///< of each temporary in the workspace
   std::size_t workspace_bytes_ = 0;

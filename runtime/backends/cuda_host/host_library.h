@@ -15,8 +15,12 @@ namespace mote::cuda_host {
 
 /// Few and small, so that small cases have threads with several rounds, and blocks with idle ones;
 /// tiles for small cases too.
-inline constexpr cuda::Grid kGrid = {
-    .threads = 32, .least_side = 3, .most_blocks = 3, .most_bytes = std::int64_t{64} << 20};
+inline constexpr cuda::Grid kGrid = {.threads = 32,
+                                     .least_side = 3,
+                                     .least_row = 3,
+                                     .least_terms = 4,
+                                     .most_blocks = 3,
+                                     .most_bytes = std::int64_t{64} << 20};
 
 /// Loaded kernels of one library.
 struct HostLibrary {

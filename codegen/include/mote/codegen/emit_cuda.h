@@ -47,7 +47,15 @@ struct CudaKernel {
   /// Kernels of one stage stand side by side: the first is launched whose strides and packs the
   /// call has, and that has enough rows and columns. The last one of a stage demands nothing.
   int stage = 0;
+  /// 1, 2, …: of what is launched, one after the other, in place of a stage whose rounds are few
+  /// and go over many `terms`; kernels of one part stand side by side as those of a stage do. 0: of
+  /// the stage itself.
+  int part = 0;
+  Expr terms = 0;  ///< of a stage that has parts: what one of its rounds goes over in order
   std::vector<KnownStride> strides = {};
+  /// Of a kernel whose blocks take rows: how many elements the longest has. Not for short ones,
+  /// where another kernel stands behind it. 0: not known.
+  Expr row = 0;
   /// Of a kernel whose blocks compute tiles: how many rows and columns there are. Not for few of
   /// them, and for blocks of kCudaThreads threads alone. 0: not such a kernel.
   Expr rows = 0;
@@ -76,6 +84,7 @@ struct CudaProgram {
   std::string comment;  ///< the equation, tensors, parameters
   std::vector<CudaKernel> kernels;
   std::vector<CudaTemporary> temporaries;
+  std::vector<NamedSize> sizes = {};  ///< beside the program's: what temporaries and rounds mention
 
   /// At most one: the same with more kernels and more memory, which is launched instead where there
   /// is that memory, and where each of its kernels of tiles has enough rows and columns.

@@ -173,6 +173,8 @@ struct LoopProgram {
   /// sums may be taken in any order; the interpreter computes in double all the same.
   bool native = false;
   std::vector<KnownStride> strides = {};
+  /// The statements are some of a program's: tensors may be stored and read by others.
+  bool is_part = false;
 };
 
 const TensorDecl* find_tensor(const LoopProgram& p, std::string_view name);

@@ -1,0 +1,65 @@
+// Text of what the threads of a block compute together.
+#include "block_helpers.h"
+
+#include <array>
+#include <string_view>
+
+namespace mote::cuda {
+namespace {
+
+/// What mote_block_sum() and its like are made of: @ stands for the name, T for the type, J for a
+/// and b joined.
+constexpr std::string_view kBlock =
+    R"(/* What the threads of a block hold, joined; each gets it. All of them call it. */
+MOTE_DEVICE T @(T a) {
+  __shared__ T parts[32];
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    const T b = __shfl_xor_sync(0xffffffffu, a, lanes);
+    a = J;
+  }
+  __syncthreads(); /* those of an earlier call have been read */
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = a;
+  __syncthreads();
+  a = parts[0];
+  for (unsigned k = 1; k < blockDim.x / 32; k++) {
+    const T b = parts[k];
+    a = J;
+  }
+  return a;
+}
+)";
+
+}  // namespace
+
+std::string block_helpers(const std::string& text) {
+  static constexpr std::array<std::array<const char*, 3>, 8> kKinds = {
+      {{"mote_block_sumf", "float", "a + b"},
+       {"mote_block_prodf", "float", "a * b"},
+       {"mote_block_maxf", "float", "mote_maxf(a, b)"},
+       {"mote_block_minf", "float", "mote_minf(a, b)"},
+       {"mote_block_sum", "double", "a + b"},
+       {"mote_block_prod", "double", "a * b"},
+       {"mote_block_max", "double", "mote_max(a, b)"},
+       {"mote_block_min", "double", "mote_min(a, b)"}}};
+  std::string out;
+  for (const auto& [name, type, joined] : kKinds) {
+    if (text.find(std::string(name) + "(") == std::string::npos) continue;
+    out += "\n";
+    for (std::size_t k = 0; k < kBlock.size(); ++k) {
+      const bool stands_alone = k == 0 || kBlock[k - 1] == ' ' || kBlock[k - 1] == '(';
+      const bool is_letter =
+          stands_alone && k + 1 < kBlock.size() && (kBlock[k + 1] == ' ' || kBlock[k + 1] == ';');
+      if (kBlock[k] == '@')
+        out += name;
+      else if (kBlock[k] == 'T' && is_letter)
+        out += type;
+      else if (kBlock[k] == 'J' && is_letter)
+        out += joined;
+      else
+        out += kBlock[k];
+    }
+  }
+  return out;
+}
+
+}  // namespace mote::cuda

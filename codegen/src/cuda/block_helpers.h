@@ -1,0 +1,11 @@
+// Functions in CUDA that the threads of a block call together.
+#pragma once
+
+#include <string>
+
+namespace mote::cuda {
+
+/// Those of mote_block_sum() and its like, mote_block_sumf() …, that the text calls.
+std::string block_helpers(const std::string& text);
+
+}  // namespace mote::cuda

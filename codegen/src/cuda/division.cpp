@@ -1,0 +1,71 @@
+// In: a stage; out: its statements as stages of their own: a scatter by segments, each reduction in
+// chunks and behind it what needs its result.
+#include <set>
+#include <string>
+#include <utility>
+
+#include "../dependence.h"
+#include "chunks.h"
+#include "distribute.h"
+#include "mote/codegen/walk.h"
+#include "segments.h"
+#include "stages.h"
+
+namespace mote::cuda {
+namespace {
+
+void unmark(Body& body) {
+  for (Stmt& s : body) {
+    if (Loop* loop = as_loop(s)) {
+      loop->parallel = 0;
+      loop->work = 0;
+    }
+    if (Body* nested = nested_body(s)) unmark(*nested);
+  }
+}
+
+std::set<std::string> tensors_touched(const Body& body) {
+  std::set<std::string> all;
+  for (const Access& a : accesses(body)) all.insert(a.tensor);
+  return all;
+}
+
+/// By other stages.
+std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
+  std::set<std::string> touched;
+  for (std::size_t k = 0; k < all.stages.size(); ++k)
+    if (k != stage) touched.merge(tensors_touched(all.stages[k].body));
+  return touched;
+}
+
+std::optional<Chunked> scattered(const LoopProgram& p, const std::set<std::string>& others) {
+  const auto expanded = with_own_memory(p, others);
+  if (!expanded) return in_segments(p);
+  const auto steps = distributed(*expanded, Steps::loops);
+  return in_segments(steps ? *steps : *expanded);
+}
+
+}  // namespace
+
+std::optional<Division> divided(const Stages& all, std::size_t stage) {
+  LoopProgram alone = all.program;
+  alone.is_part = true;
+  alone.body = all.stages[stage].body;
+  unmark(alone.body);
+  std::optional<Chunked> made;
+  if (all.stages[stage].in_order) {
+    made = scattered(alone, others_touched(all, stage));
+    const Symbol one(SymbolKind::loop, fresh_name(alone, "one"));
+    alone.body = {{Loop{one, 0, 1, 1, {}, std::move(alone.body)}}};
+  }
+  if (!made) {
+    const auto steps = distributed(alone, Steps::loops);
+    made = in_chunks(steps ? *steps : alone);
+  }
+  if (!made) return std::nullopt;
+  Division out{cut(made->program), made->terms};
+  verify(out.parts.program);
+  return out;
+}
+
+}  // namespace mote::cuda

@@ -1,0 +1,201 @@
+// In: a stage of a program; out: kernels whose index, value and statement text is that of the C
+// emitter, with the arguments that they mention.
+#include "kernel_text.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "../emit_c_writer.h"
+#include "row_packs.h"
+#include "tiles.h"
+
+namespace mote::cuda {
+namespace {
+
+using Kind = CudaArgument::Kind;
+using emit::mentions_word;
+
+struct Parameter {
+  CudaArgument argument;
+  std::string type;  ///< up to the name
+  std::string name;
+};
+
+/// Everything that a kernel of the program may be given, in order.
+std::vector<Parameter> parameters(const LoopProgram& p, const emit::Names& names) {
+  std::vector<Parameter> all;
+  for (const emit::Argument& a : emit::arguments(p)) {
+    if (a.kind == emit::Argument::Kind::size) {
+      all.push_back({{Kind::size, a.name}, "int64_t ", names.size(a.name)});
+    } else if (a.kind == emit::Argument::Kind::param) {
+      const auto at = static_cast<std::size_t>(*find_param(*p.source, a.name));
+      const char* type = p.source->params[at].is_integer ? "int64_t " : "double ";
+      all.push_back({{Kind::param, a.name}, type, names.param(a.name)});
+    } else {
+      const TensorDecl& t = *find_tensor(p, a.name);
+      const std::string access = t.role == TensorRole::input ? "const " : "";
+      all.push_back({{Kind::tensor, a.name},
+                     access + emit::storage_type(t.dtype) + " *",
+                     names.tensor(a.name)});
+      if (!t.shape.empty())
+        all.push_back({{Kind::strides, a.name},
+                       fmt::format("mote_strides<{}> ", t.shape.size()),
+                       names.strides(a.name)});
+    }
+  }
+  for (const TensorDecl& t : p.tensors) {
+    if (t.role != TensorRole::temporary || t.shape.empty()) continue;
+    all.push_back({{Kind::temporary, t.name},
+                   emit::local_type(t.dtype, p.native) + " *",
+                   t.scope.empty() ? names.tensor(t.name) : names.slab(t.name)});
+  }
+  return all;
+}
+
+/// `extern "C" __global__ void f(…)`, over lines.
+std::string head(const std::string& function, const std::vector<Parameter>& taken) {
+  std::string out =
+      fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)\n", kCudaThreads);
+  std::string line = function + "(";
+  const std::string margin(std::min<std::size_t>(line.size(), 40), ' ');
+  for (std::size_t k = 0; k < taken.size(); ++k) {
+    const std::string piece = taken[k].type + taken[k].name + (k + 1 < taken.size() ? "," : "");
+    if (k > 0 && line.size() + piece.size() > 96)
+      out += std::exchange(line, margin) + "\n";
+    else if (k > 0)
+      line += " ";
+    line += piece;
+  }
+  return out + line + ") {\n";
+}
+
+/// What a thread or a block is for, as a comment.
+std::string workers_comment(const Stage& stage, const emit::Names& names, bool by_block,
+                            const std::vector<KnownStride>& strides, bool by_packs = false) {
+  if (stage.in_order) return "/* One thread does it all, in order. */\n";
+  std::string variables;
+  for_each(stage.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s.kind);
+    if (loop == nullptr || loop->parallel == 0) return;
+    for (const Loop* l : emit::parallel_chain(*loop))
+      if (l->end != Expr(1))
+        variables += (variables.empty() ? " for each " : ", ") + names.symbol(l->variable);
+  });
+  std::string where;
+  for (const KnownStride& k : strides)
+    where += fmt::format("{}{}[{}]", where.empty() ? ", where 1 is " : ", ",
+                         names.strides(k.tensor), k.axis);
+  const char* how = by_packs ? ", whose threads move 16 bytes at a time" : "";
+  return emit::wrap(fmt::format("/* {} {}{}{}{}. */", variables.empty() ? "One" : "A",
+                                by_block ? "block" : "thread", variables, how, where)) +
+         "\n";
+}
+
+/// Arguments and text, from the body.
+void finish(CudaKernel& k, const LoopProgram& part, const emit::Names& names,
+            const std::string& comment, const std::string& body) {
+  std::vector<Parameter> taken;
+  for (const Parameter& parameter : parameters(part, names))
+    if (mentions_word(body, parameter.name)) taken.push_back(parameter);
+  for (const Parameter& parameter : taken) k.arguments.push_back(parameter.argument);
+  k.text = comment + head(k.function, taken) + body + "}\n";
+}
+
+std::string variables_text(const std::vector<TileAxis>& axes, const emit::Names& names) {
+  std::string out;
+  for (const TileAxis& a : axes) out += (out.empty() ? "" : ", ") + names.symbol(a.variable);
+  return out;
+}
+
+std::string tiles_comment(const TileForm& form, const emit::Names& names) {
+  const std::string batch =
+      form.batch.empty() ? "" : " for each " + variables_text(form.batch, names);
+  return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}. */", kCudaTile,
+                                variables_text(form.rows, names),
+                                variables_text(form.columns, names), batch)) +
+         "\n";
+}
+
+}  // namespace
+
+std::optional<CudaKernel> tile_kernel(const LoopProgram& all, const Stage& stage,
+                                      const std::string& function, bool tf32) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  const auto found = tile_form(part, part.body, tf32);
+  if (!found) return std::nullopt;
+  const TileForm& form = *found;
+  CudaKernel k;
+  k.function = function;
+  k.by_block = true;
+  k.rounds_to_tf32 = form.fragments == DType::f32;
+  k.rows = extent(form.rows);
+  k.columns = extent(form.columns);
+  k.rounds = extent(form.batch) * ceil_div(k.rows, kCudaTile) * ceil_div(k.columns, kCudaTile);
+  emit::Names names(part);
+  emit::Printer printer(part, names, emit::Target::cuda);
+  const std::string body =
+      emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
+  finish(k, part, names, tiles_comment(form, names), body);
+  return k;
+}
+
+CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
+                  bool by_block) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  if (by_block) part.strides = *stage.rows;
+  emit::Names names(part);
+  emit::Printer printer(part, names, emit::Target::cuda);
+  emit::Writer writer(part, names, printer, emit::Target::cuda);
+  std::string body = writer.kernel_body(by_block);
+  if (stage.in_order) body = "  if (mote_thread() != 0) return;\n" + body;
+  CudaKernel k{function, {}, stage.rounds, stage.in_order, by_block};
+  if (by_block) k.strides = *stage.rows;
+  if (by_block) k.row = longest_row(stage.body);
+  finish(k, part, names, workers_comment(stage, names, by_block, k.strides), body);
+  return k;
+}
+
+std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,
+                                          const std::string& function) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  part.strides = *stage.rows;
+  const auto form = row_pack_form(part);
+  if (!form) return std::nullopt;
+  emit::Names names(form->program);
+  for (const auto& [variable, packed] : form->loops) names.add_symbol(packed.at);
+  emit::Printer printer(form->program, names, emit::Target::cuda);
+  CudaKernel k{function, {}, stage.rounds, false, true};
+  k.strides = *stage.rows;
+  k.row = longest_row(stage.body);
+  k.packed_rows = form->rows;
+  const std::string body =
+      emit::Writer(form->program, names, printer, emit::Target::cuda).kernel_body(*form);
+  finish(k, part, names, workers_comment(stage, names, true, k.strides, true), body);
+  return k;
+}
+
+CudaKernel pack_kernel(const PackForm& form, const std::string& function) {
+  const LoopProgram& part = form.program;
+  emit::Names names(part);
+  emit::Printer printer(part, names, emit::Target::cuda);
+  CudaKernel k;
+  k.function = function;
+  k.packed = form.packed();
+  k.extents = form.extents;
+  k.rounds = ceil_div(std::get<Loop>(part.body.back().kind).end, form.elements);
+  std::string tensors;
+  for (const std::string& tensor : k.packed)
+    tensors += (tensors.empty() ? "" : ", ") + names.tensor(tensor);
+  const std::string comment =
+      emit::wrap(fmt::format("/* A thread for {} elements side by side, where {} have no gaps. */",
+                             form.elements, tensors));
+  finish(k, part, names, comment + "\n",
+         emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(form));
+  return k;
+}
+
+}  // namespace mote::cuda

@@ -1,0 +1,26 @@
+// What loops must be like to be divided.
+#include "rewriting.h"
+
+#include "../dependence.h"
+
+namespace mote::cuda {
+
+bool is_fixed(const Expr& e) {
+  return !e.has_load() &&
+         std::ranges::all_of(e.symbols(), [](Symbol v) { return v.kind() != SymbolKind::loop; });
+}
+
+bool is_counted(const Loop& loop) {
+  return loop.begin == Expr(0) && loop.step == Expr(1) && is_fixed(loop.end);
+}
+
+Expr terms_of(const Loop& loop) {
+  Expr inner = 1;
+  for_each(loop.body, [&](const Stmt& s) {
+    if (const Loop* l = as_loop(s)) inner = max(inner, terms_of(*l));
+  });
+  const Expr count = loop.end - loop.begin;
+  return is_fixed(count) ? count * inner : inner;
+}
+
+}  // namespace mote::cuda

@@ -1,0 +1,100 @@
+// Which of the kernels that a program has are launched for a call.
+#include <algorithm>
+#include <cstdint>
+
+#include "plan.h"
+
+namespace mote::cuda {
+
+/// The parts, where their memory is no more than threads may have, and tiles are worth it.
+const CudaProgram& Plan::chosen() const {
+  const CudaProgram& whole = instance_.source(variant_);
+  if (whole.distributed.empty()) return whole;
+  const CudaProgram& parts = whole.distributed.front();
+  double bytes = 0;
+  for (const CudaTemporary& t : parts.temporaries) bytes += bytes_of(t);
+  const bool has_room = bytes <= static_cast<double>(grid_.most_bytes);
+  const bool is_large = std::ranges::all_of(
+      parts.kernels, [&](const CudaKernel& k) { return !k.has_tiles() || has_tiles_for(k); });
+  return has_room && is_large ? parts : whole;
+}
+
+/// Whether what the stage's own kernel would have to do is much for each of few threads; `first` of
+/// the stage's kernels.
+bool Plan::takes_parts(const CudaKernel& first) const {
+  if (first.terms == Expr(0)) return false;
+  const CudaKernel* own = &first;
+  while (!has_strides_of(*own) || is_too_short(*own) || !own->packed.empty()) ++own;
+  if (own->rounds.has_load()) return false;
+  const std::int64_t of_round = own->by_block ? grid_.threads : 1;
+  const std::int64_t rounds = own->in_order ? 1 : value(own->rounds);
+  return rounds * of_round < grid_.busy && value(own->terms) / of_round >= grid_.least_terms;
+}
+
+/// Of the stage itself or of its parts, as the call takes it.
+bool Plan::is_launched(const CudaKernel& kernel) const {
+  return (kernel.part > 0) == in_parts_.contains(kernel.stage);
+}
+
+/// Without gaps over the extents, at an address that 16 divides.
+bool Plan::is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const {
+  const TensorView& view = views_[tensor];
+  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
+  std::int64_t expected = 1;
+  for (std::size_t k = extents.size(); k-- > 0;) {
+    const std::int64_t extent = value(extents[k]);
+    if (extent != 1 && view.strides[k] != expected) return false;
+    expected *= extent;
+  }
+  return true;
+}
+
+bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const {
+  if (row.is_temporary) {
+    const CudaTemporary& t =
+        *std::ranges::find(source_->temporaries, row.tensor, &CudaTemporary::name);
+    return t.shape.size() == 1 || value(t.shape.back()) % row.elements == 0;
+  }
+  const std::size_t at = tensor_at(row.tensor);
+  const TensorView& view = views_[at];
+  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
+  for (std::size_t k = 0; k < view.rank(); ++k)
+    if (static_cast<int>(k) != row.axis && view.extent(k) != 1 &&
+        view.strides[k] % row.elements != 0)
+      return false;
+  return true;
+}
+
+bool Plan::has_tiles_for(const CudaKernel& kernel) const {
+  return std::min(value(kernel.rows), value(kernel.columns)) >= grid_.least_side;
+}
+
+bool Plan::has_strides_of(const CudaKernel& kernel) const {
+  return std::ranges::all_of(kernel.strides, [&](const KnownStride& k) {
+    return views_[tensor_at(k.tensor)].strides[static_cast<std::size_t>(k.axis)] == k.stride;
+  });
+}
+
+bool Plan::is_last_of_stage(const CudaKernel& kernel) const {
+  const auto next = static_cast<std::size_t>(&kernel - source_->kernels.data()) + 1;
+  return next == source_->kernels.size() || source_->kernels[next].stage != kernel.stage ||
+         source_->kernels[next].part != kernel.part;
+}
+
+/// Its rows are too short for blocks, and threads may take them.
+bool Plan::is_too_short(const CudaKernel& kernel) const {
+  return kernel.row != Expr(0) && !is_last_of_stage(kernel) && value(kernel.row) < grid_.least_row;
+}
+
+bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {
+  if (kernel.has_tiles() && !has_tiles_for(kernel)) return false;
+  if (is_too_short(kernel)) return false;
+  for (const std::string& name : kernel.packed)
+    if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
+      return false;
+  for (const PackedRow& row : kernel.packed_rows)
+    if (!has_packs(row, data)) return false;
+  return has_strides_of(kernel);
+}
+
+}  // namespace mote::cuda
