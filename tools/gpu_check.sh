@@ -304,7 +304,7 @@ fi
 check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
 check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16
 if [ $asked -eq 0 ]; then
-  for of in "tiles cuda" "rows cuda" "large cuda" "tf32 cuda_tf32"; do
+  for of in "tiles cuda" "rows cuda" "parts cuda" "large cuda" "tf32 cuda_tf32"; do
     sizes=${of% *}
     step cases_"$sizes".json 60 $loader "$build/bin/mote" replay "$cases/$sizes.cases" \
       --plugin "$build/lib/mote/cuda.so" --backend "${of#* }" --timeout 60s --subject-memory 8GiB --json

@@ -16,14 +16,14 @@
 namespace mote {
 namespace {
 
-LoopProgram compiled(const std::string& text) {
+LoopProgram native_loops(const std::string& text) {
   LoopProgram p = compile(std::make_shared<const Program>(parse_program(text)));
   p.native = true;
   return p;
 }
 
 /// Multiples of a quarter, whose sums are exact.
-Array quarters(const std::vector<std::int64_t>& shape) {
+Array numbers_of_quarters(const std::vector<std::int64_t>& shape) {
   Array a{DType::f64, shape, {}};
   for (std::int64_t k = 0; k < element_count(shape); ++k)
     a.values.emplace_back(0.25 * static_cast<double>((k * 7) % 11) - 1);
@@ -34,25 +34,25 @@ Array quarters(const std::vector<std::int64_t>& shape) {
 void expect_same_in_parts(const std::string& text,
                           const std::vector<std::vector<std::int64_t>>& shapes, std::size_t parts) {
   SCOPED_TRACE(text);
-  const LoopProgram loops = compiled(text);
+  const LoopProgram loops = native_loops(text);
   const cuda::Stages whole = cuda::cut(loops);
   ASSERT_EQ(whole.stages.size(), 1U);
   const auto division = cuda::divided(whole, 0);
   ASSERT_TRUE(division);
   EXPECT_EQ(division->parts.stages.size(), parts);
   for (const auto& shape : shapes) {
-    const std::vector<Array> inputs = {quarters(shape)};
+    const std::vector<Array> inputs = {numbers_of_quarters(shape)};
     EXPECT_EQ(interpret(division->parts.program, inputs, {}), interpret(loops, inputs, {}));
   }
 }
 
-std::string text_of(const CudaProgram& program, const std::string& function) {
+std::string text_of_kernel(const CudaProgram& program, const std::string& function) {
   for (const CudaKernel& k : program.kernels)
     if (k.function == function) return k.text;
   return "no " + function;
 }
 
-void expect_has(const std::string& text, const std::string& part) {
+void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n" << text;
 }
 
@@ -73,7 +73,7 @@ TEST(CudaParts, LeaveTheSameNumbers) {
                        3);
 }
 
-Array places(const std::vector<std::int64_t>& shape, std::int64_t extent) {
+Array places_to_meet(const std::vector<std::int64_t>& shape, std::int64_t extent) {
   Array a{DType::i64, shape, {}};
   for (std::int64_t k = 0; k < element_count(shape); ++k)
     a.values.emplace_back(k * k % (extent + 2) - 1);  // some are outside
@@ -96,8 +96,9 @@ TEST(CudaParts, OfScattersKeepTheOrder) {
     EXPECT_EQ(division->parts.stages.size(), 3U) << "a copy, the scatter, a copy";
     for (const cuda::Stage& s : division->parts.stages) EXPECT_FALSE(s.in_order);
     for (const std::int64_t extent : {1, 5, 300}) {
-      const std::vector<Array> inputs = {quarters({2, extent, 3}), places({2, 40, 3}, extent),
-                                         quarters({2, 40, 3})};
+      const std::vector<Array> inputs = {numbers_of_quarters({2, extent, 3}),
+                                         places_to_meet({2, 40, 3}, extent),
+                                         numbers_of_quarters({2, 40, 3})};
       EXPECT_EQ(interpret(division->parts.program, inputs, {}), interpret(loops, inputs, {}));
     }
   }
@@ -107,15 +108,15 @@ TEST(CudaParts, OfScattersAreSegmentsOfPlaces) {
   const OpRecord& op = find_op("embedding.grad");
   const CudaProgram program =
       cuda_gen_program(compile(instantiate(op, {DType::f32, full_mask(op)})), {});
-  const std::string text = text_of(program, "mote_embedding_grad_2_part1");
-  expect_has(text, "/* A thread for each s, d2. */");
-  expect_has(text, "if (t >= s * segment && s * segment + segment > t) {");
+  const std::string text = text_of_kernel(program, "mote_embedding_grad_2_part1");
+  expect_in(text, "/* A thread for each s, d2. */");
+  expect_in(text, "if (t >= s * segment && s * segment + segment > t) {");
   EXPECT_EQ(text.find("atomic"), std::string::npos);
 }
 
 TEST(CudaParts, AreOfLongReductionsAlone) {
   const auto is_divided = [](const std::string& text) {
-    return cuda::divided(cuda::cut(compiled(text)), 0).has_value();
+    return cuda::divided(cuda::cut(native_loops(text)), 0).has_value();
   };
   EXPECT_FALSE(is_divided("op map\ninput x f32[N]\noutput y = x + 1.0\n"));
   EXPECT_FALSE(is_divided("op place\ninput x f32[R, N]\noutput y = argmax[1](x)\n"));
@@ -151,15 +152,15 @@ TEST(CudaParts, AreLegalProgramsOfEveryOp) {
 
 TEST(CudaParts, AreChunksAndThenTheirSum) {
   const CudaProgram program =
-      cuda_gen_program(compiled("op whole\ninput x f32[N]\noutput y = sum[0](x)\n"), {});
+      cuda_gen_program(native_loops("op whole\ninput x f32[N]\noutput y = sum[0](x)\n"), {});
   EXPECT_EQ(program.temporaries.size(), 1U);
   ASSERT_EQ(program.sizes.size(), 2U);
   EXPECT_EQ(program.sizes[0].name, "chunk64");
-  expect_has(text_of(program, "mote_whole_rows"), "/* One block, where 1 is sx[0]. */");
-  const std::string chunks = text_of(program, "mote_whole_part1_row_packs");
-  expect_has(chunks, "= n2_begin + threadIdx.x * 4; n2 + 4 <= n2_end; n2 += blockDim.x * 4)");
-  expect_has(chunks, "= n2_begin + (n2_end - n2_begin) / 4 * 4 + threadIdx.x;");
-  expect_has(text_of(program, "mote_whole_part2_rows"), "part < chunks");
+  expect_in(text_of_kernel(program, "mote_whole_rows"), "/* One block, where 1 is sx[0]. */");
+  const std::string chunks = text_of_kernel(program, "mote_whole_part1_row_packs");
+  expect_in(chunks, "= n2_begin + threadIdx.x * 4; n2 + 4 <= n2_end; n2 += blockDim.x * 4)");
+  expect_in(chunks, "= n2_begin + (n2_end - n2_begin) / 4 * 4 + threadIdx.x;");
+  expect_in(text_of_kernel(program, "mote_whole_part2_rows"), "part < chunks");
 }
 
 /// What kernels are given is among the program's temporaries, by its name.
@@ -178,16 +179,16 @@ TEST(CudaParts, HaveTheirMemoryInTheProgram) {
 }
 
 TEST(CudaRows, OfANestGoByWarpsAndLanes) {
-  const CudaProgram program =
-      cuda_gen_program(compiled("op planes\ninput x f32[N, C, S]\noutput y = sum[0, 2](x)\n"), {});
-  const std::string rows = text_of(program, "mote_planes_rows");
-  expect_has(rows, "= threadIdx.x / 32; n < N; n += blockDim.x / 32)");
-  expect_has(rows, "= threadIdx.x % 32; s < S; s += 32)");
+  const CudaProgram program = cuda_gen_program(
+      native_loops("op planes\ninput x f32[N, C, S]\noutput y = sum[0, 2](x)\n"), {});
+  const std::string rows = text_of_kernel(program, "mote_planes_rows");
+  expect_in(rows, "= threadIdx.x / 32; n < N; n += blockDim.x / 32)");
+  expect_in(rows, "= threadIdx.x % 32; s < S; s += 32)");
   // A window is short, and not at its own place.
   const CudaProgram window = cuda_gen_program(
-      compiled("op window\ninput x f32[N, M]; input w f32[K, L]\n"
-               "output y = sum[2, 3](x[i0 + i2, i1 + i3 over N - K + 1, M - L + 1, K, L] * "
-               "w[i2, i3 over N - K + 1, M - L + 1, K, L])\n"),
+      native_loops("op window\ninput x f32[N, M]; input w f32[K, L]\n"
+                   "output y = sum[2, 3](x[i0 + i2, i1 + i3 over N - K + 1, M - L + 1, K, L] * "
+                   "w[i2, i3 over N - K + 1, M - L + 1, K, L])\n"),
       {});
   for (const CudaKernel& k : window.kernels) EXPECT_FALSE(k.part == 0 && k.by_block) << k.function;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using test::KernelSubject;
 
-std::vector<std::string> kernels_for(const std::string& line, const cuda::Grid& grid = {}) {
+std::vector<std::string> names_for(const std::string& line, const cuda::Grid& grid = {}) {
   std::vector<std::string> all;
   for (const cuda::Launch& l : KernelSubject(line, grid).launches())
     all.push_back(l.kernel->function);
@@ -25,26 +25,25 @@ using Names = std::vector<std::string>;
 
 TEST(CudaParts, AreLaunchedWhereFewRoundsGoFar) {
   const Names rows = {"mote_sum_f32_part1_row_packs", "mote_sum_f32_part2_rows"};
-  EXPECT_EQ(kernels_for("sum x=f32[1,32768,1] fill=uniform:1"), rows);
+  EXPECT_EQ(names_for("sum x=f32[1,32768,1] fill=uniform:1"), rows);
   // A block of 128 threads has less than 256 elements each, here.
-  EXPECT_EQ(kernels_for("sum x=f32[1,32760,1] fill=uniform:1"), Names{"mote_sum_f32_row_packs"});
+  EXPECT_EQ(names_for("sum x=f32[1,32760,1] fill=uniform:1"), Names{"mote_sum_f32_row_packs"});
   // Columns: a thread for each.
   const Names columns = {"mote_sum_f32_part1", "mote_sum_f32_part2_rows"};
-  EXPECT_EQ(kernels_for("sum x=f32[2,256,50] fill=uniform:1"), columns);
-  EXPECT_EQ(kernels_for("sum x=f32[2,255,50] fill=uniform:1"), Names{"mote_sum_f32"});
-  EXPECT_EQ(kernels_for("sum x=f32[2,256,50] fill=uniform:1", {.busy = 101}), columns);
-  EXPECT_EQ(kernels_for("sum x=f32[2,256,50] fill=uniform:1", {.busy = 100}),
-            Names{"mote_sum_f32"});
+  EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1"), columns);
+  EXPECT_EQ(names_for("sum x=f32[2,255,50] fill=uniform:1"), Names{"mote_sum_f32"});
+  EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1", {.busy = 26}), columns);
+  EXPECT_EQ(names_for("sum x=f32[2,256,50] fill=uniform:1", {.busy = 25}), Names{"mote_sum_f32"});
 }
 
 /// What follows from a reduction is a part of its own, as is what it was made of.
 TEST(CudaParts, AreAsManyAsStepsDependOnEachOther) {
   EXPECT_EQ(
-      kernels_for("batch_norm_training x=f32[300,2,9] gamma=f32[2] beta=f32[2] input_mean=f32[2] "
-                  "input_var=f32[2] fill=uniform:1")
+      names_for("batch_norm_training x=f32[300,2,9] gamma=f32[2] beta=f32[2] input_mean=f32[2] "
+                "input_var=f32[2] fill=uniform:1")
           .size(),
       6U);
-  const Names loss = kernels_for("cross_entropy x=f32[30,40,1] target=i64[30,1] fill=uniform:1");
+  const Names loss = names_for("cross_entropy x=f32[30,40,1] target=i64[30,1] fill=uniform:1");
   EXPECT_EQ(loss.size(), 5U);
   EXPECT_EQ(loss.front(), "mote_cross_entropy_x_target_f32_part1_row_packs");
 }
@@ -58,16 +57,32 @@ TEST(CudaParts, TakeMemoryWhereTheyAreLaunchedAlone) {
 }
 
 TEST(CudaRows, AreNotForBlocksWhereTheyAreShort) {
-  EXPECT_EQ(kernels_for("softmax x=f32[40,16,1] fill=uniform:1"),
+  EXPECT_EQ(names_for("softmax x=f32[40,16,1] fill=uniform:1"),
             Names{"mote_softmax_f32_row_packs"});
-  EXPECT_EQ(kernels_for("softmax x=f32[40,15,1] fill=uniform:1"), Names{"mote_softmax_f32"});
+  EXPECT_EQ(names_for("softmax x=f32[40,15,1] fill=uniform:1"), Names{"mote_softmax_f32"});
+}
+
+/// Where a tensor repeats, or the loops' order is not that in memory: the place of each row is
+/// found once. Short rows are for threads.
+TEST(CudaRows, AreOfMapsWithGaps) {
+  EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,1,1,128] fill=uniform:1"),
+            Names{"mote_mul_f32_row_packs"});
+  EXPECT_EQ(names_for("mul a=f32[1,2,9,124] b=f32[1,1,1,124] fill=uniform:1"),
+            Names{"mote_mul_f32"});
+  EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,2,9,1] fill=uniform:1"), Names{"mote_mul_f32"});
+  EXPECT_EQ(names_for("mul a=f32[1,2,9,128] b=f32[1,2,9,128] fill=uniform:1"),
+            Names{"mote_mul_f32_packs"});
+  const Names normalised = {"mote_batch_norm_f32_part1", "mote_batch_norm_f32_part2_row_packs"};
+  EXPECT_EQ(names_for("batch_norm x=f32[9,3,128] gamma=f32[3] beta=f32[3] input_mean=f32[3] "
+                      "input_var=f32[3] fill=uniform:1"),
+            normalised);
 }
 
 /// Planes: rows by warps, their elements by lanes.
 TEST(CudaRows, AreOfNestsToo) {
-  EXPECT_EQ(kernels_for("global_avg_pool x=f32[40,3,5,16] fill=uniform:1"),
+  EXPECT_EQ(names_for("global_avg_pool x=f32[40,3,5,16] fill=uniform:1"),
             Names{"mote_global_avg_pool_f32_row_packs"});
-  EXPECT_EQ(kernels_for("global_avg_pool x=f32[40,3,5,18] fill=uniform:1"),
+  EXPECT_EQ(names_for("global_avg_pool x=f32[40,3,5,18] fill=uniform:1"),
             Names{"mote_global_avg_pool_f32_rows"});
 }
 

@@ -24,7 +24,7 @@ namespace mote::cuda {
 namespace {
 
 /// Rounds of a launch that are enough: more chunks make more work for the second nest alone.
-constexpr std::int64_t kRounds = 65536;
+constexpr std::int64_t kRounds = 262144;
 constexpr std::int64_t kMostChunks = 512;
 /// Chunks begin at multiples of these: of elements, so that threads may take 16 bytes of them at a
 /// time and have several, and of rows, which a block's warps share.

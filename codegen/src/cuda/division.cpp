@@ -1,13 +1,15 @@
 // In: a stage; out: its statements as stages of their own: a scatter by segments, each reduction in
-// chunks and behind it what needs its result.
+// chunks and behind it what needs its result, what is stored with loops of its own.
 #include <set>
 #include <string>
 #include <utility>
 
 #include "../dependence.h"
+#include "../emit_c_writer.h"
 #include "chunks.h"
 #include "distribute.h"
 #include "mote/codegen/walk.h"
+#include "rewriting.h"
 #include "segments.h"
 #include "stages.h"
 
@@ -38,6 +40,18 @@ std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
   return touched;
 }
 
+/// What one of the shared rounds goes over.
+Expr terms_of_rounds(const Body& stage) {
+  Expr terms = 0;
+  for_each(stage, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    if (loop == nullptr || loop->parallel == 0) return;
+    for (const Loop* inner : emit::loops_in(emit::parallel_chain(*loop).back()->body))
+      terms = max(terms, terms_of(*inner));
+  });
+  return terms;
+}
+
 std::optional<Chunked> scattered(const LoopProgram& p, const std::set<std::string>& others) {
   const auto expanded = with_own_memory(p, others);
   if (!expanded) return in_segments(p);
@@ -61,6 +75,7 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
   if (!made) {
     const auto steps = distributed(alone, Steps::loops);
     made = in_chunks(steps ? *steps : alone);
+    if (!made && steps) made = Chunked{*steps, terms_of_rounds(all.stages[stage].body)};
   }
   if (!made) return std::nullopt;
   Division out{cut(made->program), made->terms};

@@ -56,6 +56,24 @@ struct Making {
   int part = 0;
 };
 
+/// One of the tensors may repeat, so that it has gaps.
+bool repeats_any(const LoopProgram& p, const PackForm& packs) {
+  return std::ranges::any_of(p.source->inputs, [&](const Uop& u) {
+    const auto& input = std::get<uop::Input>(u.node().kind);
+    return std::ranges::find(packs.loads, input.name) != packs.loads.end() &&
+           std::ranges::find(input.broadcast, true) != input.broadcast.end();
+  });
+}
+
+/// A block for a row of what threads would take element by element, finding the place of each.
+std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
+                                     const std::string& function) {
+  const auto rows = along_rows(p, stage);
+  auto made = rows ? row_pack_kernel(p, *rows, function) : std::nullopt;
+  if (made) made->is_map = true;
+  return made;
+}
+
 std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, const std::string& own,
                                    const Making& making) {
   std::vector<CudaKernel> all;
@@ -69,8 +87,10 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
       all.push_back(*std::move(packs));
   if (stage.rows && (has_long_rows || demands))
     all.push_back(kernel(p, stage, own + "_rows", true));
-  if (const auto packs = p.native ? pack_form(p, stage.body) : std::nullopt)
-    all.push_back(pack_kernel(*packs, own + "_packs"));
+  const auto packs = p.native ? pack_form(p, stage.body) : std::nullopt;
+  if (packs) all.push_back(pack_kernel(*packs, own + "_packs"));
+  if (p.native && !stage.rows && (!packs || repeats_any(p, *packs)))
+    if (auto rows = map_kernel(p, stage, own + "_row_packs")) all.push_back(*std::move(rows));
   if (!has_long_rows || !stage.rows || demands) all.push_back(kernel(p, stage, own, false));
   for (CudaKernel& made : all) {
     made.stage = making.stage;

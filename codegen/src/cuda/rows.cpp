@@ -65,7 +65,8 @@ bool is_uniform(const Conditions& conditions) {
 /// The strides that the loops of a round demand.
 class RowStrides {
  public:
-  explicit RowStrides(const LoopProgram& p) : p_(p) {}
+  /// `reduces`: whether one of the loops has to.
+  RowStrides(const LoopProgram& p, bool reduces) : p_(p), reduces_(!reduces) {}
 
   bool add(const Body& round) {
     return std::ranges::all_of(round, [&](const Stmt& s) { return add(s); });
@@ -92,7 +93,7 @@ class RowStrides {
 
   const LoopProgram& p_;
   std::vector<KnownStride> all_;
-  bool reduces_ = false;
+  bool reduces_;
 };
 
 }  // namespace
@@ -107,8 +108,9 @@ std::vector<const Loop*> nest_of(const Loop& loop) {
   return nest;
 }
 
-std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop) {
-  RowStrides strides(p);
+std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop,
+                                                        bool reduces) {
+  RowStrides strides(p, reduces);
   return strides.add(loop.body) ? strides.result() : std::nullopt;
 }
 

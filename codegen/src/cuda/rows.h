@@ -22,8 +22,9 @@ std::vector<const Loop*> nest_of(const Loop& loop);
 /// `loop` is the innermost of the shared loops of p. Each loop in it can be shared among the
 /// threads of a block where the strides returned are 1: it is innermost, or a nest over whole rows
 /// or planes, its rounds are independent but for sums, products, maxima and minima of reals.
-/// nullopt: some loop can't, or none of them reduces.
-std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop);
+/// nullopt: some loop can't, or none of them reduces where one has to.
+std::optional<std::vector<KnownStride>> strides_of_rows(const LoopProgram& p, const Loop& loop,
+                                                        bool reduces = true);
 
 /// How many elements the longest of the innermost loops has, where that doesn't change from round
 /// to round; 0: none is known.

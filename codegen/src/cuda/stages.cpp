@@ -221,4 +221,23 @@ class Cut {
 
 Stages cut(const LoopProgram& p) { return Cut(p).run(); }
 
+std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage) {
+  LoopProgram alone = p;
+  alone.body = stage.body;
+  Loop* first = alone.body.empty() ? nullptr : as_loop(alone.body.back());
+  if (first == nullptr || first->parallel < 2) return std::nullopt;
+  --first->parallel;
+  Stage out{{}, false, 1};
+  const Loop* round = first;
+  for (int k = 0; k < first->parallel; ++k) {
+    if (k > 0) round = as_loop(round->body.front());
+    out.rounds = out.rounds * max(0, ceil_div(round->end - round->begin, round->step));
+  }
+  if (holds_loop(as_loop(round->body.front())->body)) return std::nullopt;
+  first->work = out.rounds;
+  out.rows = strides_of_rows(alone, *round, false);
+  out.body = std::move(alone.body);
+  return out.rows ? std::optional(std::move(out)) : std::nullopt;
+}
+
 }  // namespace mote::cuda

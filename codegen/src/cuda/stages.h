@@ -29,6 +29,10 @@ struct Division {
   Expr terms;  ///< that a round of the stage goes over, at most
 };
 
+/// The stage with the innermost of its shared loops as a row that a block goes along; nullopt where
+/// it is the only one, or not a row.
+std::optional<Stage> along_rows(const LoopProgram& p, const Stage& stage);
+
 /// Long reductions of the stage in chunks, scatters by segments, for more threads than it has
 /// rounds; nullopt where it has none.
 std::optional<Division> divided(const Stages& all, std::size_t stage);

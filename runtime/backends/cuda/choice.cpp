@@ -28,7 +28,8 @@ bool Plan::takes_parts(const CudaKernel& first) const {
   if (own->rounds.has_load()) return false;
   const std::int64_t of_round = own->by_block ? grid_.threads : 1;
   const std::int64_t rounds = own->in_order ? 1 : value(own->rounds);
-  return rounds * of_round < grid_.busy && value(own->terms) / of_round >= grid_.least_terms;
+  const std::int64_t busy = own->by_block ? grid_.busy : 4 * grid_.busy;
+  return rounds * of_round < busy && value(own->terms) / of_round >= grid_.least_terms;
 }
 
 /// Of the stage itself or of its parts, as the call takes it.
@@ -83,7 +84,8 @@ bool Plan::is_last_of_stage(const CudaKernel& kernel) const {
 
 /// Its rows are too short for blocks, and threads may take them.
 bool Plan::is_too_short(const CudaKernel& kernel) const {
-  return kernel.row != Expr(0) && !is_last_of_stage(kernel) && value(kernel.row) < grid_.least_row;
+  const std::int64_t least = kernel.is_map ? grid_.least_map_row : grid_.least_row;
+  return kernel.row != Expr(0) && !is_last_of_stage(kernel) && value(kernel.row) < least;
 }
 
 bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const {

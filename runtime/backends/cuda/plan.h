@@ -18,10 +18,12 @@ namespace mote::cuda {
 struct Grid {
   int threads = kCudaThreads;  ///< of a block, but for kernels of tiles
   std::int64_t least_side =
-      kCudaTile / 2;            ///< rows and columns that a kernel of tiles is taken for
-  std::int64_t least_row = 16;  ///< elements of a row that a block is taken for
-  /// A stage is launched in parts where its rounds take fewer threads than `busy`, of which each
-  /// goes over `least_terms` or more.
+      kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
+  /// Elements of a row that a block is taken for, where it is reduced and where it isn't.
+  std::int64_t least_row = 16;
+  std::int64_t least_map_row = 128;
+  /// A stage is launched in parts where its rounds take fewer threads than `busy`, four times that
+  /// where they don't move 16 bytes at a time, of which each goes over `least_terms` or more.
   std::int64_t busy = 65536;
   std::int64_t least_terms = 256;
   std::int64_t most_blocks = 65536;

@@ -18,6 +18,7 @@ namespace mote::cuda_host {
 inline constexpr cuda::Grid kGrid = {.threads = 32,
                                      .least_side = 3,
                                      .least_row = 3,
+                                     .least_map_row = 5,
                                      .least_terms = 4,
                                      .most_blocks = 3,
                                      .most_bytes = std::int64_t{64} << 20};

@@ -16,7 +16,9 @@ constexpr double kOfCopy = 0.85;
 constexpr double kOfF32Product = 0.6;
 constexpr double kOfBf16Product = 0.4;
 
-constexpr TimedCase moves(const char* text) { return {text, Yardstick::copy, kOfCopy}; }
+constexpr TimedCase moves(const char* text, double goal = kOfCopy) {
+  return {text, Yardstick::copy, goal};
+}
 constexpr TimedCase multiplies(const char* text, double goal = 0) {
   return {text, Yardstick::vendor, goal};
 }
@@ -52,12 +54,16 @@ constexpr std::array kCases = {
     moves("rms_norm x=bf16[16384,4096] gamma=bf16[4096]"),
     moves("batch_norm_training x=f32[32,256,4096] gamma=f32[256] beta=f32[256] "
           "input_mean=f32[256] input_var=f32[256]"),
+    moves("batch_norm x=f32[32,256,4096] gamma=f32[256] beta=f32[256] input_mean=f32[256] "
+          "input_var=f32[256]"),
     moves("layer_norm.grad gy=f32[16384,2048] x=f32[16384,2048] gamma=f32[2048] beta=f32[2048]"),
 
     moves("sum x=f32[1,32768,1024]"),
     moves("sum x=f32[1,33554432,1]"),
     moves("mean x=bf16[32768,2048,1]"),
     moves("reduce_max x=f32[32768,1024,1]"),
+    moves("cross_entropy x=f32[8192,32768,1] target=i64[8192,1]", 0),
+    moves("embedding.grad gy=f32[16384,1024] weight=f32[32768,1024] index=i64[16384]", 0),
 
     multiplies("matmul a=f16[1,1,4096,4096] b=f16[1,1,4096,4096]", kOfBf16Product),
     multiplies("gemm a=f32[4096,4096] b=f32[4096,4096]:t", kOfF32Product),

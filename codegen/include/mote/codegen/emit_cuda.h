@@ -56,6 +56,7 @@ struct CudaKernel {
   /// Of a kernel whose blocks take rows: how many elements the longest has. Not for short ones,
   /// where another kernel stands behind it. 0: not known.
   Expr row = 0;
+  bool is_map = false;  ///< rows are not reduced: threads take short ones as well
   /// Of a kernel whose blocks compute tiles: how many rows and columns there are. Not for few of
   /// them, and for blocks of kCudaThreads threads alone. 0: not such a kernel.
   Expr rows = 0;
