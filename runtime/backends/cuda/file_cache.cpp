@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <utility>
 
 namespace mote::cuda {
 namespace {
@@ -23,9 +23,13 @@ std::uint64_t hash_of(std::string_view bytes) {
 }
 
 std::optional<std::string> read_bytes(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = stream ? std::streamoff(stream.tellg()) : -1;
+  if (size < 0) return std::nullopt;
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  stream.seekg(0);
+  stream.read(bytes.data(), size);
+  return stream.gcount() == size ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
 bool write_bytes(const fs::path& path, const std::string& bytes) {

@@ -104,7 +104,8 @@ struct CudaProgram {
 CudaProgram cuda_program(const LoopProgram& p, const EmitOptions& options);
 /// Variant `gen`: reals in their own dtype, sums in any order; a stage whose rounds reduce has a
 /// kernel that gives each round to a block, for the strides that make its loops run over adjacent
-/// elements; one whose rounds go over elements side by side has a kernel for tensors without gaps.
+/// elements; one whose rounds go over elements side by side has a kernel for tensors without gaps;
+/// one whose rounds are few and go far, or that scatters, has parts.
 CudaProgram cuda_gen_program(const LoopProgram& p, const EmitOptions& options);
 /// Variant `tf32`: as gen, but kernels of tiles round elements of f32 to tf32, 11 bits, before they
 /// multiply them by tensor cores.
