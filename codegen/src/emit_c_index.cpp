@@ -207,6 +207,11 @@ Text Printer::load(const Atom& a, const Facts& facts) const {
   return {"(int64_t)" + text, kUnary};
 }
 
+std::string Printer::named_stride(const std::string& tensor, std::size_t axis) const {
+  used_strides_.emplace(tensor, axis);
+  return names_.stride(tensor, axis);
+}
+
 std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, const Expr& index,
                                      const Facts& facts) const {
   const Text part = expr(index, facts);
@@ -215,11 +220,8 @@ std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, cons
     if (k.stride == 1) return part;
     if (k.stride == 0) return std::nullopt;
   }
-  std::string stride = fmt::format("{}[{}]", names_.strides(t.name), axis);
-  if (p_.native) {
-    stride = names_.stride(t.name, axis);
-    used_strides_.emplace(t.name, axis);
-  }
+  const std::string stride =
+      p_.native ? named_stride(t.name, axis) : fmt::format("{}[{}]", names_.strides(t.name), axis);
   if (index == Expr(1)) return Text{stride};
   return Text{within(part, stands_alone(index) ? kUnary : kProduct) + " * " + stride, kProduct};
 }

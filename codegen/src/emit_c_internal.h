@@ -149,6 +149,8 @@ class Printer {
     named_memo_.clear();
   }
   const std::set<std::string>& used_sizes() const { return used_sizes_; }
+  /// A stride by its own name, one of used_strides() from now on.
+  std::string named_stride(const std::string& tensor, std::size_t axis) const;
   /// Tensor and axis of each stride that stands by its own name.
   const std::set<std::pair<std::string, std::size_t>>& used_strides() const {
     return used_strides_;

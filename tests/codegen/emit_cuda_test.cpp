@@ -2,6 +2,7 @@
 // shim, by the oracle (tests/cuda); here is what the text must look like.
 #include "mote/codegen/emit_cuda.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -282,10 +283,15 @@ TEST(CudaText, LoopsInARoundThatHasSeveralAreNotUnrolled) {
   EXPECT_EQ(loops_and_rolled(compiled(rows + "output y = x - max[2 keep](x)\n")), std::pair(2, 0));
 }
 
+/// Its kernel of tiles that are not wide.
+const CudaKernel& tiles_of(const CudaProgram& program) {
+  return *std::ranges::find_if(
+      program.kernels, [](const CudaKernel& k) { return k.has_tiles() && !k.has_wide_tiles(); });
+}
+
 TEST(CudaTiles, OfAProductWithWhatFollowsIt) {
   const CudaProgram program = cuda_gen_program(compiled(kProduct), {});
-  const CudaKernel& kernel = program.kernels.at(0);
-  ASSERT_TRUE(kernel.has_tiles());
+  const CudaKernel& kernel = tiles_of(program);
   EXPECT_TRUE(kernel.strides.empty());
   const std::map<Symbol, std::int64_t> sizes = {{Symbol(SymbolKind::size, "M"), 65},
                                                 {Symbol(SymbolKind::size, "N"), 129}};
@@ -303,8 +309,49 @@ input a bf16[M, K]; input b bf16[K, N]
 output y = sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])
 )"),
                                                {});
-  ASSERT_TRUE(program.kernels.at(0).has_tiles());
-  test::expect_golden(program.kernels.at(0).text);
+  test::expect_golden(tiles_of(program).text);
+}
+
+TEST(CudaTiles, WideOfAProductOfSixteenBits) {
+  const CudaProgram program = cuda_gen_program(compiled(R"(op product
+input a bf16[B, M, K]; input b bf16[B, K, N]
+output y = max(sum[3](a[i0, i1, i3 over B, M, N, K] * b[i0, i3, i2 over B, M, N, K]), 0)
+)"),
+                                               {});
+  const CudaKernel& kernel = program.kernels.at(0);
+  ASSERT_TRUE(kernel.has_wide_tiles());
+  std::string operands;
+  for (const PackedOperand& o : kernel.packed_operands)
+    operands += fmt::format("{} {} {} by {}; ", o.tensor, o.axes[0], o.axes[1], o.elements);
+  EXPECT_EQ(operands, "a 1 2 by 8; b 2 1 by 8; ");
+  test::expect_golden(kernel.text);
+}
+
+/// Rows, columns and what is summed are a loop each, and every product counts.
+TEST(CudaTiles, AreWideForPlainProducts) {
+  struct Form {
+    const char* output;
+    bool has_wide_tiles;
+  };
+  const Form forms[] = {
+      {"sum[2](a[i0, i2 over M, N, K] * b[i2, i1 over M, N, K])", true},
+      {"sum[2](exp(a[i0, i2 over M, N, K]) * b[i2, i1 over M, N, K])", false},
+      {"sum[2](where(iota(i2 over M, N, K) < iota(i0 over M, N, K), a[i0, i2 over M, N, K] * b[i2, "
+       "i1 over M, N, K], 0.0))",
+       false},
+      {"sum[2](a[i0, i0 + i2 over M, N, K - M] * b[i2, i1 over M, N, K - M])", false}};
+  for (const Form& f : forms) {
+    SCOPED_TRACE(f.output);
+    for (const std::string dtype : {"f32", "f16", "f64"}) {
+      const CudaProgram program =
+          cuda_gen_program(compiled("op form\ninput a " + dtype + "[M, K]; input b " + dtype +
+                                    "[K, N]\noutput y = " + f.output + "\n"),
+                           {});
+      EXPECT_EQ(std::ranges::any_of(program.kernels, &CudaKernel::has_wide_tiles),
+                f.has_wide_tiles && dtype != "f64")
+          << dtype;
+    }
+  }
 }
 
 /// Operands of f32 that may be rounded are, as they are staged; of 64 bits they may not.
@@ -341,8 +388,7 @@ TEST(CudaTiles, TakeTensorCoresForElementsAlone) {
         cuda_gen_program(compiled(std::string("op form\ninput ") + f.inputs +
                                   "\noutput y = sum[2](" + f.output + ")\n"),
                          {});
-    const CudaKernel& kernel = program.kernels.at(0);
-    ASSERT_TRUE(kernel.has_tiles());
+    const CudaKernel& kernel = tiles_of(program);
     EXPECT_EQ(kernel.text.find("mote_tile_multiply_f16(") != std::string::npos, f.has_tensor_cores);
   }
 }

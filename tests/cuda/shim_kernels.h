@@ -107,3 +107,63 @@ static __global__ void from_outside(float* y, bool correct) {
   y[t] = 0;
   if (t % 32 < 16) y[t] = __shfl_sync(0x0000ffffU, static_cast<float>(t), correct ? 3 : 20);
 }
+
+/// y = x reversed, brought by copies. Else: who copies waits for them behind the barrier.
+static __global__ void reverse_copied(const float* x, float* y, bool correct) {
+  __shared__ __align__(16) float tile[64];
+  const unsigned t = threadIdx.x;
+  if (t < 16) mote_copy_16(tile + 4 * t, x + 4 * t, 16);
+  mote_end_copies();
+  if (correct) mote_wait_for_copies<0>();
+  __syncthreads();
+  if (!correct) mote_wait_for_copies<0>();
+  y[t] = tile[63 - t];
+}
+
+/// y = x reversed, the last element of each four 0: it is not read. Else: nobody waits.
+static __global__ void copied_and_left(const float* x, float* y, bool correct) {
+  __shared__ __align__(16) float tile[64];
+  const unsigned t = threadIdx.x;
+  if (t < 16) mote_copy_16(tile + 4 * t, x + 4 * t, 12);
+  mote_end_copies();
+  if (correct) mote_wait_for_copies<0>();
+  __syncthreads();
+  y[t] = tile[63 - t];
+}
+
+/// y = the sum of chunks of 64, read from the neighbour, each of which is brought while the last
+/// one is added. Else: it is brought to where others may still read the one before.
+static __global__ void sum_of_copies(const float* x, float* y, int chunks, bool correct) {
+  __shared__ __align__(16) float tile[2][64];
+  const unsigned t = threadIdx.x;
+  const auto bring = [&](int c) {
+    if (c < chunks && t < 16)
+      mote_copy_16(&tile[c % 2][4 * t], x + 64 * static_cast<unsigned>(c) + 4 * t, 16);
+    mote_end_copies();
+  };
+  bring(0);
+  float sum = 0;
+  for (int c = 0; c < chunks; ++c) {
+    if (!correct) bring(c + 1);
+    if (correct)
+      mote_wait_for_copies<0>();
+    else
+      mote_wait_for_copies<1>();
+    __syncthreads();
+    if (correct) bring(c + 1);
+    sum += tile[c % 2][(t + 1) % 64] * static_cast<float>(c + 1);
+  }
+  mote_wait_for_copies<0>();
+  y[t] = sum;
+}
+
+/// Copies to whole packs. Else: from the second element on.
+static __global__ void copied_from_within(const float* x, float* y, bool correct) {
+  __shared__ __align__(16) float tile[64];
+  const unsigned t = threadIdx.x;
+  if (t < 16) mote_copy_16(tile + 4 * t, x + 4 * t + (correct ? 0 : 1), 16);
+  mote_end_copies();
+  mote_wait_for_copies<0>();
+  __syncthreads();
+  y[t] = tile[t];
+}

@@ -62,6 +62,22 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Shim,
                          testing::Combine(testing::ValuesIn(kTrials), testing::ValuesIn(engines())),
                          name_of);
 
+INSTANTIATE_TEST_SUITE_P(Copies, Shim,
+                         testing::Combine(testing::ValuesIn(kCopyTrials),
+                                          testing::ValuesIn(engines())),
+                         name_of);
+
+TEST(ShimCopies, BringZerosForWhatIsNotRead) {
+  for (const Order order : {Order::forward, Order::reverse}) {
+    const auto made = run(kCopyTrials[1], true, {order, 1, best_engine()});
+    ASSERT_EQ(made.error, "");
+    std::vector<float> y(64);
+    std::memcpy(y.data(), made.output.data(), made.output.size());
+    for (std::size_t k = 0; k < 64; ++k)
+      EXPECT_EQ(y[63 - k], k % 4 == 3 ? 0.0F : static_cast<float>(k + 1)) << k;
+  }
+}
+
 TEST(ShimMemory, SharedMemoryHoldsNaNBeforeEachBlock) {
   const Trial counts = {"count", 3, 64, 64, [](auto, auto y, bool c) { count(y, c); }, ""};
   const auto right = [&](bool correct) {
@@ -181,6 +197,31 @@ std::uint16_t f16(float x) {
 
 /// Elements of the left operand, 16 x 16, and of the right one and the sums, 16 x 8.
 constexpr std::size_t kLeft = 256, kRight = 128;
+
+/// Matrices side by side in a row of memory, whose element (row, column) is row * 256 + column.
+TEST(ShimTensorCores, LoadFragmentsByRowsThatLanesName) {
+  mote_host = calls();
+  std::uint16_t memory[8][32];
+  for (unsigned row = 0; row < 8; ++row)
+    for (unsigned column = 0; column < 32; ++column)
+      memory[row][column] = static_cast<std::uint16_t>(row * 256 + column);
+  std::uint32_t plain[32][4], transposed[32][4];
+  const std::string error = launch(shape_of(1, 32), {Order::random, 5, best_engine()}, [&] {
+    const unsigned t = threadIdx.x;
+    const std::uint16_t* const row = &memory[t % 8][t / 8 * 8];
+    mote_load_fragments(plain[t], row);
+    mote_load_fragments_transposed(transposed[t], row);
+  });
+  ASSERT_EQ(error, "");
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned matrix = 0; matrix < 4; ++matrix) {
+      const unsigned g = lane / 4, t = lane % 4 * 2, from = matrix * 8;
+      EXPECT_EQ(plain[lane][matrix],
+                memory[g][from + t] | std::uint32_t{memory[g][from + t + 1]} << 16U);
+      EXPECT_EQ(transposed[lane][matrix],
+                memory[t][from + g] | std::uint32_t{memory[t + 1][from + g]} << 16U);
+    }
+}
 
 /// Exact in each format, whatever the order of the terms.
 struct Product {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel_subject.h"
@@ -17,37 +18,43 @@ namespace {
 using test::KernelSubject;
 using test::library_of;
 
-constexpr int kSeeds = 50;
+constexpr std::uint64_t kSeeds = 50;
+/// Takes wide tiles for small sizes too.
+constexpr cuda::Grid kWide = {.least_side = 3, .least_wide_tiles = 1, .most_blocks = 3};
 
 std::string replaced(std::string text, std::size_t at, const std::string& old,
                      const std::string& by) {
   return text.replace(at, old.size(), by);
 }
 
-/// The text without one of its barriers, for each of them; a barrier that votes leaves the thread's
-/// own vote.
+/// The text without one of its barriers or waits, for each of them; a barrier that votes leaves the
+/// thread's own vote, a wait for all groups but one waits for all but two.
 std::vector<std::string> without_barriers(const std::string& text) {
   std::vector<std::string> all;
-  const std::string plain = "__syncthreads();", voting = "__syncthreads_or(";
-  for (std::size_t at = text.find(plain); at != std::string::npos; at = text.find(plain, at + 1))
-    all.push_back(replaced(text, at, plain, ""));
-  for (std::size_t at = text.find(voting); at != std::string::npos; at = text.find(voting, at + 1))
-    all.push_back(replaced(text, at, voting, "("));
+  for (const auto& [old, by] : {std::pair<std::string, std::string>{"__syncthreads();", ""},
+                                {"__syncthreads_or(", "("},
+                                {"mote_wait_for_copies<1>();", "mote_wait_for_copies<2>();"},
+                                {"mote_wait_for_copies<0>();", ""}})
+    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + 1))
+      all.push_back(replaced(text, at, old, by));
   return all;
 }
 
 /// No race in the kernel; one in it without any of its barriers, whatever the seed.
 void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
-                               cuda::Variant variant = cuda::Variant::gen) {
-  KernelSubject subject(line, KernelSubject::kFew, variant);
+                               cuda::Variant variant = cuda::Variant::gen,
+                               const cuda::Grid& grid = KernelSubject::kFew,
+                               std::uint64_t seeds = kSeeds) {
+  KernelSubject subject(line, grid, variant);
   const CudaKernel& kernel = subject.kernel();
   ASSERT_TRUE(kernel.has_tiles()) << kernel.function;
   EXPECT_EQ(kernel.rounds_to_tf32, variant == cuda::Variant::tf32);
+  EXPECT_EQ(kernel.has_wide_tiles(), grid.least_wide_tiles == 1);
   const auto seeds_with_race = [&](const std::string& text) {
     const cuda_host::HostLibrary library = library_of(kernel.function, text);
     const auto once = [&](const shim::Options& o) { return subject.run(library, o); };
-    int found = 0;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+    std::uint64_t found = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
       found += shim::find_race(seed, once).empty() ? 0 : 1;
     return found;
   };
@@ -55,7 +62,7 @@ void expect_needs_its_barriers(const std::string& line, std::size_t barriers,
   const std::vector<std::string> all = without_barriers(kernel.text);
   EXPECT_EQ(all.size(), barriers);
   for (std::size_t k = 0; k < all.size(); ++k)
-    EXPECT_EQ(seeds_with_race(all[k]), kSeeds) << "without barrier " << k;
+    EXPECT_EQ(seeds_with_race(all[k]), seeds) << "without barrier " << k;
 }
 
 TEST(CudaTiles, OfAMatmulNeedTheirBarriers) {
@@ -82,6 +89,81 @@ TEST(CudaTiles, OfTf32NeedTheirBarriers) {
 TEST(CudaTiles, OfSixteenBitsWithAMaskNeedTheirBarriers) {
   expect_needs_its_barriers(
       "conv2d x=bf16[5,2,3,4] w=bf16[6,2,3,3] pads=1,1,1,1 fill=uniform:1 set=w[0,0,0,0]=inf", 5);
+}
+
+/// Four slices, of which the last is not whole, on their way through memory for three.
+TEST(CudaTiles, ThatAreWideNeedTheirBarriersAndWaits) {
+  expect_needs_its_barriers("matmul a=f16[2,1,16,104] b=f16[1,1,104,16] fill=uniform:1", 6,
+                            cuda::Variant::gen, kWide, 3);
+}
+
+/// The same of f32, by threads.
+TEST(CudaTiles, OfFloatThatAreWideNeedTheirBarriersAndWaits) {
+  expect_needs_its_barriers("matmul a=f32[2,1,16,53] b=f32[1,1,53,16] fill=uniform:1", 6,
+                            cuda::Variant::gen, kWide, 3);
+}
+
+/// By what NVIDIA calls row-major and column-major, in each combination; of f32 in any layout.
+TEST(CudaTiles, AreWideWhereSixteenBytesLieSideBySide) {
+  const auto is_wide = [](const std::string& line) {
+    return KernelSubject(line, kWide).kernel().has_wide_tiles();
+  };
+  for (const char* line :
+       {"matmul a=f16[16,40] b=f16[40,24] fill=uniform:1",
+        "matmul a=f16[16,40]:t b=f16[40,24] fill=uniform:1",
+        "matmul a=bf16[16,40] b=bf16[40,24]:t fill=uniform:1",
+        "matmul a=bf16[16,40]:t b=bf16[40,24]:t y=bf16[1,1,16,24]:t fill=uniform:1",
+        "matmul a=f16[16,37]:pad3 b=f16[37,11]:pad5 fill=uniform:1",
+        "gemm a=f16[16,40] b=f16[40,11]:t c=f16[16,11] fill=uniform:1",
+        "matmul a=f32[2,16,39]:off1 b=f32[2,39,21]:t fill=uniform:1"})
+    EXPECT_TRUE(is_wide(line)) << line;
+  for (const char* line : {"matmul a=f16[16,40]:off1 b=f16[40,24] fill=uniform:1",
+                           "matmul a=f16[16,37] b=f16[37,24] fill=uniform:1",
+                           "matmul a=f16[16,40] b=f16[40,11] fill=uniform:1",
+                           "matmul a=f16[2,16,40] b=f16[2,40,20] fill=uniform:1",
+                           "matmul a=f16[8,40] b=f16[40,24] fill=uniform:1",
+                           "matmul a=f64[16,40] b=f64[40,24] fill=uniform:1"})
+    EXPECT_FALSE(is_wide(line)) << line;
+}
+
+TEST(CudaTiles, AreWideWhereThereAreEnoughForAGpu) {
+  const auto kernel_for = [](int rows, int columns) {
+    return KernelSubject(
+               fmt::format("matmul a=bf16[{},8] b=bf16[8,{}] fill=uniform:1", rows, columns), {})
+        .kernel()
+        .function;
+  };
+  EXPECT_EQ(kernel_for(12 * 128, 8 * 128), "mote_matmul_bf16_wide_tiles");
+  EXPECT_EQ(kernel_for(12 * 128, 7 * 128), "mote_matmul_bf16_tiles");
+  EXPECT_EQ(kernel_for(96, 96 * 128), "mote_matmul_bf16_wide_tiles");
+  EXPECT_EQ(kernel_for(88, 200 * 128), "mote_matmul_bf16_tiles");
+}
+
+/// Where sums are exact, whatever their order.
+TEST(CudaTiles, ThatAreWideComputeWhatOthersDo) {
+  for (const char* line :
+       {"matmul a=bf16[1,2,130,72] b=bf16[1,1,72,136] fill=integer:1",
+        "matmul a=f16[136,45]:t b=f16[45,20]:pad4 y=f16[1,1,136,20]:t fill=integer:2",
+        "matmul a=bf16[40,45]:pad3 b=bf16[45,144] fill=integer:3",
+        "matmul a=f16[136,32]:t b=f16[32,136]:t fill=integer:4",
+        "gemm a=f16[72,40] b=f16[40,72] c=f16[72,72]:bcast0 alpha=2 beta=-1 fill=integer:5",
+        "matmul a=f32[1,2,130,39] b=f32[1,1,39,136] fill=integer:6",
+        "matmul a=f32[136,45]:t b=f32[45,20]:t y=f32[1,1,136,20]:t fill=integer:7",
+        "matmul a=f32[40,32]:off1 b=f32[32,128]:off2 fill=integer:8",
+        "gemm a=f32[140,33]:t b=f32[33,132] c=f32[140,132]:bcast1 alpha=2 beta=1 fill=integer:9",
+        "matmul a=f32[132,17]:pad3 b=f32[17,128]:pad1 fill=integer:10"}) {
+    SCOPED_TRACE(line);
+    shim::Run runs[2];
+    for (const bool wide : {false, true}) {
+      KernelSubject subject(line, wide ? kWide : KernelSubject::kFew);
+      const CudaKernel& kernel = subject.kernel();
+      EXPECT_EQ(kernel.has_wide_tiles(), wide);
+      runs[wide ? 1 : 0] = subject.run(library_of(kernel.function, kernel.text),
+                                       {shim::Order::random, 1, shim::best_engine()});
+      EXPECT_EQ(runs[wide ? 1 : 0].error, "");
+    }
+    EXPECT_EQ(runs[0].output, runs[1].output);
+  }
 }
 
 std::string kernel_for(std::int64_t rows, std::int64_t columns) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <ostream>
 #include <span>
@@ -42,6 +43,16 @@ inline const Trial kTrials[] = {
     {"from_outside", 1, 64, 64, [](auto, auto y, bool c) { from_outside(y, c); },
      "reads lane 20, which is not in the mask"}};
 
+/// Of copies that go on while their thread does. The thread sanitizer sees each of these races in
+/// some runs alone: in those where the copy is made early, or late.
+inline const Trial kCopyTrials[] = {
+    {"reverse_copied", 1, 64, 64, [](auto x, auto y, bool c) { reverse_copied(x, y, c); }, kOrder},
+    {"copied_and_left", 1, 64, 64, [](auto x, auto y, bool c) { copied_and_left(x, y, c); },
+     "ends before copies that it did not wait for"},
+    {"sum_of_copies", 1, 64, 64, [](auto x, auto y, bool c) { sum_of_copies(x, y, 4, c); }, kOrder},
+    {"copied_from_within", 1, 64, 64, [](auto x, auto y, bool c) { copied_from_within(x, y, c); },
+     "an address that 16 doesn't divide"}};
+
 inline void PrintTo(const Trial& t, std::ostream* out) { *out << t.name; }
 
 inline Shape shape_of(unsigned blocks, unsigned threads) {
@@ -55,7 +66,11 @@ inline Shape shape_of(unsigned blocks, unsigned threads) {
 
 inline Run run(const Trial& t, bool correct, const Options& options) {
   mote_host = calls();
-  std::vector<float> x(1024);
+  struct alignas(16) Elements {
+    float of[1024];
+  };
+  const auto held = std::make_unique<Elements>();
+  const std::span<float> x(held->of);
   std::iota(x.begin(), x.end(), 1.0F);
   std::vector<float> y(t.outputs, -1.0F);
   Run out;

@@ -79,9 +79,7 @@ std::vector<CudaKernel> kernels_of(const LoopProgram& p, const Stage& stage, con
   std::vector<CudaKernel> all;
   const bool has_long_rows = making.distributed || making.part > 0;
   const bool demands = stage.rows && !stage.rows->empty();
-  if (auto tiles = p.native && making.part == 0 ? tile_kernel(p, stage, own + "_tiles", making.tf32)
-                                                : std::nullopt)
-    all.push_back(*std::move(tiles));
+  if (p.native && making.part == 0) all = tile_kernels(p, stage, own, making.tf32);
   if (p.native && stage.rows && (demands || making.part == 0))
     if (auto packs = row_pack_kernel(p, stage, own + "_row_packs"))
       all.push_back(*std::move(packs));
@@ -229,7 +227,8 @@ std::string to_string(const CudaProgram& program) {
 }
 
 std::string cuda_helpers(const std::string& text) {
-  const std::string blocks = cuda::block_helpers(text) + emit::tile_helpers(text);
+  const std::string blocks =
+      cuda::block_helpers(text) + emit::tile_helpers(text) + emit::wide_tile_helpers(text);
   std::string helpers = emit::helpers_for(text + blocks, emit::Target::cuda);
   const std::string c = "static inline ";
   for (std::size_t at = helpers.find(c); at != std::string::npos; at = helpers.find(c, at))

@@ -8,7 +8,7 @@
 
 #include "../emit_c_writer.h"
 #include "row_packs.h"
-#include "tiles.h"
+#include "wide_tiles.h"
 
 namespace mote::cuda {
 namespace {
@@ -111,34 +111,44 @@ std::string variables_text(const std::vector<TileAxis>& axes, const emit::Names&
 std::string tiles_comment(const TileForm& form, const emit::Names& names) {
   const std::string batch =
       form.batch.empty() ? "" : " for each " + variables_text(form.batch, names);
-  return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}. */", kCudaTile,
+  return emit::wrap(fmt::format("/* A block for {0} x {0} of ({1}) x ({2}){3}{4}. */", form.side(),
                                 variables_text(form.rows, names),
-                                variables_text(form.columns, names), batch)) +
+                                variables_text(form.columns, names), batch,
+                                form.is_wide ? ", by copies ahead" : "")) +
          "\n";
 }
 
-}  // namespace
-
-std::optional<CudaKernel> tile_kernel(const LoopProgram& all, const Stage& stage,
-                                      const std::string& function, bool tf32) {
-  LoopProgram part = all;
-  part.body = stage.body;
-  const auto found = tile_form(part, part.body, tf32);
-  if (!found) return std::nullopt;
-  const TileForm& form = *found;
+CudaKernel tile_kernel(const LoopProgram& part, const TileForm& form, const std::string& function) {
   CudaKernel k;
   k.function = function;
   k.by_block = true;
   k.rounds_to_tf32 = form.fragments == DType::f32;
   k.rows = extent(form.rows);
   k.columns = extent(form.columns);
-  k.rounds = extent(form.batch) * ceil_div(k.rows, kCudaTile) * ceil_div(k.columns, kCudaTile);
+  k.tile = form.side();
+  k.rounds = extent(form.batch) * ceil_div(k.rows, k.tile) * ceil_div(k.columns, k.tile);
+  if (form.is_wide) k.packed_operands = packed_operands(form);
   emit::Names names(part);
   emit::Printer printer(part, names, emit::Target::cuda);
   const std::string body =
       emit::Writer(part, names, printer, emit::Target::cuda).kernel_body(true, &form);
   finish(k, part, names, tiles_comment(form, names), body);
   return k;
+}
+
+}  // namespace
+
+std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
+                                     const std::string& function, bool tf32) {
+  LoopProgram part = all;
+  part.body = stage.body;
+  std::vector<CudaKernel> made;
+  const auto form = tile_form(part, part.body, tf32);
+  if (!form) return made;
+  if (const auto wide = wide_form(part, *form))
+    made.push_back(tile_kernel(part, *wide, function + "_wide_tiles"));
+  made.push_back(tile_kernel(part, *form, function + "_tiles"));
+  return made;
 }
 
 CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,

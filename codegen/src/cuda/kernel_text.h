@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mote/codegen/emit_cuda.h"
 #include "packs.h"
@@ -13,9 +14,10 @@ namespace mote::cuda {
 /// A thread for each round, or a block; `all` holds what the stage's statements mention.
 CudaKernel kernel(const LoopProgram& all, const Stage& stage, const std::string& function,
                   bool by_block);
-/// A block for each tile; nullopt where the stage has no form of tiles.
-std::optional<CudaKernel> tile_kernel(const LoopProgram& all, const Stage& stage,
-                                      const std::string& function, bool tf32);
+/// A block for each tile, a wide one first where the stage has that form; none where it has no form
+/// of tiles.
+std::vector<CudaKernel> tile_kernels(const LoopProgram& all, const Stage& stage,
+                                     const std::string& function, bool tf32);
 /// A block for each round, whose threads take 16 bytes of a row at a time; nullopt where no row can
 /// be taken so.
 std::optional<CudaKernel> row_pack_kernel(const LoopProgram& all, const Stage& stage,

@@ -91,6 +91,42 @@ MOTE_DEVICE float mote_to_tf32(float x) {
   if ((bits & 0x7fffe000u) == 0x7f800000u) bits = (uint32_t)__float_as_int(x);
   return __int_as_float((int)(bits & 0xffffe000u));
 }
+// Copies to shared memory that go on while their thread does, from sm_80 on: 16 bytes, or 4,
+// between addresses that 16 divides, or 4; so many of them are read, for the rest there are zeros.
+// Copies are waited for by groups: until at most the last N groups that ended are under way. A
+// barrier shows other threads what they brought. Fragments of 16-bit elements: lane l gives the
+// address of row l % 8 of matrix l / 8, which is 8 x 8, and gets of each matrix the pair of
+// elements 2 q and 2 q + 1 of row g; transposed, of column g.
+#if !defined(MOTE_CUDA_HOST)
+MOTE_DEVICE uint32_t mote_shared_address(const void* at) {
+  return (uint32_t)__cvta_generic_to_shared(at);
+}
+#define MOTE_COPY(size, cache)                                                  \
+  MOTE_DEVICE void mote_copy_##size(void* to, const void* from, int bytes) {    \
+    asm volatile("cp.async." #cache ".shared.global [%0], [%1], " #size ", %2;" \
+                 :                                                              \
+                 : "r"(mote_shared_address(to)), "l"(from), "r"(bytes)          \
+                 : "memory");                                                   \
+  }
+MOTE_COPY(16, cg)
+MOTE_COPY(4, ca)
+#undef MOTE_COPY
+MOTE_DEVICE void mote_end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+template <int N>
+MOTE_DEVICE void mote_wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+}
+#define MOTE_LOAD_FRAGMENTS(name, how)                                                     \
+  MOTE_DEVICE void name(uint32_t(&d)[4], const uint16_t* row) {                            \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                          \
+                 : "r"(mote_shared_address(row))                                           \
+                 : "memory");                                                              \
+  }
+MOTE_LOAD_FRAGMENTS(mote_load_fragments, "")
+MOTE_LOAD_FRAGMENTS(mote_load_fragments_transposed, ".trans")
+#undef MOTE_LOAD_FRAGMENTS
+#endif
 // Two 16-bit elements, the first at an even place.
 MOTE_DEVICE uint32_t mote_pair(const uint16_t* at) { return *(const uint32_t*)at; }
 

@@ -182,10 +182,6 @@ std::string replaced(std::string text, std::string_view old, const std::string& 
   return text;
 }
 
-std::string of_dtype(std::string_view helper, const std::string& dtype) {
-  return replaced(std::string(helper), "@", dtype);
-}
-
 std::string counting(const std::string& dtype) {
   const bool is_tf32 = dtype == "tf32";
   const auto of = [&](const char* tf32, const char* narrow) { return is_tf32 ? tf32 : narrow; };
@@ -199,6 +195,10 @@ std::string counting(const std::string& dtype) {
 }
 
 }  // namespace
+
+std::string of_dtype(std::string_view helper, const std::string& dtype) {
+  return replaced(std::string(helper), "@", dtype);
+}
 
 std::string tile_helpers(const std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAll = {

@@ -37,6 +37,7 @@ const value::Load* first_load(const Value& value, const LoopProgram& p) {
 TileWriter::TileWriter(Writer& writer, const Facts& facts)
     : w_(writer),
       form_(*writer.tiles_),
+      side_(form_.side()),
       facts_(facts),
       left_{0, form_.left, form_.left_where, row_},
       right_{1, form_.right, form_.right_where, column_} {
@@ -50,6 +51,10 @@ TileWriter::TileWriter(Writer& writer, const Facts& facts)
 }
 
 void TileWriter::run() {
+  if (form_.is_wide) {
+    run_wide();
+    return;
+  }
   shared_arrays();
   row_ = group(form_.rows, "row", kCudaTile);
   column_ = group(form_.columns, "column", kCudaTile);
@@ -113,8 +118,8 @@ void TileWriter::shared_arrays() {
 void TileWriter::open_tile() {
   const std::string rows = w_.names_.fresh("row_tiles");
   const std::string columns = w_.names_.fresh("column_tiles");
-  line("const int64_t {} = ({} + {}) / {};", rows, row_.count, kCudaTile - 1, kCudaTile);
-  line("const int64_t {} = ({} + {}) / {};", columns, column_.count, kCudaTile - 1, kCudaTile);
+  line("const int64_t {} = ({} + {}) / {};", rows, row_.count, side_ - 1, side_);
+  line("const int64_t {} = ({} + {}) / {};", columns, column_.count, side_ - 1, side_);
   TileGroup batch;
   batch.axes = &form_.batch;
   batch.extents = w_.extents(form_.batch, facts_);
@@ -123,12 +128,14 @@ void TileWriter::open_tile() {
   for (const std::string& extent : batch.extents) all += extent + " * ";
   open(fmt::format("for (int64_t {0} = mote_block(); {0} < {1}{2} * {3}; {0} += mote_blocks())",
                    tile, all, rows, columns));
-  line("const int64_t {} = {} % {} * {};", column_.begin, tile, columns, kCudaTile);
+  line("const int64_t {} = {} % {} * {};", column_.begin, tile, columns, side_);
   line("const int64_t {} = {} / {}{} * {};", row_.begin, tile, columns,
-       form_.batch.empty() ? "" : " % " + rows, kCudaTile);
+       form_.batch.empty() ? "" : " % " + rows, side_);
   if (!form_.batch.empty()) digits(batch, fmt::format("{} / ({} * {})", tile, rows, columns));
   line("{} {}{} = {{}};", type_, sums_ = w_.names_.fresh("sums"),
-       mma_.empty() ? "[8][4]" : "[2][4][4]");
+       !form_.is_wide ? (mma_.empty() ? "[8][4]" : "[2][4][4]")
+       : is_narrow_   ? "[4][8][4]"
+                      : "[16][8]");
 }
 
 void TileWriter::slices() {
@@ -169,27 +176,37 @@ void TileWriter::multiply() {
   if (special_.empty()) line("{}", call);
 }
 
+/// A sum in shared memory.
+std::string TileWriter::given_at(const std::string& place, const std::string& across) const {
+  if (form_.is_wide) return fmt::format("{}[{} % {}][{}]", given_, place, side_ / 2, across);
+  return fmt::format("{0}[{1} / {2} % 2][{1} % {2}][{3}]", given_, place, kSlice, across);
+}
+
 /// What each element does with its sum.
 void TileWriter::rest() {
   const std::string half = w_.names_.fresh("half");
   const std::string place = w_.names_.fresh("r");
   const std::string across = w_.names_.fresh("c");
-  constexpr int kHalf = kCudaTile / 2;
+  const int rows = side_ / 2;
   open(fmt::format("for (int {0} = 0; {0} < 2; {0}++)", half));
-  line("mote_tile_give{}({}, {}, {});", mma_.empty() ? "" : "_fragments", sums_, given_, half);
+  line("mote_{}({}, {}, {});",
+       form_.is_wide  ? "wide_give"
+       : mma_.empty() ? "tile_give"
+                      : "tile_give_fragments",
+       sums_, given_, half);
   line("__syncthreads();");
-  open(fmt::format("for (int {0} = threadIdx.x; {0} < {1}; {0} += {2})", lane_, kHalf * kCudaTile,
+  open(fmt::format("for (int {0} = threadIdx.x; {0} < {1}; {0} += {2})", lane_, rows * side_,
                    kCudaThreads));
-  line("const int {0} = {1} * {2} + ({3} ? {4} % {2} : {4} / {5});", place, half, kHalf, down_,
-       lane_, kCudaTile);
-  line("const int {0} = {1} ? {2} / {4} : {2} % {3};", across, down_, lane_, kCudaTile, kHalf);
+  line("const int {0} = {1} * {2} + ({3} ? {4} % {2} : {4} / {5});", place, half, rows, down_,
+       lane_, side_);
+  line("const int {0} = {1} ? {2} / {4} : {2} % {3};", across, down_, lane_, side_, rows);
   line("const int64_t {} = {} + {};", row_.flat, row_.begin, place);
   line("const int64_t {} = {} + {};", column_.flat, column_.begin, across);
   open(fmt::format("if ({} < {} && {} < {})", row_.flat, row_.count, column_.flat, column_.count));
   variables(row_, place);
   variables(column_, across);
-  line("const {0} {1} = {2}[{3} / {4} % 2][{3} % {4}][{5}];", type_,
-       w_.names_.local(form_.accumulator->name), given_, place, kSlice, across);
+  line("const {} {} = {};", type_, w_.names_.local(form_.accumulator->name),
+       given_at(place, across));
   Facts inside = facts_;
   for (const TileAxes* axes : {&form_.batch, &form_.rows, &form_.columns})
     for (const cuda::TileAxis& a : *axes) inside.set_range(a.variable, a.begin, a.end);

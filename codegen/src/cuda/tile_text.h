@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "../emit_c_writer.h"
 
@@ -12,5 +13,9 @@ void write_tiles(Writer& writer, const Facts& facts);
 
 /// The functions mote_tile_… that the text calls.
 std::string tile_helpers(const std::string& text);
+/// The functions and types mote_wide_… that it mentions.
+std::string wide_tile_helpers(const std::string& text);
+/// A helper's text, in which @ stands for the dtype.
+std::string of_dtype(std::string_view helper, const std::string& dtype);
 
 }  // namespace mote::emit

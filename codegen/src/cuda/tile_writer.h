@@ -1,5 +1,6 @@
 // The writer of a kernel of tiles, and what it knows of axes and operands. Its parts: axes
-// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), the rest (tile_text.cpp).
+// (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), wide tiles
+// (wide_tile_text.cpp), the rest (tile_text.cpp).
 #pragma once
 
 #include <fmt/format.h>
@@ -100,9 +101,16 @@ class TileWriter {
   void slices();
   void multiply();
   void rest();
+  std::string given_at(const std::string& place, const std::string& across) const;
+
+  void run_wide();
+  int wide_slice() const { return is_narrow_ ? 32 : 16; }
+  void wide_operand(const TileOperand& o, const std::string& name);
+  void wide_slices();
 
   Writer& w_;
   const cuda::TileForm& form_;
+  const int side_;     ///< of a tile
   const Facts facts_;  ///< outside of all loops
   Facts all_;          ///< in all of them
   std::string type_, zero_;
@@ -111,6 +119,7 @@ class TileWriter {
   std::string part_, lane_, place_, slot_, room_,
       down_;                           ///< what loops over elements are written with
   std::string staged_, given_, sums_;  ///< operands and sums
+  std::string shared_;                 ///< both, of a wide tile
   std::string special_;  ///< whether a slice for tensor cores holds an infinity or a NaN
   TileGroup row_, column_, depth_;
   TileOperand left_, right_;

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/loops.h"
 
 namespace mote::cuda {
@@ -35,6 +36,9 @@ struct TileForm {
   /// f16 or bf16: both operands are elements of it as they are stored, so that tensor cores can
   /// multiply them. f32: the same, where they may be rounded to tf32.
   std::optional<DType> fragments;
+  bool is_wide = false;  ///< see wide_tiles.h
+
+  int side() const { return is_wide ? kCudaWideTile : kCudaTile; }
 };
 
 /// The form of a stage's body, whose shared loops are marked parallel; nullopt where it has

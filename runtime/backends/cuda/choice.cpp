@@ -5,6 +5,17 @@
 #include "plan.h"
 
 namespace mote::cuda {
+namespace {
+
+/// Whether the strides of all axes but one are multiples of so many elements.
+bool has_strides_by(const TensorView& view, int but, int elements) {
+  for (std::size_t k = 0; k < view.rank(); ++k)
+    if (static_cast<int>(k) != but && view.extent(k) != 1 && view.strides[k] % elements != 0)
+      return false;
+  return true;
+}
+
+}  // namespace
 
 /// The parts, where their memory is no more than threads may have, and tiles are worth it.
 const CudaProgram& Plan::chosen() const {
@@ -14,8 +25,9 @@ const CudaProgram& Plan::chosen() const {
   double bytes = 0;
   for (const CudaTemporary& t : parts.temporaries) bytes += bytes_of(t);
   const bool has_room = bytes <= static_cast<double>(grid_.most_bytes);
-  const bool is_large = std::ranges::all_of(
-      parts.kernels, [&](const CudaKernel& k) { return !k.has_tiles() || has_tiles_for(k); });
+  const bool is_large = std::ranges::all_of(parts.kernels, [&](const CudaKernel& k) {
+    return !k.has_tiles() || k.has_wide_tiles() || has_tiles_for(k);
+  });
   return has_room && is_large ? parts : whole;
 }
 
@@ -59,15 +71,24 @@ bool Plan::has_packs(const PackedRow& row, const std::vector<void*>& data) const
   const std::size_t at = tensor_at(row.tensor);
   const TensorView& view = views_[at];
   if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
-  for (std::size_t k = 0; k < view.rank(); ++k)
-    if (static_cast<int>(k) != row.axis && view.extent(k) != 1 &&
-        view.strides[k] % row.elements != 0)
-      return false;
-  return true;
+  return has_strides_by(view, row.axis, row.elements);
+}
+
+bool Plan::is_packed(const PackedOperand& operand, const std::vector<void*>& data) const {
+  const std::size_t at = tensor_at(operand.tensor);
+  const TensorView& view = views_[at];
+  if (view.tensor == nullptr || reinterpret_cast<std::uintptr_t>(data[at]) % 16 != 0) return false;
+  return std::ranges::any_of(operand.axes, [&](int axis) {
+    return view.strides[static_cast<std::size_t>(axis)] == 1 &&
+           has_strides_by(view, axis, operand.elements);
+  });
 }
 
 bool Plan::has_tiles_for(const CudaKernel& kernel) const {
-  return std::min(value(kernel.rows), value(kernel.columns)) >= grid_.least_side;
+  const bool is_wide = kernel.has_wide_tiles();
+  const std::int64_t least = is_wide ? 3 * grid_.least_side : grid_.least_side;
+  return std::min(value(kernel.rows), value(kernel.columns)) >= least &&
+         (!is_wide || value(kernel.rounds) >= grid_.least_wide_tiles);
 }
 
 bool Plan::has_strides_of(const CudaKernel& kernel) const {
@@ -94,6 +115,8 @@ bool Plan::suits(const CudaKernel& kernel, const std::vector<void*>& data) const
   for (const std::string& name : kernel.packed)
     if (const std::size_t at = tensor_at(name); !is_packed(at, kernel.extents, data[at]))
       return false;
+  for (const PackedOperand& operand : kernel.packed_operands)
+    if (!is_packed(operand, data)) return false;
   for (const PackedRow& row : kernel.packed_rows)
     if (!has_packs(row, data)) return false;
   return has_strides_of(kernel);

@@ -19,6 +19,8 @@ struct Grid {
   int threads = kCudaThreads;  ///< of a block, but for kernels of tiles
   std::int64_t least_side =
       kCudaTile / 2;  ///< rows and columns that a kernel of tiles is taken for
+  /// Wide tiles, of which each has three times as many rows and columns, that they are taken for.
+  std::int64_t least_wide_tiles = 96;
   /// Elements of a row that a block is taken for, where it is reduced and where it isn't.
   std::int64_t least_row = 16;
   std::int64_t least_map_row = 128;
@@ -87,6 +89,7 @@ class Plan {
   bool takes_parts(const CudaKernel& first) const;
   bool is_launched(const CudaKernel& kernel) const;
   double bytes_of(const CudaTemporary& t) const;
+  bool is_packed(const PackedOperand& operand, const std::vector<void*>& data) const;
   bool has_packs(const PackedRow& row, const std::vector<void*>& data) const;
   bool is_packed(std::size_t tensor, const std::vector<Expr>& extents, const void* data) const;
   ArgumentValue argument(const CudaArgument& a, const std::vector<void*>& data,

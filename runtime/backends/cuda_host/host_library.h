@@ -17,6 +17,7 @@ namespace mote::cuda_host {
 /// tiles for small cases too.
 inline constexpr cuda::Grid kGrid = {.threads = 32,
                                      .least_side = 3,
+                                     .least_wide_tiles = 1,
                                      .least_row = 3,
                                      .least_map_row = 5,
                                      .least_terms = 4,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace MOTE_API mote {
 
 /// Threads of a block. Any count of blocks is right: threads stride over the grid.
 inline constexpr int kCudaThreads = 128;
-/// Rows and columns of a tile.
+/// Rows and columns of a tile, and of a wide one.
 inline constexpr int kCudaTile = 64;
+inline constexpr int kCudaWideTile = 128;
 
 /// An argument of a kernel, by its name in the program. tensor: a pointer; strides: the tensor's,
 /// in elements, as int64_t[rank]; size, param: an int64_t, or a double for a real parameter;
@@ -34,6 +36,15 @@ struct PackedRow {
   int axis;
   int elements;
   bool is_temporary;  ///< then the extent of its last axis is such a multiple
+};
+
+/// A tensor that a kernel touches 16 bytes at a time along one of two axes: it lies at an address
+/// that 16 divides, that axis has a stride of 1, and the strides of all others are multiples of
+/// `elements`.
+struct PackedOperand {
+  std::string tensor;
+  std::array<int, 2> axes;
+  int elements;
 };
 
 struct CudaKernel {
@@ -61,6 +72,9 @@ struct CudaKernel {
   /// them, and for blocks of kCudaThreads threads alone. 0: not such a kernel.
   Expr rows = 0;
   Expr columns = 0;
+  /// Rows and columns of a tile, and what must be so where that is a wide one.
+  int tile = kCudaTile;
+  std::vector<PackedOperand> packed_operands = {};
   /// Of a kernel whose threads move 16 bytes at a time: tensors that must be there, without gaps
   /// over `extents`, at addresses that 16 divides. Empty: not such a kernel.
   std::vector<std::string> packed = {};
@@ -71,6 +85,7 @@ struct CudaKernel {
   std::string text = {};        ///< the function, with its comment
 
   bool has_tiles() const { return rows != Expr(0); }
+  bool has_wide_tiles() const { return has_tiles() && tile == kCudaWideTile; }
 };
 
 /// Memory between and in kernels: floats, doubles, int64_t or bools (one byte).

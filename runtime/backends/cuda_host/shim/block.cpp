@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "sanitize.h"
-
 namespace mote::shim {
 namespace {
 
@@ -114,7 +112,7 @@ std::string Block::run(uint3 block) {
   const dim3 d = shape_.block;
   std::vector<int> all;
   for (unsigned k = 0; k < threads_.size(); ++k) {
-    threads_[k] = {static_cast<int>(k), {k % d.x, k / d.x % d.y, k / (d.x * d.y)}, nullptr, false};
+    threads_[k] = {static_cast<int>(k), {k % d.x, k / d.x % d.y, k / (d.x * d.y)}};
     all.push_back(static_cast<int>(k));
   }
   for (Warp& w : warps_) w = Warp();
@@ -162,17 +160,6 @@ void Block::fail(std::string& what) {
   __builtin_unreachable();
 }
 
-/// come() says what is wrong, or nothing.
-template <typename Come>
-void Block::meet(const Come& come) {
-  std::string wrong;
-  {
-    const Unseen notes;
-    wrong = come();
-  }
-  if (!wrong.empty()) fail(wrong);
-}
-
 void Block::wait() { current_->fibre->leave(false); }
 
 /// Some threads wait and none can go on.
@@ -197,6 +184,7 @@ void Block::end() {
     Warp& w = warp();
     const unsigned lane = 1U << static_cast<unsigned>(current_->number % kLanes);
     w.ended |= lane;
+    if (!current_->is_waited_for) return "ends before copies that it did not wait for";
     if (!w.waiting.empty() && (w.mask & lane) != 0)
       return "ends while lanes of its warp wait for it in line " + std::to_string(w.line);
     release_barrier();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launch.h"
+#include "sanitize.h"
 
 namespace mote::shim {
 
@@ -43,16 +44,31 @@ class Block {
   void sync_warp(unsigned mask, int line);
   std::uint64_t shuffle(unsigned mask, std::uint64_t value, int source, int line);
   unsigned ballot(unsigned mask, bool predicate, int line);
+  /// A copy may be made when it is asked for, or as late as its thread waits for it:
+  /// forward the one, in reverse the other.
+  void copy(void* to, const void* from, int size, int bytes, int line);
+  void end_copies();
+  void wait_for_copies(int groups);
   void* dynamic_shared() { return dynamic_.data(); }
 
   std::uint64_t random();
 
  private:
+  struct Copy {
+    void* to;
+    const void* from;
+    int size;
+    int bytes;  ///< that are read; zeros behind them
+    int group;
+  };
   struct Thread {
     int number = 0;
     uint3 index{};
     Fibre* fibre = nullptr;
     bool done = false;
+    std::vector<Copy> copies = {};  ///< that are not made yet
+    int group = 0;                  ///< of copies, that is open
+    bool is_waited_for = true;      ///< all copies are
   };
   struct Warp {
     unsigned arrived = 0;
@@ -66,6 +82,7 @@ class Block {
   };
 
   static void entry(void* block);
+  static void make(const Copy& copy);
   [[noreturn]] void fail(std::string& what);
   template <typename Come>
   void meet(const Come& come);
@@ -103,5 +120,16 @@ class Block {
   std::vector<char> dynamic_;
   std::uint64_t state_;
 };
+
+/// come() says what is wrong, or nothing.
+template <typename Come>
+void Block::meet(const Come& come) {
+  std::string wrong;
+  {
+    const Unseen notes;
+    wrong = come();
+  }
+  if (!wrong.empty()) fail(wrong);
+}
 
 }  // namespace mote::shim

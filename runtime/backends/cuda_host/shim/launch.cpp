@@ -27,6 +27,10 @@ constexpr mote_host_calls kCalls = {
                   int line) { return block->shuffle(mask, value, source, line); },
     .ballot = [](unsigned mask, int predicate,
                  int line) { return block->ballot(mask, predicate != 0, line); },
+    .copy = [](void* to, const void* from, int size, int bytes,
+               int line) { block->copy(to, from, size, bytes, line); },
+    .end_copies = [] { block->end_copies(); },
+    .wait_for_copies = [](int groups) { block->wait_for_copies(groups); },
     .dynamic_shared = [] { return block->dynamic_shared(); },
 };
 

@@ -55,6 +55,11 @@ struct mote_host_calls {
   // The value that the lane `source` of the caller's warp gave.
   uint64_t (*shuffle)(unsigned mask, uint64_t value, int source, int line);
   unsigned (*ballot)(unsigned mask, int predicate, int line);
+  // A copy of `size` bytes of which so many are read, in the thread's group that is open; the end
+  // of that; and a wait until at most so many of the groups that ended last are under way.
+  void (*copy)(void* to, const void* from, int size, int bytes, int line);
+  void (*end_copies)();
+  void (*wait_for_copies)(int groups);
   void* (*dynamic_shared)();
 };
 // A kernel of a library: its arguments come as pointers to values.
@@ -83,6 +88,14 @@ extern char __stop_mote_shared[] __attribute__((weak));
 #define __ballot_sync(mask, predicate) mote_host->ballot(mask, (predicate) ? 1 : 0, __LINE__)
 #define __any_sync(mask, predicate) (__ballot_sync(mask, predicate) != 0)
 #define __all_sync(mask, predicate) (__ballot_sync(mask, predicate) == (mask))
+
+#define mote_copy_16(to, from, bytes) mote_host->copy(to, from, 16, bytes, __LINE__)
+#define mote_copy_4(to, from, bytes) mote_host->copy(to, from, 4, bytes, __LINE__)
+inline void mote_end_copies() { mote_host->end_copies(); }
+template <int Groups>
+void mote_wait_for_copies() {
+  mote_host->wait_for_copies(Groups);
+}
 
 inline unsigned mote_host_mask(unsigned mask = 0xffffffffu) { return mask; }
 
@@ -203,6 +216,23 @@ inline void mote_mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const u
 inline void mote_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   mote_host_mma(d, a, b, 7);
 }
+
+// Four matrices of 8 x 8, the rows of which the lanes name: two elements of a row each, or of a
+// column.
+inline void mote_host_load_fragments(uint32_t (&d)[4], const uint16_t* row, int line,
+                                     bool transposed) {
+  for (int matrix = 0; matrix < 4; ++matrix) {
+    const int g = mote_host_lane() / 4, t = mote_host_lane() % 4 * 2;
+    uint16_t pair[2];
+    for (int k = 0; k < 2; ++k) {
+      const int of = transposed ? t + k : g, at = transposed ? g : t + k;
+      pair[k] = mote_host_from(line, 0xffffffffu, row, 8 * matrix + of)[at];
+    }
+    d[matrix] = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
+  }
+}
+#define mote_load_fragments(d, row) mote_host_load_fragments(d, row, __LINE__, false)
+#define mote_load_fragments_transposed(d, row) mote_host_load_fragments(d, row, __LINE__, true)
 
 // Bits of a float, of which tensor cores take the first 19.
 inline double mote_host_tf32(uint32_t bits) {

@@ -1,0 +1,270 @@
+// What kernels of wide tiles call, as CUDA C++.
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "tile_text.h"
+
+namespace mote::emit {
+
+namespace {
+
+constexpr std::string_view kTypes =
+    R"(/* Three slices of both operands, of 8 KiB each, and then half of the sums. */
+template <typename T>
+union mote_wide_tile {
+  T staged[3][2][8192 / sizeof(T)];
+  float given[64][132];
+};
+/* The first element, how far apart places of the tile lie, and elements that are summed; how many
+ * places there are. */
+template <typename T>
+struct mote_wide_operand {
+  const T *at;
+  int64_t across;
+  int64_t along;
+  int64_t places;
+};
+)";
+
+constexpr std::string_view kStage =
+    R"(/* The slices of both, as a group of copies. */
+template <typename T, int N>
+static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
+                                                       const mote_wide_operand<T> &left,
+                                                       const mote_wide_operand<T> &right,
+                                                       int64_t k_begin, int64_t depth) {
+  mote_wide_stage(to[0], left, k_begin, depth);
+  mote_wide_stage(to[1], right, k_begin, depth);
+  mote_end_copies();
+}
+)";
+
+constexpr std::string_view kStageNarrow =
+    R"(/* A slice of 32 rounds of an operand, of which 8 elements lie side by side: of a place, or of a
+ * round. Which 16 bytes of a row they are goes round with the row, so that eight rows are in all
+ * banks. Zeros beyond the places and the depth. */
+template <bool Along>
+static __device__ __forceinline__ void mote_wide_stage_packs(uint16_t *to,
+                                                             const mote_wide_operand<uint16_t> &o,
+                                                             int64_t k_begin, int64_t depth) {
+  const int place = Along ? threadIdx.x / 4 : threadIdx.x % 16 * 8;
+  const int slot = Along ? threadIdx.x % 4 * 8 : threadIdx.x / 16;
+  const int64_t k = k_begin + slot;
+  const uint16_t *const from = Along ? o.at + place * o.across + k : o.at + place + k * o.along;
+  const int64_t apart = Along ? 32 * o.across : 8 * o.along;
+  to += Along ? place * 32 + (slot / 8 ^ place / 2 % 4) * 8 : slot * 128 + (place / 8 ^ slot) * 8;
+  if (k_begin + 32 <= depth && o.places >= 128) {
+#pragma unroll
+    for (int part = 0; part < 4; part++) mote_copy_16(to + part * 1024, from + part * apart, 16);
+    return;
+  }
+#pragma unroll 1
+  for (int part = 0; part < 4; part++) {
+    const int64_t room = Along ? (place + 32 * part < o.places ? depth - k : 0)
+                               : (k + 8 * part < depth ? o.places - place : 0);
+    const int count = room < 0 ? 0 : room < 8 ? (int)room : 8;
+    mote_copy_16(to + part * 1024, count > 0 ? from + part * apart : o.at, 2 * count);
+  }
+}
+static __device__ __forceinline__ void mote_wide_stage(uint16_t *to,
+                                                       const mote_wide_operand<uint16_t> &o,
+                                                       int64_t k_begin, int64_t depth) {
+  if (o.along == 1)
+    mote_wide_stage_packs<true>(to, o, k_begin, depth);
+  else
+    mote_wide_stage_packs<false>(to, o, k_begin, depth);
+}
+)";
+
+constexpr std::string_view kStageFloat =
+    R"(/* Where an element of a slice of 16 rounds stands. Four places side by side stay together; which four
+ * of a round goes round with the round, so that stores of several rounds are in other banks. */
+static __device__ __forceinline__ int mote_wide_at(int place, int k) {
+  return k * 128 + (place / 4 ^ k % 8) * 4 + place % 4;
+}
+/* A slice of an operand whose places lie side by side, or whose rounds do, or which has any strides.
+ * Zeros beyond the places and the depth. */
+static __device__ __forceinline__ void mote_wide_stage_packs(float *to,
+                                                             const mote_wide_operand<float> &o,
+                                                             int64_t k_begin, int64_t depth) {
+  const int place = threadIdx.x % 32 * 4;
+  const int slot = threadIdx.x / 32;
+  const float *const from = o.at + place + (k_begin + slot) * o.along;
+  const int64_t apart = 4 * o.along;
+  if (k_begin + 16 <= depth && o.places >= 128) {
+#pragma unroll
+    for (int part = 0; part < 4; part++)
+      mote_copy_16(to + mote_wide_at(place, slot + 4 * part), from + part * apart, 16);
+    return;
+  }
+#pragma unroll 1
+  for (int part = 0; part < 4; part++) {
+    const int64_t room = k_begin + slot + 4 * part < depth ? o.places - place : 0;
+    const int count = room < 0 ? 0 : room < 4 ? (int)room : 4;
+    mote_copy_16(to + mote_wide_at(place, slot + 4 * part), count > 0 ? from + part * apart : o.at,
+                 4 * count);
+  }
+}
+template <bool Along>
+static __device__ __forceinline__ void mote_wide_stage_elements(float *to,
+                                                                const mote_wide_operand<float> &o,
+                                                                int64_t k_begin, int64_t depth) {
+  const int place = Along ? threadIdx.x / 16 : threadIdx.x;
+  const int slot = Along ? threadIdx.x % 16 : 0;
+  const float *const from = o.at + place * o.across + (k_begin + slot) * o.along;
+  const int64_t apart = Along ? 8 * o.across : o.along;
+  if (k_begin + 16 <= depth && o.places >= 128) {
+#pragma unroll
+    for (int part = 0; part < 16; part++)
+      mote_copy_4(to + (Along ? mote_wide_at(place + 8 * part, slot) : mote_wide_at(place, part)),
+                  from + part * apart, 4);
+    return;
+  }
+#pragma unroll 1
+  for (int part = 0; part < 16; part++) {
+    const int p = Along ? place + 8 * part : place;
+    const int k = Along ? slot : part;
+    const bool is_there = p < o.places && k_begin + k < depth;
+    mote_copy_4(to + mote_wide_at(p, k), is_there ? from + part * apart : o.at, is_there ? 4 : 0);
+  }
+}
+static __device__ __forceinline__ void mote_wide_stage(float *to, const mote_wide_operand<float> &o,
+                                                       int64_t k_begin, int64_t depth) {
+  if (o.across == 1 && o.along % 4 == 0 && mote_is_aligned(o.at))
+    mote_wide_stage_packs(to, o, k_begin, depth);
+  else if (o.along == 1)
+    mote_wide_stage_elements<true>(to, o, k_begin, depth);
+  else
+    mote_wide_stage_elements<false>(to, o, k_begin, depth);
+}
+)";
+
+constexpr std::string_view kFragments =
+    R"(/* Four matrices of 8 places and 8 rounds; each lane names the place and the round that its row begins
+ * at, less its own number in the matrix. */
+template <bool Along>
+static __device__ __forceinline__ void mote_wide_fragments(uint32_t (&d)[4], const uint16_t *slice,
+                                                           int place, int k) {
+  const int row = threadIdx.x % 8;
+  if (Along)
+    mote_load_fragments(d, slice + (place + row) * 32 + (k / 8 ^ row / 2) * 8);
+  else
+    mote_load_fragments_transposed(d, slice + (k + row) * 128 + (place / 8 ^ row) * 8);
+}
+)";
+
+/// @ stands for f16 or bf16.
+constexpr std::string_view kMultiply =
+    R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 4 warps has 64 x 64, as 4 x 8 fragments. */
+template <bool LeftAlong, bool RightAlong>
+static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
+                                                            const uint16_t (*staged)[4096]) {
+  const int row = threadIdx.x / 64 * 64;
+  const int column = threadIdx.x / 32 % 2 * 64;
+  const int near = threadIdx.x / 8 % 2 * 8;
+  const int far = threadIdx.x / 16 % 2 * 8;
+#pragma unroll
+  for (int k = 0; k < 32; k += 16) {
+    uint32_t b[8][2];
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      uint32_t two[4];
+      mote_wide_fragments<RightAlong>(two, staged[1], column + 8 * j + far, k + near);
+      b[j][0] = two[0];
+      b[j][1] = two[1];
+      b[j + 1][0] = two[2];
+      b[j + 1][1] = two[3];
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      uint32_t a[4];
+      mote_wide_fragments<LeftAlong>(a, staged[0], row + 16 * i + near, k + far);
+#pragma unroll
+      for (int j = 0; j < 8; j++) mote_mma_m16n8k16_@(sums[i][j], a, b[j]);
+    }
+  }
+}
+static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
+                                                            const uint16_t (*staged)[4096],
+                                                            const mote_wide_operand<uint16_t> &left,
+                                                            const mote_wide_operand<uint16_t> &right) {
+  if (left.along == 1 && right.along == 1)
+    mote_wide_multiply_@<true, true>(sums, staged);
+  else if (left.along == 1)
+    mote_wide_multiply_@<true, false>(sums, staged);
+  else if (right.along == 1)
+    mote_wide_multiply_@<false, true>(sums, staged);
+  else
+    mote_wide_multiply_@<false, false>(sums, staged);
+}
+)";
+
+constexpr std::string_view kMultiplyFloat =
+    R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 128 threads has 16 x 8, four side by side. */
+static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][8],
+                                                              const float (*staged)[2048]) {
+  const int row = threadIdx.x / 16;
+  const int column = threadIdx.x % 16;
+#pragma unroll 4
+  for (int k = 0; k < 16; k++) {
+    mote_pack<float> left[4], right[2];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      left[i] = *(const mote_pack<float> *)&staged[0][mote_wide_at(4 * row, k) + 32 * i];
+#pragma unroll
+    for (int j = 0; j < 2; j++)
+      right[j] = *(const mote_pack<float> *)&staged[1][mote_wide_at(4 * column, k) + 64 * j];
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+#pragma unroll
+      for (int j = 0; j < 8; j++) sums[i][j] += left[i / 4].of[i % 4] * right[j / 4].of[j % 4];
+    }
+  }
+}
+)";
+
+constexpr std::string_view kGive =
+    R"(/* The sums of the first or second 64 rows, to shared memory. */
+static __device__ __forceinline__ void mote_wide_give(const float (&sums)[4][8][4],
+                                                      float (*to)[132], int half) {
+  if (threadIdx.x / 64 != half) return;
+  const int row = threadIdx.x % 32 / 4;
+  const int column = threadIdx.x / 32 % 2 * 64 + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 128; i++)
+    to[i / 32 * 16 + i / 2 % 2 * 8 + row][column + i / 4 % 8 * 8 + i % 2] =
+        sums[i / 32][i / 4 % 8][i % 4];
+}
+static __device__ __forceinline__ void mote_wide_give(const float (&sums)[16][8], float (*to)[132],
+                                                      int half) {
+  const int row = threadIdx.x / 16 * 4;
+  const int column = threadIdx.x % 16 * 4;
+#pragma unroll
+  for (int i = 0; i < 16; i++) {
+    if (i / 8 != half) continue;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      to[i / 4 % 2 * 32 + row + i % 4][j / 4 * 64 + column + j % 4] = sums[i][j];
+  }
+}
+)";
+
+}  // namespace
+
+std::string wide_tile_helpers(const std::string& text) {
+  if (text.find("mote_wide_") == std::string::npos) return "";
+  std::string out = "\n" + std::string(kTypes);
+  const auto add_where = [&](const char* mentioned,
+                             std::initializer_list<std::string_view> helpers) {
+    if (text.find(mentioned) == std::string::npos) return;
+    for (const std::string_view helper : helpers) out += "\n" + std::string(helper);
+  };
+  add_where("mote_wide_tile<uint16_t>", {kStageNarrow, kFragments});
+  add_where("mote_wide_multiply_f16(", {of_dtype(kMultiply, "f16")});
+  add_where("mote_wide_multiply_bf16(", {of_dtype(kMultiply, "bf16")});
+  add_where("mote_wide_tile<float>", {kStageFloat, kMultiplyFloat});
+  return out + "\n" + std::string(kStage) + "\n" + std::string(kGive);
+}
+
+}  // namespace mote::emit

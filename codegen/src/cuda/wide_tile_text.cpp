@@ -1,0 +1,67 @@
+// A kernel whose blocks take wide tiles: of three slices in shared memory one is multiplied while
+// copies bring the next ones; the sums then take their place.
+#include "tile_writer.h"
+#include "wide_tiles.h"
+
+namespace mote::emit {
+void TileWriter::run_wide() {
+  shared_ = w_.names_.fresh("shared");
+  given_ = shared_ + ".given";
+  line("__shared__ __align__(16) mote_wide_tile<{}> {};", is_narrow_ ? "uint16_t" : "float",
+       shared_);
+  row_ = group(form_.rows, "row", side_);
+  column_ = group(form_.columns, "column", side_);
+  depth_ = group(form_.reduced, "depth", wide_slice());
+  down_ = down();
+  lane_ = w_.names_.fresh("lane");
+  open_tile();
+  wide_slices();
+  rest();
+  --w_.indent_;
+  line("}}");
+}
+
+/// Where it begins in the tensor, and how far apart its elements lie.
+void TileWriter::wide_operand(const TileOperand& o, const std::string& name) {
+  const auto found = *cuda::wide_operand(o.value, o.across.axes->front(), form_.reduced.front());
+  std::vector<Expr> index = found.load->index;
+  for (const int axis : {found.across, found.along}) index[static_cast<std::size_t>(axis)] = 0;
+  const auto stride = [&](int axis) {
+    return w_.printer_.named_stride(found.load->tensor, static_cast<std::size_t>(axis));
+  };
+  line("const mote_wide_operand<{}> {} = {{&{} + {} * {}, {}, {}, {} - {}}};",
+       is_narrow_ ? "uint16_t" : "float", name,
+       w_.printer_.element(*find_tensor(w_.p_, found.load->tensor), index, all_), o.across.begin,
+       stride(found.across), stride(found.across), stride(found.along), o.across.count,
+       o.across.begin);
+}
+
+void TileWriter::wide_slices() {
+  const std::string left = w_.names_.fresh("left"), right = w_.names_.fresh("right");
+  const std::string slice = w_.names_.fresh("slice");
+  wide_operand(left_, left);
+  wide_operand(right_, right);
+  const auto stage = [&](const std::string& to, const std::string& from) {
+    line("mote_wide_stage({}.staged[{}], {}, {}, {}, {});", shared_, to, left, right, from,
+         depth_.count);
+  };
+  stage("0", "0");
+  stage("1", std::to_string(wide_slice()));
+  line("int {} = 0;", slice);
+  open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", depth_.begin, depth_.count,
+                   wide_slice()));
+  line("mote_wait_for_copies<1>();");
+  line("__syncthreads();");
+  stage(fmt::format("({} + 2) % 3", slice), fmt::format("{} + {}", depth_.begin, 2 * wide_slice()));
+  if (is_narrow_)
+    line("mote_wide_multiply_{}({}, {}.staged[{}], {}, {});", mma_, sums_, shared_, slice, left,
+         right);
+  else
+    line("mote_wide_multiply_f32({}, {}.staged[{}]);", sums_, shared_, slice);
+  line("{0} = ({0} + 1) % 3;", slice);
+  close();
+  line("mote_wait_for_copies<0>();");
+  line("__syncthreads();");
+}
+
+}  // namespace mote::emit

@@ -1,0 +1,70 @@
+// In: a tile's form; out: the same with wide tiles, and what that demands of the operands.
+#include "wide_tiles.h"
+
+#include <algorithm>
+
+namespace mote::cuda {
+namespace {
+
+/// One loop, from 0 in steps of 1.
+bool is_plain(const std::vector<TileAxis>& axes) {
+  return axes.size() == 1 && axes[0].begin == Expr(0) && axes[0].step == Expr(1);
+}
+
+/// An element of a tensor of f32 that the call has.
+bool is_f32(const LoopProgram& p, const Value& v) {
+  const auto* load = std::get_if<value::Load>(&v->kind);
+  const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p, load->tensor);
+  return t != nullptr && t->role != TensorRole::temporary && t->dtype == DType::f32;
+}
+
+bool mentions_any(const Expr& e, const std::vector<TileAxis>& axes) {
+  return std::ranges::any_of(axes, [&](const TileAxis& a) { return e.mentions(a.variable); });
+}
+
+}  // namespace
+
+std::optional<WideOperand> wide_operand(const Value& operand, const TileAxis& across,
+                                        const TileAxis& along) {
+  WideOperand out{std::get_if<value::Load>(&operand->kind), -1, -1};
+  if (out.load == nullptr) return std::nullopt;
+  for (std::size_t k = 0; k < out.load->index.size(); ++k) {
+    const Expr& e = out.load->index[k];
+    for (const auto& [axis, found] : {std::pair{&across, &out.across}, {&along, &out.along}}) {
+      if (!e.mentions(axis->variable)) continue;
+      if (e != Expr(axis->variable) || *found >= 0) return std::nullopt;
+      *found = static_cast<int>(k);
+    }
+  }
+  return out.across >= 0 && out.along >= 0 ? std::optional(out) : std::nullopt;
+}
+
+std::optional<TileForm> wide_form(const LoopProgram& p, const TileForm& form) {
+  const bool is_narrow = form.fragments && form.fragments != DType::f32;
+  const bool is_float = !form.fragments && is_f32(p, form.left) && is_f32(p, form.right);
+  if (!is_narrow && !is_float) return std::nullopt;
+  if (!form.left_where.empty() || !form.right_where.empty()) return std::nullopt;
+  if (!is_plain(form.rows) || !is_plain(form.columns) || !is_plain(form.reduced))
+    return std::nullopt;
+  if (mentions_any(form.reduced[0].end, form.batch)) return std::nullopt;
+  if (!wide_operand(form.left, form.rows[0], form.reduced[0]) ||
+      !wide_operand(form.right, form.columns[0], form.reduced[0]))
+    return std::nullopt;
+  TileForm wide = form;
+  wide.is_wide = true;
+  return wide;
+}
+
+std::vector<PackedOperand> packed_operands(const TileForm& form) {
+  constexpr int kElements = 8;
+  std::vector<PackedOperand> all;
+  if (!form.fragments) return all;
+  for (const auto& [operand, across] :
+       {std::pair{&form.left, &form.rows[0]}, {&form.right, &form.columns[0]}}) {
+    const auto found = wide_operand(*operand, *across, form.reduced[0]);
+    all.push_back({found->load->tensor, {found->across, found->along}, kElements});
+  }
+  return all;
+}
+
+}  // namespace mote::cuda
