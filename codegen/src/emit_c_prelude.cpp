@@ -219,6 +219,16 @@ bool is_for_host(const Helper& h) {
          h.name.starts_with("reduction(");
 }
 
+/// mote_cuda.h has it for a GPU.
+bool is_one_instruction(const Helper& helper) {
+  return helper.name == "mote_float_from_f16" || helper.name == "mote_float_to_f16" ||
+         helper.name == "mote_float_to_bf16";
+}
+
+std::string on_the_host(std::string_view text) {
+  return "#if defined(MOTE_CUDA_HOST)\n" + std::string(text) + "#endif\n";
+}
+
 }  // namespace
 
 bool is_helper(const std::string& function) {
@@ -241,7 +251,10 @@ std::string helpers_for(const std::string& text, Target target) {
   }
   std::string out;
   for (std::size_t k = 0; k < all.size(); ++k)
-    if (needed[k] != 0) out += (out.empty() ? "" : "\n") + std::string(all[k].text);
+    if (needed[k] != 0)
+      out += (out.empty() ? "" : "\n") + (target == Target::cuda && is_one_instruction(all[k])
+                                              ? on_the_host(all[k].text)
+                                              : std::string(all[k].text));
   return out;
 }
 

@@ -240,6 +240,12 @@ TEST(CudaTiles, LoadSixteenBytesWhereStridesAndAddressesAllow) {
   EXPECT_EQ(operands_in_packs("matmul a=f64[9,20] b=f64[20,12]:off1 fill=uniform:1"), 1);
   EXPECT_EQ(
       operands_in_packs("matmul a=f32[9,20] b=f32[20,12] fill=uniform:1", cuda::Variant::tf32), 2);
+  const std::string convolution = "conv2d x=f32[1,4,5,6] pads=1,1,1,1 fill=uniform:1 w=f32";
+  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]"), 1);
+  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]:off1"), 0);
+  EXPECT_EQ(operands_in_packs(convolution + "[40,4,3,3]:nhwc"), 0) << "not in the order of the sum";
+  EXPECT_EQ(operands_in_packs("conv2d x=f32[1,3,5,6] w=f32[40,3,3,3] fill=uniform:1"), 0)
+      << "27 elements a filter are no whole packs";
 }
 
 /// On the shim, and on a GPU, which takes tiles for more rows and columns.

@@ -127,6 +127,25 @@ MOTE_LOAD_FRAGMENTS(mote_load_fragments, "")
 MOTE_LOAD_FRAGMENTS(mote_load_fragments_transposed, ".trans")
 #undef MOTE_LOAD_FRAGMENTS
 #endif
+// Numbers of 16 bits and floats: to nearest, ties to even. A GPU has an instruction for each; on a
+// CPU the text brings functions of its own.
+#if !defined(MOTE_CUDA_HOST)
+MOTE_DEVICE float mote_float_from_f16(uint16_t h) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+  return x;
+}
+MOTE_DEVICE uint16_t mote_float_to_f16(float x) {
+  uint16_t h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
+MOTE_DEVICE uint16_t mote_float_to_bf16(float x) {
+  uint16_t h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
+#endif
 // Two 16-bit elements, the first at an even place.
 MOTE_DEVICE uint32_t mote_pair(const uint16_t* at) { return *(const uint32_t*)at; }
 

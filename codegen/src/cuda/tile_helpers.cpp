@@ -146,10 +146,11 @@ static __device__ __forceinline__ void mote_tile_give_fragments(
 
 constexpr std::string_view kStagePack =
     R"(/* Elements side by side, 16 bytes at once, rounded where that is asked for, to places in shared
- * memory that lie so far apart; zeros beyond `room` of them. */
+ * memory that lie so far apart; zeros beyond `room` of them. What was stored. */
 template <typename T>
-static __device__ __forceinline__ void mote_stage_pack(T *to, int apart, const T *from,
-                                                       int64_t room, T (*rounded)(T) = NULL) {
+static __device__ __forceinline__ mote_pack<T> mote_stage_pack(T *to, int apart, const T *from,
+                                                               int64_t room,
+                                                               T (*rounded)(T) = NULL) {
   constexpr int kCount = 16 / sizeof(T);
   mote_pack<T> pack;
   if (room >= kCount) {
@@ -168,6 +169,18 @@ static __device__ __forceinline__ void mote_stage_pack(T *to, int apart, const T
 #pragma unroll
     for (int k = 0; k < kCount; k++) to[k * apart] = pack.of[k];
   }
+  return pack;
+}
+)";
+
+constexpr std::string_view kAny =
+    R"(/* Whether it holds of any element. */
+template <typename T>
+static __device__ __forceinline__ bool mote_any(const mote_pack<T> &pack, bool (*holds)(T)) {
+  bool any = false;
+#pragma unroll
+  for (int k = 0; k < 16 / (int)sizeof(T); k++) any = any || holds(pack.of[k]);
+  return any;
 }
 )";
 
@@ -201,10 +214,11 @@ std::string of_dtype(std::string_view helper, const std::string& dtype) {
 }
 
 std::string tile_helpers(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kAll = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAll = {
       {{"mote_iabs(", kDistance},
        {"mote_is_special_", kSpecial},
        {"mote_stage_pack(", kStagePack},
+       {"mote_any(", kAny},
        {"mote_tile_multiply(", kMultiply},
        {"mote_tile_give(", kGive},
        {"mote_tile_give_fragments(", kGiveFragments}}};

@@ -1,6 +1,7 @@
 // A slice of an operand, from memory to shared memory: element by element, or 16 bytes at a time
 // where the call's strides and addresses allow it.
 #include <algorithm>
+#include <set>
 
 #include "tile_writer.h"
 
@@ -16,11 +17,11 @@ std::string TileWriter::holds(const Conditions& where, const char* hint) {
   return name;
 }
 
-/// How many elements 16 bytes are, where the operand is a tensor that is staged as it is stored; 0
-/// elsewhere.
+/// How many elements 16 bytes are, where the operand is a tensor that is staged as it is stored,
+/// and all of it counts; 0 elsewhere.
 int TileWriter::elements_of_pack(const TileOperand& o) const {
   const auto* load = std::get_if<value::Load>(&o.value->kind);
-  if (load == nullptr || has_conditions()) return 0;
+  if (load == nullptr || !o.where.empty()) return 0;
   const TensorDecl& t = *find_tensor(w_.p_, load->tensor);
   if (t.role == TensorRole::temporary || !is_real(t.dtype)) return 0;
   if (t.dtype == DType::f64) return 2;
@@ -29,27 +30,32 @@ int TileWriter::elements_of_pack(const TileOperand& o) const {
 }
 
 /// Whether neighbours along the group lie side by side, from addresses that 16 bytes divide; empty:
-/// they don't.
+/// they don't. Of several loops each goes over whole rows of the next one.
 std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup& g,
                                         int elements) const {
-  if (g.axes == nullptr || !g.is_plain()) return "";
-  const Symbol v = g.axes->front().variable;
-  std::string unit, others;
-  for (std::size_t k = 0; k < load.index.size(); ++k) {
-    if (load.index[k] == Expr(0)) continue;
-    const std::string stride = w_.names_.stride(load.tensor, k);
-    if (!load.index[k].mentions(v)) {
-      others += (others.empty() ? "" : " | ") + stride;
-      continue;
-    }
-    if (!unit.empty() || load.index[k] != Expr(v)) return "";
-    unit = stride;
+  if (g.axes == nullptr) return "";
+  std::set<std::size_t> own;  // axes of the tensor that move with the group
+  std::string side_by_side, count = "1";
+  for (std::size_t axis = g.axes->size(); axis-- > 0;) {
+    const cuda::TileAxis& loop = (*g.axes)[axis];
+    const auto moves = [&](const Expr& e) { return e.mentions(loop.variable); };
+    const auto at = std::ranges::find_if(load.index, moves);
+    if (loop.begin != Expr(0) || loop.step != Expr(1) || at == load.index.end() ||
+        *at != Expr(loop.variable) || std::ranges::count_if(load.index, moves) != 1)
+      return "";
+    const auto k = static_cast<std::size_t>(at - load.index.begin());
+    own.insert(k);
+    side_by_side +=
+        (side_by_side.empty() ? "" : " && ") + w_.names_.stride(load.tensor, k) + " == " + count;
+    count = count == "1" ? g.extents[axis] : g.extents[axis] + " * " + count;
   }
-  if (unit.empty()) return "";
-  unit += " == 1";
-  if (others.empty()) return unit;
+  std::string others;
+  for (std::size_t k = 0; k < load.index.size(); ++k)
+    if (load.index[k] != Expr(0) && !own.contains(k))
+      others += (others.empty() ? "" : " | ") + w_.names_.stride(load.tensor, k);
+  if (others.empty()) return side_by_side;
   if (others.find(' ') != std::string::npos) others = "(" + others + ")";
-  return fmt::format("{} && {} % {} == 0", unit, others, elements);
+  return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
 }
 
 /// The name of a constant; empty: never.
@@ -115,9 +121,14 @@ void TileWriter::stage_packs(const TileOperand& o) {
   line("const int64_t {} = {} ? ({} < {} ? {} - {} : 0) : ({} < {} ? {} - {} : 0);", room_, o.along,
        o.across.flat, o.across.count, depth_.count, depth_.flat, depth_.flat, depth_.count,
        o.across.count, o.across.flat);
-  line("mote_stage_pack(&{}, {} ? {} : {}, &{}, {}{});", staged_at(o), o.along,
-       is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1, element, room_,
-       mma_ == "tf32" ? ", mote_to_tf32" : "");
+  const std::string call =
+      fmt::format("mote_stage_pack(&{}, {} ? {} : {}, &{}, {}{})", staged_at(o), o.along,
+                  is_narrow_ ? 1 : pitch(), is_narrow_ ? kNarrowPitch : 1, element, room_,
+                  mma_ == "tf32" ? ", mote_to_tf32" : "");
+  if (special_.empty())
+    line("{};", call);
+  else
+    line("{0} = mote_any({1}, mote_is_special_{2}) || {0};", special_, call, mma_);
   if (parts > 1) close();
 }
 

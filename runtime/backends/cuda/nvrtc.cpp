@@ -101,11 +101,11 @@ bool Nvrtc::knows(int architecture) const {
   return std::ranges::find(all, architecture) != all.end();
 }
 
-/// No product is fused into a sum: the variant oracle rounds both.
 std::vector<std::string> Nvrtc::options_for(int architecture, Effort effort) const {
-  std::vector<std::string> options = {fmt::format("--gpu-architecture=sm_{}", architecture),
-                                      "--std=c++17", "--fmad=false", "--ptxas-options=-v",
-                                      "--diag-suppress=177"};  // 177: a constant that nothing reads
+  std::vector<std::string> options = {
+      fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17",
+      fmt::format("--fmad={}", effort == Effort::full), "--ptxas-options=-v",
+      "--diag-suppress=177"};  // 177: a constant that nothing reads
   int major = 0;
   int minor = 0;
   functions_->check(functions_->version(&major, &minor), "nvrtcVersion");
