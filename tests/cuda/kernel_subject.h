@@ -29,6 +29,8 @@ inline cuda_host::HostLibrary library_of(const std::string& function, const std:
 class KernelSubject {
  public:
   static constexpr cuda::Grid kFew = {.least_side = 3, .most_blocks = 3};
+  /// Wide tiles too.
+  static constexpr cuda::Grid kWide = {.least_side = 3, .least_wide_tiles = 1, .most_blocks = 3};
 
   explicit KernelSubject(const std::string& line, const cuda::Grid& grid = kFew,
                          cuda::Variant variant = cuda::Variant::gen)

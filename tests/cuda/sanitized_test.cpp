@@ -122,19 +122,22 @@ TEST(SanitizedKernels, WithoutABarrierRace) {
 }
 #endif
 
-/// Loops of one thread, packs, reductions by warps and blocks, scans, tiles, scatters in order.
+/// Loops of one thread, packs, reductions by warps and blocks, scans, tiles of both widths, scatters
+/// in order.
 TEST(SanitizedKernels, OfTheCatalogueAreClean) {
   for (const char* line :
        {"gelu x=f32[1,3,5,7] fill=uniform:1", "softmax x=f32[3,300,1] fill=uniform:2",
         "layer_norm x=f32[2,700] gamma=f32[700] beta=f32[700] fill=uniform:3",
         "sum x=f32[5,4,130] fill=uniform:4", "cumsum x=f32[3,70,1] fill=uniform:5",
-        "matmul a=f32[1,1,40,33] b=f32[1,1,33,36] fill=uniform:6",
+        "matmul a=f64[1,1,40,33] b=f64[1,1,33,36] fill=uniform:6",
         "conv2d x=f32[1,3,9,9] w=f32[40,3,3,3] pads=1,1,1,1 fill=uniform:7",
         "conv2d.grad gy=f32[1,40,9,9] x=f32[1,4,9,9] w=f32[40,4,3,3] pads=1,1,1,1 fill=uniform:8",
         "attention q=f32[1,2,18,20] k=f32[1,2,35,20] v=f32[1,2,35,34] fill=uniform:9",
-        "embedding.grad gy=f32[5,3] weight=f32[7,3] index=i64[5] fill=index:10"}) {
+        "embedding.grad gy=f32[5,3] weight=f32[7,3] index=i64[5] fill=index:10",
+        "matmul a=f32[1,1,12,35] b=f32[1,1,35,12] fill=uniform:11",
+        "matmul a=f16[1,1,16,104] b=f16[1,1,104,16] fill=uniform:12"}) {
     SCOPED_TRACE(line);
-    const test::KernelSubject subject(line);
+    const test::KernelSubject subject(line, test::KernelSubject::kWide);
     for (cuda::Launch& launch : subject.launches()) {
       const CudaKernel& kernel = *launch.kernel;
       const cuda_host::HostLibrary library = test::library_of(kernel.function, kernel.text);

@@ -19,8 +19,7 @@ using test::KernelSubject;
 using test::library_of;
 
 constexpr std::uint64_t kSeeds = 50;
-/// Takes wide tiles for small sizes too.
-constexpr cuda::Grid kWide = {.least_side = 3, .least_wide_tiles = 1, .most_blocks = 3};
+constexpr cuda::Grid kWide = KernelSubject::kWide;
 
 std::string replaced(std::string text, std::size_t at, const std::string& old,
                      const std::string& by) {
