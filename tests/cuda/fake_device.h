@@ -10,7 +10,9 @@ namespace fake {
 
 /// Counts a call; the driver's status that it fails with, or 0.
 int counted();
-/// The same for a call that wants a context.
+/// The same for a call that wants the process that called cuInit.
+int counted_in_process();
+/// The same for a call that wants a context too.
 int counted_in_context();
 /// Whether these bytes are the fake GPU's memory.
 bool is_allocated(std::uint64_t at, std::size_t bytes);

@@ -2,8 +2,10 @@
 // module compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
 // host's, but every address is checked. Calls fail on demand: fake_driver.h, or
 // $FAKE_CUDA_FAIL=CALL:STATUS for a process that has no other way. What gives back does so even
-// where it fails.
+// where it fails. As CUDA's, the driver is of no use in a child of the process that called cuInit.
 #include "fake_driver.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,7 @@ namespace {
 using mote::cuda::DevicePointer;
 
 constexpr int kInvalidValue = 1;
+constexpr int kNotInitialized = 3;
 constexpr int kNoContext = 201;
 constexpr int kNotFound = 500;
 constexpr int kIllegalAddress = 700;  // the one here that ends a context
@@ -63,6 +66,7 @@ struct State {
   int status = 0;
   bool ended = false;
   bool failed_to_enter = false;
+  pid_t process = 0;  ///< that called cuInit
   std::map<DevicePointer, Memory> memory;
   std::set<const void*> streams;
   std::vector<std::unique_ptr<char>> all_streams;  ///< so that no address is given twice
@@ -98,8 +102,13 @@ int counted() {
   return fails || s.ended ? s.status : 0;
 }
 
-int counted_in_context() {
+int counted_in_process() {
   const int status = counted();
+  return status != 0 ? status : state().process == getpid() ? 0 : kNotInitialized;
+}
+
+int counted_in_context() {
+  const int status = counted_in_process();
   return status != 0 ? status : state().pushed > 0 ? 0 : kNoContext;
 }
 
@@ -133,6 +142,7 @@ namespace {
 
 using fake::counted;
 using fake::counted_in_context;
+using fake::counted_in_process;
 using fake::is_allocated;
 
 /// "__global__ void __launch_bounds__(128, 1)\nmote_neg_f32(": the names.
@@ -165,30 +175,33 @@ FAKE_EXPORT int fake_cuda_live() {
          state().pushed + state().descriptors;
 }
 
-FAKE_EXPORT int cuInit(unsigned) { return counted(); }
+FAKE_EXPORT int cuInit(unsigned) {
+  if (state().process == 0) state().process = getpid();
+  return counted_in_process();
+}
 FAKE_EXPORT int cuDeviceGetCount(int* count) {
   *count = 1;
-  return counted();
+  return counted_in_process();
 }
 FAKE_EXPORT int cuDeviceGet(int* device, int) {
   *device = 0;
-  return counted();
+  return counted_in_process();
 }
 FAKE_EXPORT int cuDeviceGetName(char* name, int bytes, int) {
   std::strncpy(name, "a fake GPU", static_cast<std::size_t>(bytes));
-  return counted();
+  return counted_in_process();
 }
 /// sm_90
 FAKE_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == 75 ? 9 : 0;
-  return counted();
+  return counted_in_process();
 }
 FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   *context = &state();
-  return counted();
+  return counted_in_process();
 }
 FAKE_EXPORT int cuCtxPushCurrent_v2(void* context) {
-  if (const int status = counted()) {
+  if (const int status = counted_in_process()) {
     state().failed_to_enter = true;
     return status;
   }
@@ -199,7 +212,7 @@ FAKE_EXPORT int cuCtxPushCurrent_v2(void* context) {
 FAKE_EXPORT int cuCtxPopCurrent_v2(void** context) {
   *context = &state();
   --state().pushed;
-  return counted();
+  return counted_in_process();
 }
 
 FAKE_EXPORT int cuMemAlloc_v2(DevicePointer* at, std::size_t bytes) {

@@ -61,6 +61,17 @@ TEST(CudaLauncher, ASourceIsCompiledForTheGpuThatIsThere) {
   expect(run(needs_stream, "MOTE_CUDA_DRIVER=/nowhere"), 1, "the function returned 7");
 }
 
+/// The choice asks the driver, which is of no use in a child of the process that does: whether it
+/// is there is asked for in a process of its own.
+TEST(CudaLauncher, ASourceIsCheckedByWorkersOnTheGpu) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("mine.cu", example());
+  const Result r = mote_run(
+      fmt::format("check softmax --dtype f32 --plugin '{}' --count 6 --seed 1 --workers 2", file));
+  expect(r, 0, "mine on a GPU");
+  EXPECT_EQ(r.out.find("not judged"), std::string::npos) << r.out;
+}
+
 TEST(CudaLauncher, TheChoiceOfMachineIsChecked) {
   expect(run(example(), "MOTE_CUDA_SOURCE=cpu"), 2,
          "MOTE_CUDA_SOURCE: expected gpu or host, got 'cpu'");

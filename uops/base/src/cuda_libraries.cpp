@@ -1,7 +1,12 @@
 #include "mote/base/cuda_libraries.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -23,6 +28,22 @@ std::vector<std::string> candidates(const char* variable,
   return all;
 }
 
+constexpr unsigned kSeconds = 60;
+
+/// The count is the exit code.
+[[noreturn]] void count_and_exit() noexcept {
+  constexpr int kMost = 100;
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  alarm(kSeconds);
+  void* const driver = dlopen(cuda_driver().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) _exit(0);
+  const auto start = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  int found = 0;
+  const bool known = start != nullptr && count != nullptr && start(0) == 0 && count(&found) == 0;
+  _exit(known ? std::clamp(found, 0, kMost) : 0);
+}
+
 }  // namespace
 
 std::vector<std::string> nvrtc_candidates() {
@@ -41,15 +62,13 @@ std::string cuda_driver() {
 }
 
 int gpu_count() {
-  // It has threads of its own: it stays.
-  void* const driver = dlopen(cuda_driver().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (driver == nullptr) return 0;
-  const auto start = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  int found = 0;
-  const bool known = start != nullptr && count != nullptr && start(0) == 0 && count(&found) == 0;
-  dlclose(driver);
-  return known ? found : 0;
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) count_and_exit();
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 }  // namespace mote

@@ -22,7 +22,8 @@ std::vector<std::string> cudnn_candidates();
 /// rules.
 std::string cuda_driver();
 
-/// GPUs that the driver offers this process; 0 where there is no driver.
+/// GPUs that the driver offers, at most 100; 0 where there is no driver. A child process asks: a
+/// process that called cuInit could not fork others that use a GPU.
 int gpu_count();
 
 }  // namespace mote
