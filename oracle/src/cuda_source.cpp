@@ -51,6 +51,8 @@ Launcher declared(const std::string& line) {
   std::vector<std::string> without;
   Launcher out;
   if (!(stream >> op >> out.options.function)) throw Error(fmt::format("expected '{}'", kExpected));
+  if (!is_c_name(out.options.function))
+    throw Error(fmt::format("expected the name of a C function, got '{}'", out.options.function));
   while (stream >> word) {
     if (word == "row-major") {
       out.options.row_major = true;
@@ -194,10 +196,17 @@ void link(const std::string& path, const fs::path& folder, const std::vector<std
   compile(path, words);
 }
 
-void build(const std::string& path, const fs::path& folder, const fs::path& library) {
+std::string contents_of(const std::string& path) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed))
+    throw Error(path + ": is a folder, expected a file of CUDA C++");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw Error(path + ": cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void build(const std::string& path, const fs::path& folder, const fs::path& library) {
+  const std::string text = contents_of(path);
   const std::vector<Launcher> all = declared_in(path, text);
   const LauncherMachine machine = machine_for_sources();
   for (const EmbeddedHeader& header : kEmbeddedHeaders) write(folder / header.path, header.text);

@@ -1,7 +1,9 @@
 // C around functions that launch CUDA kernels: plug-ins of thunks, and one table of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mote/oracle/plugin_text.h"
@@ -17,6 +19,9 @@ struct Launcher {
 
 /// Where its kernels run: on the CPU by cuda_shim.so, or on a GPU by cuda_launcher.so.
 enum class LauncherMachine : std::uint8_t { shim, gpu };
+
+/// Whether a function in C can have that name.
+bool is_c_name(std::string_view text);
 
 /// The types of its arguments, the stream's apart.
 std::vector<std::string> argument_types(const Launcher& launcher);

@@ -12,17 +12,6 @@
 namespace mote {
 namespace {
 
-void require_c_name(const std::string& name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const bool good = !name.empty() && letter(name[0]) && std::ranges::all_of(name, [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9');
-  });
-  if (!good)
-    throw Error(fmt::format("--plugin: expected the name of a C function, got '{}'", name));
-}
-
 const char* accumulator_of(const std::string& name) {
   if (name == "native") return "MOTE_ACC_NATIVE";
   if (name == "f32") return "MOTE_ACC_F32";
@@ -59,8 +48,18 @@ static mote_status can_run(const mote_call *call) {{
 
 }  // namespace
 
+bool is_c_name(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && is_letter(text[0]) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
 std::string plugin_around(const Resolved& op, const PluginOptions& options) {
-  require_c_name(options.function);
+  if (!is_c_name(options.function))
+    throw Error(
+        fmt::format("--plugin: expected the name of a C function, got '{}'", options.function));
   if (options.gpu) {
     PluginOptions thunk = options;
     thunk.gpu = false;

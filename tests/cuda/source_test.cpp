@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -68,6 +69,8 @@ const Planted kPlanted[] = {
      "undefined reference to `my_softmax'"},
     {"no_line_for_mote", "// mote:", "//", 2, "no line says what it computes"},
     {"unknown_op", "mote: softmax", "mote: softmin", 2, "mine.cu:4: unknown op"},
+    {"no_name", "softmax my_softmax", "softmax my;softmax", 2,
+     "mine.cu:4: expected the name of a C function, got 'my;softmax'"},
     {"unknown_word", "my_softmax f32", "my_softmax fast", 2, "mine.cu:4: unknown dtype 'fast'"},
 };
 
@@ -98,6 +101,16 @@ TEST(CudaSourceExample, HasNoStandaloneC) {
       "replay '{} backend=softmax plugin={}' --standalone /dev/null", kCase, MOTE_EXAMPLE));
   EXPECT_EQ(r.code, 2) << r.out;
   EXPECT_NE(r.out.find("--standalone: expected a library"), std::string::npos) << r.out;
+}
+
+TEST(CudaSourceFile, IsNoFolder) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path().string() + "/folder.cu";
+  std::filesystem::create_directory(path);
+  const Result r = mote_run(fmt::format("check softmax --plugin '{}' --count 1", path));
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_NE(r.out.find("folder.cu: is a folder, expected a file of CUDA C++"), std::string::npos)
+      << r.out;
 }
 
 TEST(CudaSourceFile, HoldsSeveralKernelsAndTheirMemory) {
