@@ -22,6 +22,7 @@ TEST(CudaDriver, IsDeclaredAsInTheToolkitsHeader) {
   void* const fake = dlopen(MOTE_CUDA_FAKE, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(fake, nullptr) << dlerror();
   EXPECT_LIKE(init, cuInit);
+  EXPECT_LIKE(version, cuDriverGetVersion);
   EXPECT_LIKE(device_count, cuDeviceGetCount);
   EXPECT_LIKE(device, cuDeviceGet);
   EXPECT_LIKE(attribute, cuDeviceGetAttribute);

@@ -179,6 +179,11 @@ FAKE_EXPORT int cuInit(unsigned) {
   if (state().process == 0) state().process = getpid();
   return counted_in_process();
 }
+FAKE_EXPORT int cuDriverGetVersion(int* version) {
+  const char* given = std::getenv("FAKE_CUDA_VERSION");
+  *version = given != nullptr ? std::atoi(given) : 12080;
+  return counted();
+}
 FAKE_EXPORT int cuDeviceGetCount(int* count) {
   *count = 1;
   return counted_in_process();

@@ -282,6 +282,25 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
   EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
 }
 
+/// A driver may be newer the next time: what it loads is not taken from before.
+TEST(CudaGpu, CodeIsKeptByTheDriversVersion) {
+  const test::TemporaryFolder folder;
+  const auto entries = [&](const std::string& version) {
+    const std::string out = mote_run(
+        fmt::format("replay 'neg x=f32[1,1,2,3] fill=index:0 backend=cuda plugin={}'",
+                    MOTE_CUDA_PLUGIN),
+        fmt::format("MOTE_CACHE='{}' FAKE_CUDA_VERSION={}", folder.path().string(), version));
+    EXPECT_NE(out.find("passed: neg"), std::string::npos) << out;
+    int found = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path() / "nvrtc"))
+      found += entry.path().extension() == ".key" ? 1 : 0;
+    return found;
+  };
+  EXPECT_EQ(entries("12080"), 1);
+  EXPECT_EQ(entries("12080"), 1);
+  EXPECT_EQ(entries("13000"), 2);
+}
+
 TEST(CudaGpu, ThePluginMustBeNamed) {
   const std::string out = mote_run("check neg --backend cuda");
   EXPECT_NE(out.find("its plug-in must be named: --plugin "), std::string::npos) << out;

@@ -30,8 +30,9 @@ bool DriverError::loses_context() const {
 bool Driver::get_all() {
   void* const from = library_.get();
   DriverCalls& c = calls_;
-  return get(from, c.init, "cuInit") && get(from, c.device_count, "cuDeviceGetCount") &&
-         get(from, c.device, "cuDeviceGet") && get(from, c.attribute, "cuDeviceGetAttribute") &&
+  return get(from, c.init, "cuInit") && get(from, c.version, "cuDriverGetVersion") &&
+         get(from, c.device_count, "cuDeviceGetCount") && get(from, c.device, "cuDeviceGet") &&
+         get(from, c.attribute, "cuDeviceGetAttribute") &&
          get(from, c.retain, "cuDevicePrimaryCtxRetain") &&
          get(from, c.push, "cuCtxPushCurrent_v2") && get(from, c.pop, "cuCtxPopCurrent_v2") &&
          get(from, c.allocate, "cuMemAlloc_v2") && get(from, c.free, "cuMemFree_v2") &&

@@ -14,6 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What stands in the file of the key.
+std::string description(const std::string& key, const std::string& bytes) {
+  return fmt::format("{}\n{} bytes {:016x}", key, bytes.size(), hash_of(bytes));
+}
+
 }  // namespace
 
 std::uint64_t hash_of(std::string_view bytes) {
@@ -53,10 +58,11 @@ fs::path FileCache::stem(const std::string& key) const {
 
 std::optional<fs::path> FileCache::find(const std::string& key) const {
   const fs::path at = stem(key);
-  if (read_bytes(at.string() + ".key") != key) return std::nullopt;
-  const fs::path bytes = at.string() + ".bin";
-  std::error_code failed;
-  return fs::exists(bytes, failed) ? std::optional(bytes) : std::nullopt;
+  const auto known = read_bytes(at.string() + ".key");
+  if (!known || !known->starts_with(key)) return std::nullopt;
+  fs::path file = at.string() + ".bin";
+  const auto bytes = read_bytes(file);
+  return bytes && *known == description(key, *bytes) ? std::optional(file) : std::nullopt;
 }
 
 std::optional<fs::path> FileCache::put(const std::string& key, const std::string& bytes) const {
@@ -64,9 +70,8 @@ std::optional<fs::path> FileCache::put(const std::string& key, const std::string
   fs::create_directories(folder_, failed);
   const fs::path at = stem(key);
   fs::path made = at.string() + ".bin";
-  // The old key goes first: it must never stand beside the new bytes.
-  if (read_bytes(at.string() + ".key") != key) fs::remove(at.string() + ".key", failed);
-  if (!write_bytes(made, bytes) || !write_bytes(at.string() + ".key", key)) return std::nullopt;
+  if (!write_bytes(made, bytes) || !write_bytes(at.string() + ".key", description(key, bytes)))
+    return std::nullopt;
   return made;
 }
 

@@ -10,9 +10,10 @@
 
 namespace mote::cuda {
 
-/// A folder with two files an entry: the whole key, and the bytes. An entry is used only where the
-/// key is equal to the last byte. Safe among processes; where the folder can't be written nothing
-/// is kept.
+/// A folder with two files an entry: the whole key with the length and the hash of the bytes, and
+/// the bytes. An entry is used only where the key is equal to the last byte and the bytes are those
+/// that were kept, so that a damaged one is made anew. Safe among processes; where the folder can't
+/// be written nothing is kept.
 class FileCache {
  public:
   explicit FileCache(std::filesystem::path folder) : folder_(std::move(folder)) {}

@@ -35,7 +35,10 @@ std::string text_of(CudaProgram program, bool parts) {
 Gpu::Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc)
     : device_(std::move(device)),
       nvrtc_(std::move(nvrtc)),
-      architecture_(known_architecture(*nvrtc_, device_->architecture())) {}
+      architecture_(known_architecture(*nvrtc_, device_->architecture())) {
+  const Driver& driver = device_->driver();
+  driver.check(driver.calls().version(&driver_version_), "cuDriverGetVersion");
+}
 
 std::shared_ptr<Gpu> Gpu::open() {
   static std::mutex mutex;
@@ -56,8 +59,9 @@ DriverModule* Gpu::module_of(const OpInstance& instance, Variant variant, bool p
   if (known != modules_.end()) return known->second;
   const Compiled code = nvrtc_->compile_cached(
       FileCache(cache_folder() / "nvrtc"),
-      key_of_instance(instance, variant) + (parts ? ", parts" : ""), architecture_,
-      effort_for(variant), [&] { return text_of(instance.source(variant), parts); });
+      fmt::format("{}{}, driver {}", key_of_instance(instance, variant), parts ? ", parts" : "",
+                  driver_version_),
+      architecture_, effort_for(variant), [&] { return text_of(instance.source(variant), parts); });
   DriverModule* made = nullptr;
   const Driver& driver = device_->driver();
   driver.check(driver.calls().load(&made, code.cubin.data()), "cuModuleLoadData");

@@ -30,6 +30,7 @@ class Gpu {
   std::shared_ptr<Device> device_;
   std::shared_ptr<const Nvrtc> nvrtc_;
   int architecture_ = 0;  ///< that code is compiled for; 90: sm_90
+  int driver_version_ = 0;
   std::mutex mutex_;
   /// Parts of stages have a module of their own: most calls take none.
   std::map<std::tuple<const OpInstance*, Variant, bool>, DriverModule*> modules_;
