@@ -131,12 +131,14 @@ fs::path part_of_mote(const std::string& name) {
   return file;
 }
 
-/// Products are not fused into sums, for the numbers to be those of every machine.
+/// Products are not fused into sums, for the numbers to be those of every machine. A frame larger
+/// than a thread's stack meets the page that guards it, not another thread's stack.
 std::vector<std::string> command_for_shim(const fs::path& folder) {
   std::vector<std::string> words = command_named("CXX", "c++");
-  words.insert(words.end(), {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fPIC", "-shared",
-                             "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(),
-                             "-include", folder / "expected.h", "-Wl,--no-undefined"});
+  words.insert(words.end(),
+               {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fstack-clash-protection", "-fPIC",
+                "-shared", "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(),
+                "-include", folder / "expected.h", "-Wl,--no-undefined"});
   return words;
 }
 

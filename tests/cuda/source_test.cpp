@@ -59,6 +59,8 @@ const Planted kPlanted[] = {
      "a block of 2048,1,1 threads, expected at most 1024,1024,64"},
     {"too_much_shared_memory", "kThreads, 0, stream", "kThreads, 49153, stream", 1,
      "49153 bytes of shared memory, expected at most 49152"},
+    {"too_much_local_memory", "float greatest = ",
+     "volatile float own[200000]; own[0] = 0; float greatest = own[0] ", 3, "SIGSEGV"},
     {"wrong_result", "/ sum;", "/ (sum + 1);", 1, "expected 0."},
     {"its_own_error", "return 0;", "return 7;", 1, "the function returned 7",
      "softmax x=f32[0,3,2] fill=index:0"},

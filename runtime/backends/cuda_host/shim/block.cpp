@@ -9,11 +9,8 @@
 namespace mote::shim {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-#else
-constexpr std::size_t kStackBytes = std::size_t{64} << 10;
-#endif
+/// A GPU gives a thread up to 512 KiB of local memory. Pages that nobody touches take no memory.
+constexpr std::size_t kStackBytes = std::size_t{640} << 10;
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kReusesStacks = false;  // in a block: to write on another's stack is a race
 #else

@@ -2,7 +2,7 @@
 #include "launch.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -34,13 +34,61 @@ constexpr mote_host_calls kCalls = {
     .dynamic_shared = [] { return block->dynamic_shared(); },
 };
 
-std::vector<unsigned> order_of(std::size_t count, Order order, Block& from) {
-  std::vector<unsigned> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  if (order == Order::reverse) std::ranges::reverse(numbers);
-  if (order == Order::random)
-    for (std::size_t k = count; k > 1; --k) std::swap(numbers[k - 1], numbers[from.random() % k]);
-  return numbers;
+/// The numbers of a grid's blocks, each once. They are steps of equal length around all of them, so
+/// that the largest grid takes no memory; a random order of a few is drawn whole.
+class BlockOrder {
+ public:
+  BlockOrder(std::uint64_t count, Order order, Block& from) : count_(count) {
+    if (order == Order::reverse) {
+      at_ = step_ = count - 1;
+    } else if (order == Order::random && count <= kMostDrawn) {
+      draw(from);
+    } else if (order == Order::random) {
+      at_ = from.random() % count;
+      do step_ = from.random() % count;
+      while (std::gcd(step_, count) != 1);
+    }
+  }
+  std::uint64_t next() {
+    const std::uint64_t now = at_;
+    at_ = (at_ + step_) % count_;  // a grid has less than 2^63 blocks
+    return drawn_.empty() ? now : drawn_[static_cast<std::size_t>(now)];
+  }
+
+ private:
+  static constexpr std::uint64_t kMostDrawn = 1U << 16U;
+  void draw(Block& from) {
+    drawn_.resize(static_cast<std::size_t>(count_));
+    std::iota(drawn_.begin(), drawn_.end(), 0U);
+    for (std::size_t k = drawn_.size(); k > 1; --k)
+      std::swap(drawn_[k - 1], drawn_[from.random() % k]);
+  }
+
+  std::uint64_t count_;
+  std::uint64_t at_ = 0;
+  std::uint64_t step_ = 1;
+  std::vector<unsigned> drawn_;
+};
+
+std::string text(const dim3& d) {
+  return std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z);
+}
+
+/// What a GPU of any kind refuses to launch.
+std::string refusal(const Shape& s) {
+  const std::size_t threads = std::size_t{s.block.x} * s.block.y * s.block.z;
+  if (s.grid.x == 0 || s.grid.y == 0 || s.grid.z == 0)
+    return "a grid of " + text(s.grid) + " blocks, expected 1 at least";
+  if (s.grid.x > 0x7fffffffU || s.grid.y > 0xffffU || s.grid.z > 0xffffU)
+    return "a grid of " + text(s.grid) + " blocks, expected at most 2147483647,65535,65535";
+  if (s.block.x > 1024 || s.block.y > 1024 || s.block.z > 64)
+    return "a block of " + text(s.block) + " threads, expected at most 1024,1024,64";
+  if (threads == 0 || threads > 1024)
+    return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
+  if (s.dynamic_bytes > kMostSharedBytes)
+    return std::to_string(s.dynamic_bytes) + " bytes of shared memory, expected at most " +
+           std::to_string(kMostSharedBytes);
+  return "";
 }
 
 }  // namespace
@@ -49,18 +97,19 @@ const mote_host_calls* calls() { return &kCalls; }
 
 std::string launch(const Shape& shape, const Options& options,
                    const std::function<void()>& kernel) {
-  const std::size_t threads = std::size_t{shape.block.x} * shape.block.y * shape.block.z;
-  if (threads == 0 || threads > 1024)
-    return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
+  if (std::string refused = refusal(shape); !refused.empty()) return refused;
   const std::lock_guard lock(launching);
   const Unseen notes;
   Block of(shape, options, kernel);
   block = &of;
   const dim3 g = shape.grid;
+  const std::uint64_t row = g.x, plane = row * g.y, count = plane * g.z;
+  BlockOrder order(count, options.order, of);
   std::string error;
-  for (const unsigned k : order_of(std::size_t{g.x} * g.y * g.z, options.order, of)) {
-    error = of.run({k % g.x, k / g.x % g.y, k / (g.x * g.y)});
-    if (!error.empty()) break;
+  for (std::uint64_t done = 0; done < count && error.empty(); ++done) {
+    const std::uint64_t k = order.next();
+    error = of.run({static_cast<unsigned>(k % row), static_cast<unsigned>(k / row % g.y),
+                    static_cast<unsigned>(k / plane)});
   }
   block = nullptr;
   return error;

@@ -1,7 +1,7 @@
 // Launching a kernel on the host: blocks one after the other, the threads of a block as fibres, in
 // an order that is chosen. What a GPU would leave undefined is an error here: a barrier that some
 // threads do not reach, or reach at another place; a shuffle whose mask names a lane that is not
-// there. Shared memory holds NaNs before each block.
+// there; a launch that no GPU takes. Shared memory holds NaNs before each block.
 #pragma once
 
 #include <array>
@@ -25,6 +25,9 @@ struct Options {
   std::uint64_t seed = 0;  ///< of a random order
   Engine engine = best_engine();
 };
+
+/// What a block has of it on every GPU, without asking for more.
+inline constexpr std::size_t kMostSharedBytes = std::size_t{48} << 10;
 
 struct Shape {
   dim3 grid{1, 1, 1};

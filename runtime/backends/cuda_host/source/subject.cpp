@@ -38,24 +38,6 @@ struct Running {
 Running running;
 std::mutex one_call;
 
-/// What a GPU of any kind refuses to launch.
-std::string refusal(const mote_host_grid& g) {
-  constexpr std::size_t kDynamicBytes = std::size_t{48} << 10;
-  const auto text = [](const dim3& d) {
-    return std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z);
-  };
-  if (g.grid.x == 0 || g.grid.y == 0 || g.grid.z == 0)
-    return "a grid of " + text(g.grid) + " blocks, expected 1 at least";
-  if (g.grid.x > 0x7fffffffU || g.grid.y > 0xffffU || g.grid.z > 0xffffU)
-    return "a grid of " + text(g.grid) + " blocks, expected at most 2147483647,65535,65535";
-  if (g.block.x > 1024 || g.block.y > 1024 || g.block.z > 64)
-    return "a block of " + text(g.block) + " threads, expected at most 1024,1024,64";
-  if (g.shared_bytes > kDynamicBytes)
-    return std::to_string(g.shared_bytes) + " bytes of shared memory, expected at most " +
-           std::to_string(kDynamicBytes);
-  return "";
-}
-
 /// The outputs of a call, with what they held before it.
 class Outputs {
  public:
@@ -133,8 +115,6 @@ int mote_host_returned(int status) {
 const mote_host_calls* mote_host_shim() { return mote::shim::calls(); }
 
 int mote_host_launch(const mote_host_grid* grid, void (*body)(void*), void* context) {
-  if (!running.error.empty()) return mote::shim::kLaunchFailure;
-  running.error = mote::shim::refusal(*grid);
   if (!running.error.empty()) return mote::shim::kLaunchFailure;
   mote::shim::Shape shape;
   shape.grid = grid->grid;
