@@ -24,6 +24,9 @@ LIKE(execute, cudnnBackendExecute);
 #undef LIKE
 
 static_assert(descriptor::kPointwise == CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+static_assert(descriptor::kConvolution == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+static_assert(descriptor::kConvolutionForward ==
+              CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
 static_assert(descriptor::kEngine == CUDNN_BACKEND_ENGINE_DESCRIPTOR);
 static_assert(descriptor::kEngineConfig == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 static_assert(descriptor::kHeuristic == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -44,6 +47,8 @@ static_assert(of::kHandle == CUDNN_TYPE_HANDLE);
 static_assert(of::kDataType == CUDNN_TYPE_DATA_TYPE);
 static_assert(of::kBoolean == CUDNN_TYPE_BOOLEAN);
 static_assert(of::kInt64 == CUDNN_TYPE_INT64);
+static_assert(of::kReal32 == CUDNN_TYPE_FLOAT);
+static_assert(of::kConvolutionMode == CUDNN_TYPE_CONVOLUTION_MODE);
 static_assert(of::kPointer == CUDNN_TYPE_VOID_PTR);
 static_assert(of::kHeuristicMode == CUDNN_TYPE_HEUR_MODE);
 static_assert(of::kNumericalNote == CUDNN_TYPE_NUMERICAL_NOTE);
@@ -56,6 +61,19 @@ static_assert(of::kNormPhase == CUDNN_TYPE_NORM_FWD_PHASE);
 static_assert(attribute::kPointwiseMode == CUDNN_ATTR_POINTWISE_MODE);
 static_assert(attribute::kPointwiseMath == CUDNN_ATTR_POINTWISE_MATH_PREC);
 static_assert(attribute::kPointwiseAxis == CUDNN_ATTR_POINTWISE_AXIS);
+static_assert(attribute::kConvolutionMath == CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
+static_assert(attribute::kConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE);
+static_assert(attribute::kConvolutionDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS);
+static_assert(attribute::kConvolutionStrides == CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+static_assert(attribute::kConvolutionBehind == CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+static_assert(attribute::kConvolutionBefore == CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+static_assert(attribute::kConvolutionAxes == CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+static_assert(attribute::kForwardAlpha == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA);
+static_assert(attribute::kForwardBeta == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA);
+static_assert(attribute::kForwardDesc == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
+static_assert(attribute::kForwardW == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W);
+static_assert(attribute::kForwardX == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+static_assert(attribute::kForwardY == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
 static_assert(attribute::kHeuristicMode == CUDNN_ATTR_ENGINEHEUR_MODE);
 static_assert(attribute::kHeuristicGraph == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
 static_assert(attribute::kHeuristicResults == CUDNN_ATTR_ENGINEHEUR_RESULTS);

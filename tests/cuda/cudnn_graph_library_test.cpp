@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cudnn/attention.h"
+#include "cudnn/biased_convolution.h"
 #include "cudnn/graph_norms.h"
 #include "in_child.h"
 
@@ -175,6 +176,58 @@ TEST_F(CudnnGraphLibrary, TakesNoInverseDeviationsOfOneElement) {
       },
       Kind::f32);
   EXPECT_EQ(said.find("cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED"), 0U) << said;
+}
+
+Tensor channels_last(Tensor t) {
+  t.strides[1] = 1;
+  std::int64_t inner = t.dims[1];
+  for (std::size_t k = t.rank(); k-- > 2; inner *= t.dims[k]) t.strides[k] = inner;
+  return t;
+}
+
+/// One axis of taps has an axis of height before it.
+TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBias) {
+  struct Case {
+    Graph::Dims x, w, pads, strides, dilations;
+  };
+  const std::vector<Case> cases = {
+      {{2, 8, 1, 20}, {16, 8, 1, 3}, {0, 1}, {1, 1}, {1, 1}},
+      {{2, 3, 1, 20}, {5, 3, 1, 3}, {0, 0}, {1, 2}, {1, 2}},
+      {{2, 64, 28, 28}, {64, 64, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {{2, 3, 9, 7}, {5, 3, 3, 3}, {1, 0}, {2, 1}, {1, 2}},
+      {{2, 8, 10, 10}, {16, 4, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {{2, 4, 6, 6}, {4, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 8, 6, 6, 6}, {8, 8, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+      {{1, 3, 6, 5, 4}, {2, 3, 2, 2, 2}, {0, 1, 0}, {1, 1, 2}, {1, 1, 1}},
+  };
+  for (const Case& c : cases)
+    for (const DType dtype : {DType::f16, DType::bf16})
+      for (const bool is_last : {false, true})
+        EXPECT_EQ(answer(
+                      [&] {
+                        Graph::Dims y = {c.x[0], c.w[0]}, b(c.x.size(), 1);
+                        b[1] = c.w[0];
+                        for (std::size_t k = 0; k < c.pads.size(); ++k)
+                          y.push_back(
+                              (c.x[k + 2] + 2 * c.pads[k] - (c.w[k + 2] - 1) * c.dilations[k] - 1) /
+                                  c.strides[k] +
+                              1);
+                        const auto lying = [&](const Graph::Dims& dims) {
+                          const Tensor t = packed(dims, dtype);
+                          return is_last ? channels_last(t) : t;
+                        };
+                        return graph_of({.x = lying(c.x),
+                                         .w = lying(c.w),
+                                         .b = packed(b, dtype),
+                                         .y = lying(y),
+                                         .pads = c.pads,
+                                         .strides = c.strides,
+                                         .dilations = c.dilations});
+                      },
+                      Kind::narrow),
+                  "engines")
+            << packed(c.x, dtype).text() << ' ' << packed(c.w, dtype).text()
+            << (is_last ? " channels last" : "");
 }
 
 struct AttentionCase {

@@ -18,12 +18,16 @@ constexpr std::int64_t kWorkspace = 512;
 /// What a kind of descriptor must have before it is finalized.
 const std::map<int, std::vector<int>>& required() {
   static const std::map<int, std::vector<int>> all = {
-      {0, {0, 1}},               // POINTWISE: mode, precision
-      {kHeuristic, {200, 201}},  // mode, graph
-      {kPlan, {400, 401}},       // handle, configuration
-      {13, {750, 751, 753}},     // OPERATION_POINTWISE: function, x, y
-      {kGraph, {800, 801}},      // handle, operations
-      {kPack, {1000, 1001}},     // ids, pointers
+      {0, {0, 1}},                               // POINTWISE: mode, precision
+      {1, {100, 101, 102, 103, 104, 105, 106}},  // CONVOLUTION: all that it has
+      {kHeuristic, {200, 201}},                  // mode, graph
+      {kPlan, {400, 401}},                       // handle, configuration
+      {10,
+       {700, 701, 702, 703, 704,
+        705}},                // OPERATION_CONVOLUTION_FORWARD: factors, descriptor, w, x, y
+      {13, {750, 751, 753}},  // OPERATION_POINTWISE: function, x, y
+      {kGraph, {800, 801}},   // handle, operations
+      {kPack, {1000, 1001}},  // ids, pointers
       {kTensor, {900, 901, 902, 903, 906}},
       {18, {1500}},                          // MATMUL: precision
       {19, {1520, 1521, 1522, 1523}},        // OPERATION_MATMUL: a, b, c, descriptor

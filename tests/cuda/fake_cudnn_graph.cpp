@@ -9,8 +9,8 @@ using namespace fake::cudnn;
 namespace fake::cudnn {
 namespace {
 
-constexpr int kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29, kNormGradient = 30,
-              kReshape = 31;
+constexpr int kConvolution = 10, kPointwise = 13, kMatmul = 19, kReduction = 22, kNorm = 29,
+              kNormGradient = 30, kReshape = 31;
 
 bool is_of_16_bits(const TensorDesc& t) { return t.type == 2 || t.type == 9; }
 
@@ -116,6 +116,7 @@ class Run {
 }  // namespace
 
 void check_operation(const BackendDesc& op) {
+  if (op.kind == kConvolution) check_convolution(op);
   if (op.kind == kNorm) check_norm(op);
   if (op.kind == kNormGradient) check_norm_gradient(op);
 }
@@ -189,13 +190,28 @@ bool is_attention_gradient(const Operations& operations) {
          is_stored_float(operations[2]->link(753)) && is_stored_float(minus_sums.link(752));
 }
 
+/// A convolution of 16 bits, and a bias along its channels.
+bool is_biased_convolution(const Operations& operations) {
+  if (kinds_of(operations) != std::vector<int>{-kConvolution, 0}) return false;
+  const BackendDesc& convolution = *operations[0];
+  const BackendDesc& sum = *operations[1];
+  const TensorDesc x = described(*convolution.link(704)), y = described(*sum.link(753)),
+                   bias = described(*sum.link(752));
+  Dims along_channels(y.dims.size(), 1);
+  along_channels[1] = y.dims[1];
+  return is_of_16_bits(x) && described(*convolution.link(703)).type == x.type && y.type == x.type &&
+         bias.type == x.type && bias.dims == along_channels &&
+         convolution.link(705)->value<std::int64_t>(906) == sum.link(751)->value<std::int64_t>(906);
+}
+
 }  // namespace
 
 bool is_known(const BackendDesc& graph) {
   const Operations& operations = graph.links.at(801);
   if (operations.size() == 1)
     return operations[0]->kind == kNorm || operations[0]->kind == kNormGradient;
-  return is_attention(operations) || is_attention_gradient(operations);
+  return is_biased_convolution(operations) || is_attention(operations) ||
+         is_attention_gradient(operations);
 }
 
 bool is_narrow(const BackendDesc& graph) {
@@ -212,6 +228,9 @@ void run_graph(const BackendDesc& graph, const std::map<std::int64_t, void*>& da
   Run run(slots);
   for (const auto& op : graph.links.at(801)) {
     switch (op->kind) {
+      case kConvolution:
+        run_convolution(*op, slots);
+        break;
       case kNorm:
         run_norm(*op, slots);
         break;

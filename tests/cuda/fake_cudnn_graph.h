@@ -55,8 +55,9 @@ struct Unsupported : std::runtime_error {
 
 /// Throws Unsupported where the manual forbids the operation.
 void check_operation(const BackendDesc& operation);
-/// Whether the fake's engines compute the operations together: one norm or its gradient; attention,
-/// whose softmax's sums are stored, and whose heads are of eights; or the gradient of that.
+/// Whether the fake's engines compute the operations together: one norm or its gradient; a
+/// convolution and its bias; attention, whose softmax's sums are stored, and whose heads are of
+/// eights; or the gradient of that.
 bool is_known(const BackendDesc& graph);
 /// Whether some tensor of the graph has 16 bits.
 bool is_narrow(const BackendDesc& graph);

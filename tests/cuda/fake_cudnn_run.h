@@ -95,6 +95,10 @@ inline Dims sum(const Dims& a, const Dims& b) {
   return at;
 }
 
+/// Convolutions, by their attributes.
+void run_convolution(const BackendDesc& operation, Slots& slots);
+/// Throws Unsupported where the manual forbids the operation.
+void check_convolution(const BackendDesc& operation);
 /// Norms, by their attributes.
 void run_norm(const BackendDesc& operation, Slots& slots);
 void run_norm_gradient(const BackendDesc& operation, Slots& slots);

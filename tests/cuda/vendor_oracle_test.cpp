@@ -65,6 +65,7 @@ TEST(CudaVendor, ConvolutionsOfCudnnPassTheOracle) {
                 kReals, 250);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"conv1d.grad", "conv2d.grad", "conv3d.grad"}, kWide,
                 50);
+  expect_cases_pass("vendor_convolutions.cases", MOTE_CUDNN_PLUGIN, "cudnn", 10);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", {"conv2d", "conv2d.grad"}, {"f32"}, 100);
 }
 

@@ -1,6 +1,7 @@
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
 // another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
-// is searched among those that are deterministic and sum products as they are.
+// is searched among those that are deterministic and sum products as they are. With a bias of 16
+// bits the convolution is a graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +9,7 @@
 #include <array>
 #include <span>
 
+#include "biased_convolution.h"
 #include "ops.h"
 
 namespace mote::cudnn {
@@ -119,15 +121,33 @@ Choice choose(const Search& search, const Size& size, std::span<const int> allow
   return chosen;
 }
 
-Step add_bias(const Reader& call, const Tensor& y) {
-  // The sum would be rounded to 16 bits before the bias is added.
-  if (call.kind() == Kind::narrow) decline("a bias of 16 bits");
-  const Tensor b = along_channels(call.input(2, "b", 1), y.rank());
+Tensor bias_of(const Reader& call, const Tensor& y) {
+  Tensor b = along_channels(call.input(2, "b", 1), y.rank());
   if (b.dims[1] != y.dims[1]) nvidia::reject(b.text() + " is no bias of " + y.text());
+  return b;
+}
+
+/// A step of its own, for which the sum of products is rounded to y's dtype.
+Step add_bias(const Reader& call, const Tensor& y) {
+  const Tensor b = bias_of(call, y);
   return {0, [b, y, from = describe(b), to = describe(y)](Handle* handle, const OnDevice& at) {
             calls().add_tensor(handle, one(y.dtype), from.get(), at.data[b.slot], one(y.dtype),
                                to.get(), at.data[y.slot]);
           }};
+}
+
+/// With its bias in one graph, which rounds once.
+Step biased(Handle* handle, const Reader& call, const Window& window, const Tensor& x,
+            const Tensor& w, const Tensor& y) {
+  const auto wide = [](const std::vector<int>& all) { return Graph::Dims(all.begin(), all.end()); };
+  return graph_of({.x = x,
+                   .w = w,
+                   .b = bias_of(call, y),
+                   .y = y,
+                   .pads = wide(window.pads),
+                   .strides = wide(window.stride),
+                   .dilations = wide(window.dilation)})
+      .step(handle, call.kind());
 }
 
 Step data_gradient(Handle* handle, const Descriptors& d, const Tensor& w, const Tensor& gy,
@@ -188,6 +208,10 @@ Work convolution(const Reader& call) {
                y = two_axes(call.output(0, "y", rank));
   const Descriptors d = describe_all(window, call, x, w, y);
   auto handle = Cudnn::library().take();
+  if (call.has_input(2) && call.kind() == Kind::narrow) {
+    const Step step = biased(handle.get(), call, window, x, w, y);
+    return work_of(std::move(handle), {step});
+  }
   const Choice chosen = choose(calls().forward_algorithms, calls().forward_workspace, kForward,
                                handle.get(), d.x.get(), d.w.get(), d, d.y.get());
   std::vector<Step> steps = {{chosen.bytes, [=](Handle* with, const OnDevice& at) {
@@ -230,6 +254,8 @@ Work transposed_convolution(const Reader& call) {
   const Tensor x = call.input(0, "x", 4), w = call.input(1, "w", 4), y = call.output(0, "y", 4);
   require_transposed_dims(call, window, x, w, y);
   auto handle = Cudnn::library().take();
+  // The sum would be rounded to 16 bits before the bias is added.
+  if (call.has_input(2) && call.kind() == Kind::narrow) decline("a bias of 16 bits");
   const Descriptors d = describe_all(window, call, y, w, x);
   std::vector<Step> steps = {data_gradient(handle.get(), d, w, x, y)};
   if (call.has_input(2)) steps.push_back(add_bias(call, y));

@@ -108,6 +108,31 @@ void Graph::norm_gradient(const NormGradient& n) {
   op.finalize();
 }
 
+void Graph::convolve(const Convolution& c) {
+  const float one = 1, zero = 0;
+  parts_.emplace_back(descriptor::kConvolution);
+  parts_.back()
+      .choose(attribute::kConvolutionMath, of::kDataType, kFloat)
+      .choose(attribute::kConvolutionMode, of::kConvolutionMode, kCrossCorrelation)
+      .integer(attribute::kConvolutionAxes, static_cast<std::int64_t>(c.strides.size()))
+      .integers(attribute::kConvolutionBefore, c.pads)
+      .integers(attribute::kConvolutionBehind, c.pads)
+      .integers(attribute::kConvolutionStrides, c.strides)
+      .integers(attribute::kConvolutionDilations, c.dilations)
+      .finalize();
+  std::vector<std::int64_t> what = {c.x.id, c.w.id, c.y.id};
+  for (const Dims* each : {&c.pads, &c.strides, &c.dilations})
+    what.insert(what.end(), each->begin(), each->end());
+  operation(descriptor::kConvolutionForward, what)
+      .set(attribute::kForwardAlpha, of::kReal32, 1, &one)
+      .set(attribute::kForwardBeta, of::kReal32, 1, &zero)
+      .link(attribute::kForwardDesc, parts_.back())
+      .link(attribute::kForwardX, c.x.desc)
+      .link(attribute::kForwardW, c.w.desc)
+      .link(attribute::kForwardY, c.y.desc)
+      .finalize();
+}
+
 void Graph::matmul(const Node& a, const Node& b, const Node& c) {
   parts_.emplace_back(descriptor::kMatmul);
   parts_.back().choose(attribute::kMatmulMath, of::kDataType, kFloat).finalize();

@@ -58,6 +58,13 @@ class Graph {
     std::optional<Node> gbias = {};
   };
   void norm_gradient(const NormGradient& n);
+  /// y = x * w over the axes behind the first two, which are images and channels; w's channels are
+  /// those of a group. Pads are of one width in front and behind.
+  struct Convolution {
+    Node x, w, y;
+    Dims pads, strides, dilations;
+  };
+  void convolve(const Convolution& c);
   /// c = a b, of matrices in the last two axes.
   void matmul(const Node& a, const Node& b, const Node& c);
   /// y = x reduced by kReduceAdd or kReduceMaximum along the axes in which y has fewer elements:
