@@ -2,6 +2,7 @@
 // dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. Operands are rounded as
 // far as the compute type allows, and sums kept in it. What the manual forbids is
 // CUBLAS_STATUS_INVALID_VALUE.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -22,8 +23,11 @@ constexpr int kComputeTf32 = 77;
 constexpr int kInteger8 = 3;
 constexpr int kInteger32 = 10;
 constexpr std::uint32_t kReduceInComputeType = 2;
-/// The workspace that the fake's one algorithm asks for, so that the caller must provide one.
+/// The workspace that the fake's algorithm for any address asks for, so that the caller must
+/// provide one, and that of the better one for tensors whose addresses 16 divides.
 constexpr std::size_t kWorkspace = 1024;
+constexpr std::size_t kWorkspaceOfTheBest = 4096;
+constexpr std::uint32_t kAlignmentOfTheBest = 16;
 constexpr std::uint64_t kAlgorithmMark = 0x6d6f7465;
 
 struct Handle {};
@@ -50,6 +54,9 @@ struct Heuristic {
   float waves;
   std::array<int, 4> reserved;
 };
+
+/// What the last product's algorithm asks for.
+std::size_t last_workspace = 0;
 
 int of_driver(int status) { return status == 0 ? 0 : status == 2 ? 3 : kExecutionFailed; }
 
@@ -210,7 +217,10 @@ FAKE_EXPORT int cublasLtMatmulPreferenceSetAttribute(Preference* p, int attribut
   return kInvalidValue;
 }
 
-/// The algorithm notes the alignments that it was chosen for; the product holds it to them.
+FAKE_EXPORT std::size_t fake_cublas_last_workspace() { return last_workspace; }
+
+/// The algorithm notes the alignments that it was chosen for, and its workspace; the product holds
+/// it to them.
 FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a, Layout* b,
                                                Layout* c, Layout* d, Preference* p, int requested,
                                                Heuristic* results, int* returned) {
@@ -223,9 +233,12 @@ FAKE_EXPORT int cublasLtMatmulAlgoGetHeuristic(Handle*, MatmulDesc* m, Layout* a
   if (p->workspace < kWorkspace) return kNotSupported;
   if (m->compute == kComputeInteger && (p->alignments[0] % 4 != 0 || p->alignments[1] % 4 != 0))
     return kNotSupported;
+  const bool is_best =
+      p->workspace >= kWorkspaceOfTheBest && std::ranges::min(p->alignments) >= kAlignmentOfTheBest;
+  const std::size_t bytes = is_best ? kWorkspaceOfTheBest : kWorkspace;
   *results = {{kAlgorithmMark, p->alignments[0], p->alignments[1], p->alignments[2],
-               p->alignments[3], 0, 0, 0},
-              kWorkspace,
+               p->alignments[3], bytes, 0, 0},
+              bytes,
               0,
               1.0F,
               {}};
@@ -239,12 +252,13 @@ FAKE_EXPORT int cublasLtMatmul(Handle*, MatmulDesc* m, const void* alpha, const 
                                void* workspace, std::size_t workspace_bytes, void*) {
   if (const int status = fake::counted_in_context()) return of_driver(status);
   if (const int status = check_product(*m, *la, *lb, *lc, *ld)) return status;
-  if (algorithm == nullptr || algorithm[0] != kAlgorithmMark || workspace_bytes < kWorkspace ||
+  if (algorithm == nullptr || algorithm[0] != kAlgorithmMark || workspace_bytes < algorithm[5] ||
       !fake::is_workspace(workspace, workspace_bytes))
     return kInvalidValue;
   const std::array<const void*, 4> pointers = {a, b, c, d};
   for (std::size_t k = 0; k < 4; ++k)
     if (reinterpret_cast<std::uint64_t>(pointers[k]) % algorithm[k + 1] != 0) return kInvalidValue;
+  last_workspace = algorithm[5];
   if (c == d && lc->ld != ld->ld) return kInvalidValue;
   Element type{}, operands{};
   if (!element_of(ld->type, type) || !element_of(la->type, operands)) return kNotSupported;

@@ -72,11 +72,12 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gru>();
 }
 
-/// Copies of a call's tensors in the fake GPU's memory, and workspace there that is aligned to 64
-/// bytes and not to more.
+/// Copies of a call's tensors in the fake GPU's memory, `offset` bytes behind a multiple of 256,
+/// and workspace there that is aligned to 64 bytes and not to more.
 class OnGpu {
  public:
-  OnGpu(const mote_call& call, const mote_kernel& kernel) : call_(call) {
+  OnGpu(const mote_call& call, const mote_kernel& kernel, std::size_t offset = 0)
+      : call_(call), offset_(offset) {
     void* context = nullptr;
     of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
     of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
@@ -110,7 +111,7 @@ class OnGpu {
   DLTensor& copy(const DLTensor& tensor) {
     const auto memory = memory_of(tensor);
     DLTensor& view = views_.emplace_back(tensor);
-    view.data = allocate(memory.size());
+    view.data = static_cast<char*>(allocate(memory.size() + offset_)) + offset_;
     view.device = {kDLCUDA, 0};
     of_.fake<int(void*, const void*, std::size_t, void*)>("cuMemcpyHtoDAsync_v2")(
         view.data, memory.data(), memory.size(), nullptr);
@@ -119,6 +120,7 @@ class OnGpu {
 
   const Libraries& of_ = Libraries::all();
   mote_call call_;
+  std::size_t offset_;
   void* stream_ = nullptr;
   std::vector<DLTensor> views_;
   std::vector<const DLTensor*> inputs_;
@@ -161,6 +163,26 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
   EXPECT_EQ(in_child(on_the_gpu<RmsNorm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Gru>), "right");
+}
+
+/// The workspace that the algorithm of a gemm asks for whose tensors lie so.
+std::string workspace_of_gemm(std::size_t offset) {
+  return in_child([&]() -> std::string {
+    Gemm subject;
+    const mote_kernel& kernel = kernel_of(subject);
+    const mote_call here = subject.call().get();
+    const OnGpu there(here, kernel, offset);
+    if (there.run(kernel) != MOTE_OK) return subject.call().message();
+    there.copy_back(here);
+    if (!subject.is_right()) return "wrong";
+    return std::to_string(Libraries::all().fake<std::size_t()>("fake_cublas_last_workspace")());
+  });
+}
+
+/// Where tensors will lie is not known when the workspace is asked for.
+TEST(CudaVendor, CublasTakesTheBestAlgorithmForTheTensorsAddresses) {
+  EXPECT_EQ(workspace_of_gemm(0), "4096");
+  EXPECT_EQ(workspace_of_gemm(sizeof(float)), "1024");
 }
 
 }  // namespace

@@ -143,10 +143,19 @@ class Call {
     return best;
   }
 
+  /// Bytes within which there is the best algorithm for tensors that begin at multiples of 256, and
+  /// one for any addresses: where the tensors will lie is not known yet.
+  std::size_t workspace_bytes() {
+    const auto element = static_cast<std::uint32_t>(size_of(product_.d.tensor.dtype));  // 4: 8 bits
+    const std::size_t anywhere =
+        choose(kMostWorkspace, {element, element, element, element}).workspace_bytes;
+    return std::max(anywhere, choose(kMostWorkspace, alignments({})).workspace_bytes);
+  }
+
   void run(const OnDevice& at, std::size_t workspace_bytes) {
     const HeuristicResult best =
-        choose(workspace_bytes, {alignment(product_.a, at), alignment(product_.b, at),
-                                 alignment(product_.c, at), alignment(product_.d, at)});
+        choose(workspace_bytes, alignments({address(product_.a, at), address(product_.b, at),
+                                            address(product_.c, at), address(product_.d, at)}));
     const Scalar alpha = scalar(product_.alpha);
     const Scalar beta = scalar(product_.beta);
     for (std::int64_t o = 0; o < walk_.outer; ++o)
@@ -200,11 +209,20 @@ class Call {
   void* data(const Stack& s, const OnDevice& at, std::int64_t outer) const {
     return static_cast<char*>(at.data[s.tensor.slot]) + outer * outer_bytes(s);
   }
-  /// Of the first element in every call: the greatest power of two that divides its address.
-  std::uint32_t alignment(const Stack& s, const OnDevice& at) const {
-    const auto bits = reinterpret_cast<std::uintptr_t>(at.data[s.tensor.slot]) |
-                      static_cast<std::uintptr_t>(outer_bytes(s)) | kBestAlignment;
-    return static_cast<std::uint32_t>(bits & (~bits + 1));
+  static std::uintptr_t address(const Stack& s, const OnDevice& at) {
+    return reinterpret_cast<std::uintptr_t>(at.data[s.tensor.slot]);
+  }
+  /// Of a, b, c and d at these addresses: the greatest power of two that divides the address of the
+  /// first element in every call.
+  std::array<std::uint32_t, 4> alignments(const std::array<std::uintptr_t, 4>& addresses) const {
+    const std::array<const Stack*, 4> stacks = {&product_.a, &product_.b, &product_.c, &product_.d};
+    std::array<std::uint32_t, 4> all{};
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const auto bits =
+          addresses[k] | static_cast<std::uintptr_t>(outer_bytes(*stacks[k])) | kBestAlignment;
+      all[k] = static_cast<std::uint32_t>(bits & (~bits + 1));
+    }
+    return all;
   }
 
   const Lt& lt_ = Lt::open();
@@ -272,10 +290,7 @@ nvidia::Work work_of(const Product& product) {
   if (walk.inner > std::numeric_limits<std::int32_t>::max())
     decline("there are 2^31 batches or more");
   const auto call = std::make_shared<Call>(p, walk);
-  const auto element = static_cast<std::uint32_t>(size_of(p.d.tensor.dtype));  // 4 of 8 bits
-  // Where the tensors will lie is not known yet: an algorithm that takes any address exists too.
-  const std::size_t bytes =
-      call->choose(kMostWorkspace, {element, element, element, element}).workspace_bytes;
+  const std::size_t bytes = call->workspace_bytes();
   return {bytes, [call, bytes](const OnDevice& at) { call->run(at, bytes); }};
 }
 
