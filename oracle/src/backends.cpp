@@ -105,12 +105,16 @@ void require_backend_name(const Backends& backends, const std::string& name) {
                           name, list_text(names_of(backends.all)), list_text(elsewhere)));
 }
 
+std::string plugin_to_name(std::string_view backend) {
+  return beside_plugins(fmt::format("{}.so", backend));
+}
+
 std::string absence(const Backends& backends, const std::string& name) {
   const std::string library = fmt::format("mote_{}.so", name);
   const bool broken = std::ranges::any_of(backends.problems, [&](const std::string& problem) {
     return problem.find(library) != std::string::npos;
   });
-  const std::string beside = beside_plugins(name + ".so");
+  const std::string beside = plugin_to_name(name);
   const std::string why = broken           ? "its plug-in cannot be loaded"
                           : beside.empty() ? "it is not part of this build"
                                            : "its plug-in must be named: --plugin " + beside;

@@ -124,11 +124,18 @@ Finding place_finding(const PluginPlace& place, std::size_t count) {
   return f;
 }
 
-/// Backends that mote has heard of and that are not here.
+/// Backends that mote has heard of and that are not among those loaded.
 void add_absent(const std::vector<std::string>& here, std::vector<Finding>& all) {
   std::vector<std::string> absent;
   for (const std::string_view name : known_backends()) {
     if (std::ranges::find(here, name) != here.end()) continue;
+    if (const std::string path = plugin_to_name(name); !path.empty()) {
+      all.push_back({.name = "backend",
+                     .state = "ok",
+                     .found = fmt::format("{}, {}: loaded where it is named: --plugin", name, path),
+                     .details = {{"backend", name}, {"path", path}}});
+      continue;
+    }
     if (name == "openblas" || name == "onednn") {
       const bool blas = name == "openblas";
       all.push_back({.name = "backend",
@@ -284,9 +291,10 @@ std::string json_line(const Finding& f) {
 int doctor(bool json) {
   std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
   look_at_plugins(all);
-  for (const auto look :
-       {look_at_openmp, look_at_nvrtc, look_at_cublas, look_at_cudnn, look_at_gpu, look_at_memory,
-        look_at_cpus, look_at_cpu_features, look_at_case_groups, look_at_terminal}) {
+  all.push_back(look_at_openmp());
+  for (Finding& f : look_at_cuda()) all.push_back(std::move(f));
+  for (const auto look : {look_at_memory, look_at_cpus, look_at_cpu_features, look_at_case_groups,
+                          look_at_terminal}) {
     all.push_back(look());
   }
   for (const Finding& f : all) print(json ? json_line(f) : text_line(f));

@@ -1,9 +1,11 @@
 // What of CUDA is on this machine, seen as a program sees it: by loading the libraries.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,10 +18,22 @@
 namespace mote::tool {
 namespace {
 
-std::shared_ptr<void> opened(const std::string& path) {
+/// A library of NVIDIA's, and what is said where it is not here.
+struct Wanted {
+  std::string name;
+  const char* variable;  ///< may name the file
+  std::vector<std::string> candidates;
+  const char* costs;
+  const char* remedy;
+};
+
+/// Null, with the loader's reason, where it cannot be loaded.
+std::shared_ptr<void> opened(const std::string& path, std::string& reason) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return nullptr;
-  return {handle, [](void* library) { dlclose(library); }};
+  if (handle != nullptr) return {handle, [](void* library) { dlclose(library); }};
+  const char* const why = dlerror();
+  reason = why != nullptr ? why : path + ": cannot be loaded";
+  return nullptr;
 }
 
 template <typename Function>
@@ -27,117 +41,211 @@ Function* function_in(const std::shared_ptr<void>& library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library.get(), name));
 }
 
-/// The names of the GPUs; nullopt where the driver says no.
-std::optional<std::vector<std::string>> gpus(const std::shared_ptr<void>& driver,
-                                             std::string& reason) {
-  const auto init = function_in<int(unsigned)>(driver, "cuInit");
-  const auto count = function_in<int(int*)>(driver, "cuDeviceGetCount");
-  const auto name = function_in<int(char*, int, int)>(driver, "cuDeviceGetName");
-  if (init == nullptr || count == nullptr || name == nullptr) {
-    reason = "not a driver that mote knows";
-    return std::nullopt;
-  }
-  int devices = 0;
-  if (const int status = init(0); status != 0) {
-    reason = fmt::format("cuInit returned {}", status);
-    return std::nullopt;
-  }
-  if (count(&devices) != 0) devices = 0;
-  std::vector<std::string> names;
-  for (int k = 0; k < devices; ++k) {
-    std::array<char, 128> text{};
-    names.emplace_back(name(text.data(), int{text.size()}, k) == 0 ? text.data() : "a GPU");
-  }
-  return names;
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
 }
 
-/// The first of the libraries that can be loaded and says its version.
-std::optional<Finding> found(
-    const std::string& name, const std::vector<std::string>& candidates,
-    const std::function<std::optional<std::string>(const std::shared_ptr<void>&)>& version_of) {
-  for (const std::string& path : candidates) {
-    const auto library = opened(path);
-    const auto version = library == nullptr ? std::nullopt : version_of(library);
-    if (!version) continue;
-    return Finding{.name = name,
-                   .state = "ok",
-                   .found = fmt::format("{}: version {}", path, *version),
-                   .details = {{"path", path}, {"version", *version}}};
+/// None of the files that were tried will do. `reason`: what is wrong with the one that is here,
+/// empty where there is none.
+Finding unusable(const Wanted& wanted, const std::string& reason) {
+  Finding f{.name = wanted.name,
+            .state = reason.empty() ? "missing" : "failed",
+            .found = reason,
+            .costs = wanted.costs,
+            .remedy = wanted.remedy};
+  if (reason.empty())
+    f.found = fmt::format("{}: cannot open shared object file: No such file or directory",
+                          fmt::join(wanted.candidates, ", "));
+  if (is_set(wanted.variable)) {
+    f.found = fmt::format("${}: {}", wanted.variable, f.found);
+    f.remedy = fmt::format("correct ${} or unset it", wanted.variable);
   }
-  return std::nullopt;
+  return f;
+}
+
+/// What the loader says of a name for which it finds no file.
+bool says_that_there_is_none(const std::string& reason, const std::string& path) {
+  return reason == path + ": cannot open shared object file: No such file or directory";
+}
+
+/// The first of the candidates that can be loaded and that `look` takes; it says what is wrong with
+/// others.
+Finding look_at(
+    const Wanted& wanted,
+    const std::function<std::optional<Finding>(
+        const std::shared_ptr<void>&, const std::string& path, std::string& reason)>& look) {
+  std::string wrong;  // with the first that is here
+  for (const std::string& path : wanted.candidates) {
+    std::string reason;
+    const auto library = opened(path, reason);
+    if (library != nullptr) {
+      if (auto found = look(library, path, reason)) return *std::move(found);
+    } else if (says_that_there_is_none(reason, path)) {
+      continue;
+    }
+    if (wrong.empty()) wrong = reason;
+  }
+  return unusable(wanted, wrong);
+}
+
+using Version = std::function<std::optional<std::string>(const std::shared_ptr<void>&)>;
+
+Finding look_at_version(const Wanted& wanted, const char* function, const Version& version_of) {
+  return look_at(wanted,
+                 [&](const std::shared_ptr<void>& library, const std::string& path,
+                     std::string& reason) -> std::optional<Finding> {
+                   const auto version = version_of(library);
+                   if (!version) {
+                     reason = fmt::format("{}: not that library: it has no {}", path, function);
+                     return std::nullopt;
+                   }
+                   return Finding{.name = wanted.name,
+                                  .state = "ok",
+                                  .found = fmt::format("{}: version {}", path, *version),
+                                  .details = {{"path", path}, {"version", *version}}};
+                 });
 }
 
 /// A library whose version is 10000 major + 100 minor + patch.
-Finding look_at_kernels(const std::string& name, const std::vector<std::string>& candidates,
-                        const char* version_function, const Finding& where_missing) {
-  const auto version_of = [&](const std::shared_ptr<void>& library) -> std::optional<std::string> {
-    const auto version = function_in<std::size_t()>(library, version_function);
-    if (version == nullptr) return std::nullopt;
-    const std::size_t v = version();
-    return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
-  };
-  return found(name, candidates, version_of).value_or(where_missing);
+Finding look_at_kernels(const Wanted& wanted, const char* function) {
+  return look_at_version(wanted, function,
+                         [&](const std::shared_ptr<void>& library) -> std::optional<std::string> {
+                           const auto version = function_in<std::size_t()>(library, function);
+                           if (version == nullptr) return std::nullopt;
+                           const std::size_t v = version();
+                           return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+                         });
+}
+
+Finding look_at_nvrtc() {
+  return look_at_version(
+      {"nvrtc", "MOTE_NVRTC", nvrtc_candidates(), "CUDA text is not compiled for GPUs",
+       "install the CUDA toolkit, or set CUDA_HOME or MOTE_NVRTC"},
+      "nvrtcVersion", [](const std::shared_ptr<void>& library) -> std::optional<std::string> {
+        const auto version = function_in<int(int*, int*)>(library, "nvrtcVersion");
+        int major = 0;
+        int minor = 0;
+        if (version == nullptr || version(&major, &minor) != 0) return std::nullopt;
+        return fmt::format("{}.{}", major, minor);
+      });
+}
+
+Finding look_at_cublas() {
+  return look_at_kernels(
+      {"cublas", "MOTE_CUBLAS", cublas_candidates(), "the backend cublas declines each call",
+       "install the CUDA toolkit, or set CUDA_HOME or MOTE_CUBLAS"},
+      "cublasLtGetVersion");
+}
+
+Finding look_at_cudnn() {
+  return look_at_kernels(
+      {"cudnn", "MOTE_CUDNN", cudnn_candidates(), "the backend cudnn declines each call",
+       "install cuDNN 9, or set CUDA_HOME or MOTE_CUDNN"},
+      "cudnnGetVersion");
+}
+
+/// The driver's calls that tell what there is.
+struct Driver {
+  explicit Driver(const std::shared_ptr<void>& library)
+      : init(function_in<int(unsigned)>(library, "cuInit")),
+        version(function_in<int(int*)>(library, "cuDriverGetVersion")),
+        count(function_in<int(int*)>(library, "cuDeviceGetCount")),
+        name(function_in<int(char*, int, int)>(library, "cuDeviceGetName")),
+        attribute(function_in<int(int*, int, int)>(library, "cuDeviceGetAttribute")) {}
+  bool is_one() const {
+    return init != nullptr && version != nullptr && count != nullptr && name != nullptr &&
+           attribute != nullptr;
+  }
+  /// "H100 (sm_90)"
+  std::string describe(int device) const {
+    std::array<char, 128> text{};
+    int major = 0, minor = 0;
+    attribute(&major, 75, device);  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+    attribute(&minor, 76, device);
+    const bool is_named = name(text.data(), int{text.size()}, device) == 0;
+    return fmt::format("{} (sm_{}{})", is_named ? text.data() : "a GPU", major, minor);
+  }
+
+  int (*init)(unsigned);
+  int (*version)(int*);
+  int (*count)(int*);
+  int (*name)(char*, int, int);
+  int (*attribute)(int*, int, int);
+};
+
+/// The GPUs that the driver sees, the first one first, which mote takes. `brief`: what there is of
+/// a driver and GPUs.
+Finding look_at_gpu(std::string& brief) {
+  const Wanted wanted = {"gpu",
+                         "MOTE_CUDA_DRIVER",
+                         {cuda_driver()},
+                         "CUDA kernels run on the host's shim only",
+                         "a machine with an NVIDIA GPU and its driver"};
+  brief = "no driver";
+  Finding f = look_at(wanted,
+                      [&](const std::shared_ptr<void>& library, const std::string& path,
+                          std::string& reason) -> std::optional<Finding> {
+                        const Driver driver(library);
+                        if (!driver.is_one()) {
+                          reason = path + ": not a driver that mote knows";
+                          return std::nullopt;
+                        }
+                        constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
+                        const int status = driver.init(0);
+                        if (status != 0 && status != kNoDevice) {
+                          brief = "a driver that does not start";
+                          reason = fmt::format("{}: cuInit returned {}", path, status);
+                          return std::nullopt;
+                        }
+                        int devices = 0, version = 0;
+                        if (status == kNoDevice || driver.count(&devices) != 0) devices = 0;
+                        driver.version(&version);
+                        const std::string of =
+                            fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+                        std::vector<std::string> names;
+                        for (int k = 0; k < devices; ++k) names.push_back(driver.describe(k));
+                        Finding found{.name = "gpu", .details = {{"names", names}, {"driver", of}}};
+                        if (names.empty()) {
+                          brief = "a driver, but no GPU";
+                          found.state = "missing";
+                          found.found = fmt::format("{}, a driver of {}, but no GPU", path, of);
+                          found.costs = wanted.costs;
+                          found.remedy = wanted.remedy;
+                          return found;
+                        }
+                        brief = "a GPU";
+                        found.state = "ok";
+                        found.found = fmt::format("{}; driver of {}", fmt::join(names, ", "), of);
+                        return found;
+                      });
+  if (!f.details.contains("names")) f.details["names"] = nlohmann::json::array();
+  return f;
+}
+
+/// In one line what CUDA kernels can do here.
+Finding situation(const Finding& nvrtc, const Finding& gpu, const std::string& driver) {
+  const bool has_toolkit = nvrtc.state == "ok", has_gpu = gpu.state == "ok";
+  Finding f{.name = "cuda",
+            .state = "ok",
+            .found = fmt::format("{}, {}", has_toolkit ? "a toolkit" : "no toolkit", driver),
+            .details = {{"toolkit", has_toolkit}, {"gpu", has_gpu}}};
+  if (has_toolkit && has_gpu) return f;
+  f.state = gpu.state == "failed" || nvrtc.state == "failed" ? "failed" : "missing";
+  f.costs = has_toolkit ? "CUDA kernels are compiled for GPUs and run on the host's shim"
+            : has_gpu   ? "kernels of NVIDIA's libraries alone run on the GPU"
+                        : "CUDA kernels run on the host's shim, and are not compiled for GPUs";
+  f.remedy = has_gpu ? nvrtc.remedy : gpu.remedy;
+  return f;
 }
 
 }  // namespace
 
-Finding look_at_nvrtc() {
-  const auto version_of = [](const std::shared_ptr<void>& library) -> std::optional<std::string> {
-    const auto version = function_in<int(int*, int*)>(library, "nvrtcVersion");
-    int major = 0;
-    int minor = 0;
-    if (version == nullptr || version(&major, &minor) != 0) return std::nullopt;
-    return fmt::format("{}.{}", major, minor);
-  };
-  return found("nvrtc", nvrtc_candidates(), version_of)
-      .value_or(Finding{.name = "nvrtc",
-                        .state = "missing",
-                        .found = "libnvrtc.so.13 or .12 cannot be loaded",
-                        .costs = "CUDA text is not compiled for GPUs",
-                        .remedy = "install the CUDA toolkit, or set CUDA_HOME or MOTE_NVRTC"});
-}
-
-Finding look_at_cublas() {
-  return look_at_kernels("cublas", cublas_candidates(), "cublasLtGetVersion",
-                         {.name = "cublas",
-                          .state = "missing",
-                          .found = "libcublasLt.so.13 or .12 cannot be loaded",
-                          .costs = "the backend cublas declines each call",
-                          .remedy = "install the CUDA toolkit, or set CUDA_HOME or MOTE_CUBLAS"});
-}
-
-Finding look_at_cudnn() {
-  return look_at_kernels("cudnn", cudnn_candidates(), "cudnnGetVersion",
-                         {.name = "cudnn",
-                          .state = "missing",
-                          .found = "libcudnn.so.9 cannot be loaded",
-                          .costs = "the backend cudnn declines each call",
-                          .remedy = "install cuDNN 9, or set CUDA_HOME or MOTE_CUDNN"});
-}
-
-Finding look_at_gpu() {
-  Finding f{.name = "gpu", .state = "missing", .details = {{"names", nlohmann::json::array()}}};
-  f.costs = "CUDA kernels run on the host's shim only";
-  f.remedy = "a machine with an NVIDIA GPU and its driver";
-  const std::string path = cuda_driver();
-  const auto driver = opened(path);
-  if (driver == nullptr) {
-    f.found = fmt::format("no driver: {} cannot be loaded", path);
-    return f;
-  }
-  std::string reason;
-  const auto names = gpus(driver, reason);
-  if (!names || names->empty()) {
-    f.state = names ? "missing" : "failed";
-    f.found = names ? "a driver, but no GPU" : fmt::format("{}: {}", path, reason);
-    return f;
-  }
-  f.state = "ok";
-  f.costs.clear();
-  f.remedy.clear();
-  f.details["names"] = *names;
-  for (const std::string& name : *names) f.found += (f.found.empty() ? "" : ", ") + name;
-  return f;
+std::vector<Finding> look_at_cuda() {
+  const Finding nvrtc = look_at_nvrtc();
+  std::string driver;
+  const Finding gpu = look_at_gpu(driver);
+  return {situation(nvrtc, gpu, driver), nvrtc, look_at_cublas(), look_at_cudnn(), gpu};
 }
 
 }  // namespace mote::tool

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace mote::tool {
 
@@ -17,10 +18,8 @@ struct Finding {
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
-/// NVIDIA's compiler as a library; its libraries of kernels; its driver and the GPUs that it sees.
-Finding look_at_nvrtc();
-Finding look_at_cublas();
-Finding look_at_cudnn();
-Finding look_at_gpu();
+/// Whether there are a toolkit, a driver and a GPU ("cuda"); then NVIDIA's compiler as a library,
+/// its libraries of kernels, its driver and the GPUs that it sees.
+std::vector<Finding> look_at_cuda();
 
 }  // namespace mote::tool

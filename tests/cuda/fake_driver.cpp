@@ -3,6 +3,7 @@
 // host's, but every address is checked. Calls fail on demand: fake_driver.h, or
 // $FAKE_CUDA_FAIL=CALL:STATUS for a process that has no other way. What gives back does so even
 // where it fails. As CUDA's, the driver is of no use in a child of the process that called cuInit.
+// $FAKE_CUDA_GPUS: how many there are. $FAKE_CUDA_VERSION: the driver's, 13010 for 13.1.
 #include "fake_driver.h"
 
 #include <unistd.h>
@@ -145,6 +146,11 @@ using fake::counted_in_context;
 using fake::counted_in_process;
 using fake::is_allocated;
 
+int number_in(const char* variable, int otherwise) {
+  const char* const given = std::getenv(variable);
+  return given == nullptr ? otherwise : std::atoi(given);
+}
+
 /// "__global__ void __launch_bounds__(128, 1)\nmote_neg_f32(": the names.
 std::vector<std::string> kernels_in(const std::string& text) {
   const std::string mark = "__launch_bounds__(";
@@ -180,12 +186,11 @@ FAKE_EXPORT int cuInit(unsigned) {
   return counted_in_process();
 }
 FAKE_EXPORT int cuDriverGetVersion(int* version) {
-  const char* given = std::getenv("FAKE_CUDA_VERSION");
-  *version = given != nullptr ? std::atoi(given) : 12080;
+  *version = number_in("FAKE_CUDA_VERSION", 99000);
   return counted();
 }
 FAKE_EXPORT int cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = number_in("FAKE_CUDA_GPUS", 1);
   return counted_in_process();
 }
 FAKE_EXPORT int cuDeviceGet(int* device, int) {

@@ -307,10 +307,35 @@ TEST(CudaGpu, ThePluginMustBeNamed) {
   EXPECT_NE(out.find("/lib/mote/cuda.so"), std::string::npos) << out;
 }
 
+/// The line of `mote doctor` that begins so.
+std::string doctors_line(const std::string& begin, const std::string& prefix = "") {
+  const std::string out = "\n" + mote_run("doctor", prefix);
+  const std::size_t at = out.find("\n" + begin);
+  return at == std::string::npos ? "no such line:" + out
+                                 : out.substr(at + 1, out.find('\n', at + 1) - at - 1);
+}
+
 TEST(CudaGpu, TheDoctorSeesTheDriver) {
-  EXPECT_NE(mote_run("doctor").find("a fake GPU"), std::string::npos);
-  EXPECT_NE(mote_run("doctor", "FAKE_CUDA_FAIL=0:700").find("cuInit returned 700"),
+  EXPECT_NE(doctors_line("ok       gpu ").find("a fake GPU"), std::string::npos);
+  EXPECT_NE(doctors_line("failed   gpu ", "FAKE_CUDA_FAIL=0:700").find("cuInit returned 700"),
             std::string::npos);
+}
+
+TEST(CudaGpu, TheDoctorSaysWhatKernelsCanDo) {
+  EXPECT_EQ(doctors_line("ok       cuda "), "ok       cuda            a toolkit, a GPU");
+  const auto has = [](const std::string& line, const std::string& text) {
+    EXPECT_NE(line.find(text), std::string::npos) << line;
+  };
+  has(doctors_line("missing  cuda ", "FAKE_CUDA_GPUS=0"), "a toolkit, a driver, but no GPU; cost");
+  has(doctors_line("failed   cuda ", "FAKE_CUDA_FAIL=0:700"),
+      ", a driver that does not start; cost");
+}
+
+/// It lies beside the folder of plug-ins: nothing is missing.
+TEST(CudaGpu, TheDoctorSaysThatThePluginMustBeNamed) {
+  const std::string line = doctors_line("ok       backend         cuda, ");
+  EXPECT_NE(line.find("/lib/mote/cuda.so"), std::string::npos) << line;
+  EXPECT_NE(line.find("--plugin"), std::string::npos) << line;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -99,8 +100,8 @@ std::int64_t number(const nlohmann::json& finding, const char* key) {
 
 TEST_F(Doctor, NamesWhatMattersOnThisMachine) {
   const auto all = findings();
-  for (const char* name : {"mote", "c_compiler", "openmp", "nvrtc", "cublas", "cudnn", "gpu",
-                           "memory", "cpus", "cpu_features", "case_groups", "terminal"}) {
+  for (const char* name : {"mote", "c_compiler", "openmp", "cuda", "nvrtc", "cublas", "cudnn",
+                           "gpu", "memory", "cpus", "cpu_features", "case_groups", "terminal"}) {
     EXPECT_EQ(all.count(name), 1U) << name;
   }
   const auto one = [&](const char* name) { return all.find(name)->second; };
@@ -140,20 +141,50 @@ TEST_F(Doctor, ListsTheFoldersInWhichPlugInsAreLookedFor) {
   EXPECT_NE(text.find("correct $MOTE_PLUGIN_PATH"), std::string::npos) << text;
 }
 
-TEST_F(Doctor, SaysThatNvrtcCannotBeLoaded) {
-  const std::string text = doctor("", "MOTE_NVRTC=/nonexistent/libnvrtc.so");
-  EXPECT_NE(text.find("missing  nvrtc           libnvrtc.so.13 or .12 cannot be loaded; cost: "),
-            std::string::npos)
-      << text;
+/// What is said of a library whose variable names this file.
+struct Named {
+  const char* finding;
+  const char* variable;
+};
+constexpr std::array kNamed = {Named{"nvrtc", "MOTE_NVRTC"}, Named{"cublas", "MOTE_CUBLAS"},
+                               Named{"cudnn", "MOTE_CUDNN"}, Named{"gpu", "MOTE_CUDA_DRIVER"}};
+
+TEST_F(Doctor, NamesTheLibraryThatAVariableAsksFor) {
+  const std::string none = write("none.so", "no library at all, whatever its name may say of it");
+  const std::string other = plugin("other", "");
+  for (const Named& n : kNamed) {
+    const auto about = [&](const std::string& file) {
+      return findings(fmt::format("{}='{}'", n.variable, file)).find(n.finding)->second;
+    };
+    const std::string from = fmt::format("${}: ", n.variable);
+    const nlohmann::json missing = about("/nonexistent/library.so");
+    EXPECT_EQ(missing.at("state"), "missing");
+    EXPECT_EQ(missing.at("found"), from +
+                                       "/nonexistent/library.so: cannot open shared object "
+                                       "file: No such file or directory");
+    EXPECT_NE(std::string(missing.at("remedy")).find(fmt::format("correct ${}", n.variable)),
+              std::string::npos)
+        << missing;
+    const nlohmann::json text = about(none);
+    EXPECT_EQ(text.at("state"), "failed");
+    EXPECT_TRUE(std::string(text.at("found")).starts_with(from + none + ": ")) << text;
+    const nlohmann::json strange = about(other);
+    EXPECT_EQ(strange.at("state"), "failed");
+    EXPECT_TRUE(std::string(strange.at("found")).starts_with(from + other + ": not ")) << strange;
+  }
 }
 
-TEST_F(Doctor, SaysThatNvidiasLibrariesCannotBeLoaded) {
-  const std::string text =
-      doctor("", "MOTE_CUBLAS=/nonexistent/libcublasLt.so MOTE_CUDNN=/nonexistent/libcudnn.so");
-  for (const char* line :
-       {"missing  cublas          libcublasLt.so.13 or .12 cannot be loaded; cost: ",
-        "missing  cudnn           libcudnn.so.9 cannot be loaded; cost: "})
-    EXPECT_NE(text.find(line), std::string::npos) << text;
+/// As a machine without a toolkit has it, where this one has one by the loader's rules.
+TEST_F(Doctor, SaysWhetherThereIsAToolkitADriverAndAGpu) {
+  const auto situation = [&](const std::string& environment) {
+    return std::string(
+        findings(environment + " MOTE_CUDA_DRIVER=/nonexistent").find("cuda")->second.at("found"));
+  };
+  EXPECT_EQ(situation("MOTE_NVRTC=/nonexistent"), "no toolkit, no driver");
+  const auto all = findings();
+  if (all.find("nvrtc")->second.at("state") == "ok") {
+    EXPECT_EQ(situation(""), "a toolkit, no driver");
+  }
 }
 
 TEST_F(Doctor, OpenBlasIsDescribedOrMissing) {

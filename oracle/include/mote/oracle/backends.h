@@ -51,6 +51,9 @@ std::span<const std::string_view> known_backends();
 
 /// Throws Error that lists what is known, for a name that mote has never heard of.
 void require_backend_name(const Backends& backends, const std::string& name);
+/// The plug-in of a known backend that lies beside the folder of plug-ins and is loaded where it is
+/// named only; empty where there is none.
+std::string plugin_to_name(std::string_view backend);
 /// Why a backend of a name that mote knows cannot be used: "backend gen is not on this machine: …".
 std::string absence(const Backends& backends, const std::string& name);
 
