@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -251,7 +254,6 @@ TEST(CudaGpu, PassesTheOracle) {
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
 }
 
-/// Parts of stages are modules of their own.
 TEST(CudaGpu, PassesTheOracleWhereFewThreadsWouldHaveMuchToDo) {
   const test::TemporaryFolder folder;
   const std::string cases =
@@ -280,6 +282,32 @@ TEST(CudaGpu, ALostContextEndsTheWorkerAndNotTheCampaign) {
   EXPECT_EQ(count("passed: neg"), 2) << out;
   EXPECT_EQ(count("mote_neg_f32"), 1) << out;  // or mote_neg_f32_packs, as the memory lies
   EXPECT_EQ(count("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), 1) << out;
+}
+
+/// Those that a call launches, once: not what other strides would take.
+TEST(CudaGpu, CompilesTheKernelsThatAreLaunched) {
+  const test::TemporaryFolder folder;
+  const std::string cases = folder.write("neg.cases",
+                                         "neg x=f32[1,1,2,3] fill=index:0\n"
+                                         "neg x=f32[1,1,2,5] fill=index:0\n"
+                                         "neg x=f32[1,1,2,3]:off1 fill=index:0\n"
+                                         "softmax x=f32[2,3,2] fill=index:0\n");
+  mote_run(
+      fmt::format("replay {} --in-process --plugin '{}' --backend cuda", cases, MOTE_CUDA_PLUGIN),
+      fmt::format("MOTE_CACHE='{}'", folder.path().string()));
+  std::vector<std::string> compiled;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "nvrtc")) {
+    if (entry.path().extension() != ".key") continue;
+    std::ifstream file(entry.path());
+    const std::string key{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t end = key.find(", driver "), begin = key.rfind(", ", end - 1) + 2;
+    compiled.push_back(key.substr(begin, end - begin));
+  }
+  std::ranges::sort(compiled);
+  const std::vector<std::string> expected = {"mote_neg_f32 mote_neg_f32",
+                                             "mote_neg_f32 mote_neg_f32_packs",
+                                             "mote_softmax_f32 mote_softmax_f32"};
+  EXPECT_EQ(compiled, expected);
 }
 
 /// A driver may be newer the next time: what it loads is not taken from before.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "file_cache.h"
 #include "groups.h"
@@ -23,10 +23,10 @@ int known_architecture(const Nvrtc& nvrtc, int architecture) {
   throw Error(fmt::format("NVRTC {} does not know sm_{}", nvrtc.version(), architecture));
 }
 
-/// Of the kernels that are parts of stages, or of the others.
-std::string text_of(CudaProgram program, bool parts) {
-  std::erase_if(program.kernels, [&](const CudaKernel& k) { return (k.part > 0) != parts; });
-  if (parts) program.distributed.clear();
+/// With these kernels alone.
+std::string text_of(const CudaProgram& whole, const std::vector<const CudaKernel*>& kernels) {
+  CudaProgram program{.comment = whole.comment, .kernels = {}, .temporaries = {}};
+  for (const CudaKernel* kernel : kernels) program.kernels.push_back(*kernel);
   return emit_cuda(program, false);
 }
 
@@ -53,31 +53,36 @@ std::shared_ptr<Gpu> Gpu::open() {
   return known;
 }
 
-DriverModule* Gpu::module_of(const OpInstance& instance, Variant variant, bool parts) {
-  const std::tuple key(&instance, variant, parts);
-  const auto known = modules_.find(key);
-  if (known != modules_.end()) return known->second;
+/// One program: what NVRTC takes to begin is more than most kernels take.
+void Gpu::load(const OpInstance& instance, Variant variant,
+               const std::vector<const CudaKernel*>& kernels) {
+  std::string key = key_of_instance(instance, variant);
+  for (const CudaKernel* kernel : kernels) key += " " + kernel->function;
   const Compiled code = nvrtc_->compile_cached(
-      FileCache(cache_folder() / "nvrtc"),
-      fmt::format("{}{}, driver {}", key_of_instance(instance, variant), parts ? ", parts" : "",
-                  driver_version_),
-      architecture_, effort_for(variant), [&] { return text_of(instance.source(variant), parts); });
-  DriverModule* made = nullptr;
+      FileCache(cache_folder() / "nvrtc"), fmt::format("{}, driver {}", key, driver_version_),
+      architecture_, effort_for(variant),
+      [&] { return text_of(instance.source(variant), kernels); });
+  DriverModule* module = nullptr;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().load(&made, code.cubin.data()), "cuModuleLoadData");
-  modules_.emplace(key, made);
-  return made;
+  driver.check(driver.calls().load(&module, code.cubin.data()), "cuModuleLoadData");
+  std::vector<DriverFunction*> found(kernels.size());
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    driver.check(driver.calls().function(&found[k], module, kernels[k]->function.c_str()),
+                 "cuModuleGetFunction");
+  for (std::size_t k = 0; k < kernels.size(); ++k) functions_.emplace(kernels[k], found[k]);
 }
 
-DriverFunction* Gpu::function(const OpInstance& instance, Variant variant,
-                              const CudaKernel& kernel) {
+std::vector<DriverFunction*> Gpu::functions(const OpInstance& instance, Variant variant,
+                                            std::span<const CudaKernel* const> kernels) {
   const std::lock_guard lock(mutex_);
-  DriverModule* const module = module_of(instance, variant, kernel.part > 0);
-  DriverFunction* found = nullptr;
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().function(&found, module, kernel.function.c_str()),
-               "cuModuleGetFunction");
-  return found;
+  std::vector<const CudaKernel*> missing;
+  for (const CudaKernel* kernel : kernels)
+    if (!functions_.contains(kernel) && std::ranges::find(missing, kernel) == missing.end())
+      missing.push_back(kernel);
+  if (!missing.empty()) load(instance, variant, missing);
+  std::vector<DriverFunction*> all;
+  for (const CudaKernel* kernel : kernels) all.push_back(functions_.at(kernel));
+  return all;
 }
 
 }  // namespace mote::cuda

@@ -4,7 +4,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <tuple>
+#include <span>
+#include <vector>
 
 #include "catalogue_kernels.h"
 #include "device.h"
@@ -19,21 +20,23 @@ class Gpu {
   static std::shared_ptr<Gpu> open();
 
   Device& device() const { return *device_; }
-  /// Of the instance's code, compiled by NVRTC or taken from the cache at the first call; the
-  /// context is current. Throws Error with the compiler's log, or DriverError.
-  DriverFunction* function(const OpInstance& instance, Variant variant, const CudaKernel& kernel);
+  /// Of kernels of the instance that are launched together. Those that never were are compiled as
+  /// one program by NVRTC, or taken from the cache; the context is current. Throws Error with the
+  /// compiler's log, or DriverError.
+  std::vector<DriverFunction*> functions(const OpInstance& instance, Variant variant,
+                                         std::span<const CudaKernel* const> kernels);
 
  private:
   Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc);
-  DriverModule* module_of(const OpInstance& instance, Variant variant, bool parts);
+  void load(const OpInstance& instance, Variant variant,
+            const std::vector<const CudaKernel*>& kernels);
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<const Nvrtc> nvrtc_;
   int architecture_ = 0;  ///< that code is compiled for; 90: sm_90
   int driver_version_ = 0;
   std::mutex mutex_;
-  /// Parts of stages have a module of their own: most calls take none.
-  std::map<std::tuple<const OpInstance*, Variant, bool>, DriverModule*> modules_;
+  std::map<const CudaKernel*, DriverFunction*> functions_;
 };
 
 }  // namespace mote::cuda

@@ -9,20 +9,26 @@ namespace {
 void launch(const OpInstance& instance, Variant variant, const Plan& plan, const OnDevice& at) {
   Gpu& gpu = *Gpu::open();
   const Driver& driver = gpu.device().driver();
-  std::string launched;
-  for (Launch& l : plan.launches(at.data, at.workspace)) {
-    const std::string& name = l.kernel->function;
-    at.doing = name;
+  std::vector<Launch> launches = plan.launches(at.data, at.workspace);
+  std::vector<const CudaKernel*> kernels;
+  std::string all;
+  for (const Launch& l : launches) {
+    kernels.push_back(l.kernel);
+    all += (all.empty() ? "" : ", ") + l.kernel->function;
+  }
+  if (!all.empty()) at.doing = all;
+  const std::vector<DriverFunction*> functions = gpu.functions(instance, variant, kernels);
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    Launch& l = launches[k];
+    at.doing = l.kernel->function;
     std::vector<void*> arguments;
     for (ArgumentValue& a : l.arguments) arguments.push_back(a.words.data());
-    DriverFunction* const function = gpu.function(instance, variant, *l.kernel);
-    driver.check(driver.calls().launch(function, static_cast<unsigned>(l.blocks), 1, 1,
+    driver.check(driver.calls().launch(functions[k], static_cast<unsigned>(l.blocks), 1, 1,
                                        static_cast<unsigned>(l.threads), 1, 1, 0, at.stream,
                                        arguments.data(), nullptr),
                  "cuLaunchKernel");
-    launched += (launched.empty() ? "" : ", ") + name;
   }
-  if (!launched.empty()) at.doing = launched;
+  if (!all.empty()) at.doing = all;
 }
 
 }  // namespace
