@@ -46,12 +46,14 @@ TEST(CudaDriver, IsDeclaredAsInTheToolkitsHeader) {
   EXPECT_LIKE(elapsed, cuEventElapsedTime);
   EXPECT_LIKE(load, cuModuleLoadData);
   EXPECT_LIKE(function, cuModuleGetFunction);
+  EXPECT_LIKE(set_attribute, cuFuncSetAttribute);
   EXPECT_LIKE(launch, cuLaunchKernel);
   EXPECT_LIKE(error_name, cuGetErrorName);
   EXPECT_LIKE(error_text, cuGetErrorString);
   static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75);
   static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
   static_assert(CU_STREAM_NON_BLOCKING == 1);
+  static_assert(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT == 9);
   static_assert(CUDA_ERROR_OUT_OF_MEMORY == 2 && CUDA_ERROR_ILLEGAL_ADDRESS == 700);
 }
 

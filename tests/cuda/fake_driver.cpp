@@ -328,6 +328,10 @@ FAKE_EXPORT int cuModuleGetFunction(void** function, void* module, const char* n
   *function = state().functions.back().get();
   return 0;
 }
+FAKE_EXPORT int cuFuncSetAttribute(void*, int attribute, int value) {
+  if (const int status = counted_in_context()) return status;
+  return attribute == 9 && value >= -1 && value <= 100 ? 0 : kInvalidValue;
+}
 FAKE_EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                unsigned by, unsigned bz, unsigned shared, void*, void** arguments,
                                void**) {

@@ -254,6 +254,28 @@ TEST(CudaGpu, PassesTheOracle) {
   EXPECT_NE(out.find("\npassed: "), std::string::npos) << out;
 }
 
+/// Of f32, and by tensor cores, of which a GPU takes tiles of 128 x 128 for sizes like these.
+TEST(CudaGpu, ComputesWideTiles) {
+  const test::TemporaryFolder folder;
+  const std::string cases = folder.write("wide.cases",
+                                         "matmul a=f32[97,96,8] b=f32[1,8,96] fill=uniform:1\n"
+                                         "matmul a=bf16[97,96,8] b=bf16[1,8,96] fill=uniform:2\n");
+  const std::string out = mote_run(
+      fmt::format("replay {} --in-process --plugin '{}' --backend cuda", cases, MOTE_CUDA_PLUGIN),
+      fmt::format("MOTE_CACHE='{}'", folder.path().string()));
+  EXPECT_NE(out.find("passed: matmul a=f32"), std::string::npos) << out;
+  EXPECT_NE(out.find("passed: matmul a=bf16"), std::string::npos) << out;
+  const auto entries = fs::directory_iterator(folder.path() / "nvrtc");
+  EXPECT_EQ(std::count_if(begin(entries), end(entries),
+                          [](const auto& entry) {
+                            std::ifstream file(entry.path());
+                            const std::string key{std::istreambuf_iterator<char>(file), {}};
+                            return entry.path().extension() == ".key" &&
+                                   key.find("_wide_tiles, driver ") != std::string::npos;
+                          }),
+            2);
+}
+
 TEST(CudaGpu, PassesTheOracleWhereFewThreadsWouldHaveMuchToDo) {
   const test::TemporaryFolder folder;
   const std::string cases =

@@ -50,6 +50,7 @@ bool Driver::get_all() {
          (get(from, c.elapsed, "cuEventElapsedTime_v2") ||
           get(from, c.elapsed, "cuEventElapsedTime")) &&
          get(from, c.load, "cuModuleLoadData") && get(from, c.function, "cuModuleGetFunction") &&
+         get(from, c.set_attribute, "cuFuncSetAttribute") &&
          get(from, c.launch, "cuLaunchKernel") && get(from, c.error_name, "cuGetErrorName") &&
          get(from, c.error_text, "cuGetErrorString");
 }

@@ -60,6 +60,7 @@ struct DriverCalls {
   int (*elapsed)(float*, DriverEvent*, DriverEvent*) = nullptr;  ///< milliseconds between two
   int (*load)(DriverModule**, const void*) = nullptr;
   int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;
+  int (*set_attribute)(DriverFunction*, int, int) = nullptr;
   int (*launch)(DriverFunction*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                 unsigned, DriverStream*, void**, void**) = nullptr;
   int (*error_name)(int, const char**) = nullptr;

@@ -13,6 +13,9 @@ namespace {
 /// Kernels multiply 16-bit reals by instructions that older ones have not.
 constexpr int kLeastArchitecture = 80;
 
+/// CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, in percent: a hint.
+constexpr int kSharedMemoryShare = 9;
+
 /// What NVRTC compiles for such a GPU: code for an older one of the same generation runs on it.
 int known_architecture(const Nvrtc& nvrtc, int architecture) {
   if (architecture < kLeastArchitecture)
@@ -69,6 +72,11 @@ void Gpu::load(const OpInstance& instance, Variant variant,
   for (std::size_t k = 0; k < kernels.size(); ++k)
     driver.check(driver.calls().function(&found[k], module, kernels[k]->function.c_str()),
                  "cuModuleGetFunction");
+  // Two blocks of 48 KiB each are to be on a multiprocessor, whose copies pass by its cache.
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    if (kernels[k]->has_wide_tiles())
+      driver.check(driver.calls().set_attribute(found[k], kSharedMemoryShare, 100),
+                   "cuFuncSetAttribute");
   for (std::size_t k = 0; k < kernels.size(); ++k) functions_.emplace(kernels[k], found[k]);
 }
 

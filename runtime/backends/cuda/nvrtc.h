@@ -29,9 +29,9 @@ struct Compiled {
   std::string cubin;
   std::string log;
 };
-/// How hard the compiler tries. Quick is for the variant oracle: it fuses no product into a sum, and
-/// leaves out the compiler's dearest optimisations (--Ofast-compile=min, NVRTC 12.9 and later): a
-/// third of the time, since loops are not unrolled then.
+/// How hard the compiler tries. Quick is for the variant oracle: it fuses no product into a sum,
+/// and leaves out the compiler's dearest optimisations (--Ofast-compile=min, NVRTC 12.9 and later):
+/// a third of the time, since loops are not unrolled then.
 enum class Effort : std::uint8_t { quick, full };
 /// From the log, by function.
 std::map<std::string, KernelResources> resources_in(const std::string& log);
