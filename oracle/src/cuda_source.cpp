@@ -87,7 +87,8 @@ std::vector<Launcher> declared_in(const std::string& path, const std::string& te
 /// What stands before the file: the signatures that it must have.
 std::string expected_signatures(const std::vector<Launcher>& all, LauncherMachine machine) {
   std::string out = "#include \"mote_launch.h\"\n";
-  if (machine == LauncherMachine::shim) out += "MOTE_HOST_DEFINE\n";
+  if (machine == LauncherMachine::shim)
+    out += "#include \"mote_cuda_checked.h\"\nMOTE_HOST_DEFINE\n";
   for (const Launcher& d : all) {
     std::vector<std::string> types = argument_types(d);
     types.emplace_back("cudaStream_t");
@@ -131,17 +132,6 @@ fs::path part_of_mote(const std::string& name) {
   return file;
 }
 
-/// Products are not fused into sums, for the numbers to be those of every machine. A frame larger
-/// than a thread's stack meets the page that guards it, not another thread's stack.
-std::vector<std::string> command_for_shim(const fs::path& folder) {
-  std::vector<std::string> words = command_named("CXX", "c++");
-  words.insert(words.end(),
-               {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fstack-clash-protection", "-fPIC",
-                "-shared", "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(),
-                "-include", folder / "expected.h", "-Wl,--no-undefined"});
-  return words;
-}
-
 /// $NVCC, or nvcc where the shell finds it, or in the toolkit's usual places.
 std::vector<std::string> nvcc_command() {
   const std::vector<std::string> given = command_named("NVCC", "nvcc");
@@ -170,31 +160,40 @@ LauncherMachine machine_for_sources() {
                                                          : LauncherMachine::shim;
 }
 
+/// Products are not fused into sums, for the numbers to be those of every machine. A frame larger
+/// than a thread's stack meets the page that guards it, not another thread's stack; what a GPU
+/// traps is told to the shim. Compiled and linked apart, so that no library of the compiler's is
+/// told.
+void link_for_shim(const std::string& path, const fs::path& folder,
+                   const std::vector<std::string>& objects, const fs::path& library) {
+  const fs::path part = part_of_mote("cuda_shim.so");
+  const fs::path object = folder / "kernels.o";
+  std::vector<std::string> words = command_named("CXX", "c++");
+  std::vector<std::string> link = words;
+  words.insert(words.end(),
+               {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fstack-clash-protection",
+                "-fsanitize=alignment,bounds", "-fno-sanitize-recover=all", "-fPIC",
+                "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(), "-include",
+                folder / "expected.h", "-x", "c++", "-c", path, "-o", object});
+  compile(path, words);
+  link.insert(link.end(), {"-shared", "-Wl,--no-undefined", object});
+  link.insert(link.end(), objects.begin(), objects.end());
+  link.insert(link.end(),
+              {part, "-Wl,-rpath=" + part.parent_path().string(), "-lm", "-o", library});
+  compile(path, link);
+}
+
 /// As nvcc compiles it by itself, for the GPU that is here.
-std::vector<std::string> command_for_gpu(const fs::path& folder) {
+void link_for_gpu(const std::string& path, const fs::path& folder,
+                  const std::vector<std::string>& objects, const fs::path& library) {
+  const fs::path part = part_of_mote("cuda_launcher.so");
   std::vector<std::string> words = nvcc_command();
   words.insert(words.end(),
                {"-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
-                "-I" + folder.string(), "-include", folder / "expected.h"});
-  return words;
-}
-
-void link(const std::string& path, const fs::path& folder, const std::vector<std::string>& objects,
-          const fs::path& library, LauncherMachine machine) {
-  const bool on_gpu = machine == LauncherMachine::gpu;
-  const fs::path part = part_of_mote(on_gpu ? "cuda_launcher.so" : "cuda_shim.so");
-  std::vector<std::string> words = on_gpu ? command_for_gpu(folder) : command_for_shim(folder);
-  if (on_gpu)
-    words.push_back(path);
-  else
-    words.insert(words.end(), {"-x", "c++", path, "-x", "none"});
+                "-I" + folder.string(), "-include", folder / "expected.h", path});
   words.insert(words.end(), objects.begin(), objects.end());
-  const std::string folder_of_part = "-rpath=" + part.parent_path().string();
-  if (on_gpu)
-    words.insert(words.end(), {part, "-Xlinker", folder_of_part});
-  else
-    words.insert(words.end(), {part, "-Wl," + folder_of_part});
-  words.insert(words.end(), {"-lm", "-o", library});
+  words.insert(words.end(),
+               {part, "-Xlinker", "-rpath=" + part.parent_path().string(), "-lm", "-o", library});
   compile(path, words);
 }
 
@@ -219,7 +218,8 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
       object_of(folder, "table", launcher_table(fs::path(path).stem(), all, machine))};
   for (const Launcher& d : all)
     objects.push_back(object_of(folder, "around_" + d.options.function, launcher_plugin(d)));
-  link(path, folder, objects, library, machine);
+  const auto link = machine == LauncherMachine::gpu ? link_for_gpu : link_for_shim;
+  link(path, folder, objects, library);
 }
 
 }  // namespace

@@ -11,6 +11,6 @@ struct EmbeddedHeader {
 };
 extern const std::array<EmbeddedHeader, 3> kEmbeddedHeaders;
 /// What a .cu file needs on a CPU, but for mote_cuda.h.
-extern const std::array<EmbeddedHeader, 2> kCudaHeaders;
+extern const std::array<EmbeddedHeader, 3> kCudaHeaders;
 
 }  // namespace mote

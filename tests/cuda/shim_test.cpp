@@ -201,7 +201,7 @@ constexpr std::size_t kLeft = 256, kRight = 128;
 /// Matrices side by side in a row of memory, whose element (row, column) is row * 256 + column.
 TEST(ShimTensorCores, LoadFragmentsByRowsThatLanesName) {
   mote_host = calls();
-  std::uint16_t memory[8][32];
+  alignas(16) std::uint16_t memory[8][32];
   for (unsigned row = 0; row < 8; ++row)
     for (unsigned column = 0; column < 32; ++column)
       memory[row][column] = static_cast<std::uint16_t>(row * 256 + column);
@@ -221,6 +221,20 @@ TEST(ShimTensorCores, LoadFragmentsByRowsThatLanesName) {
       EXPECT_EQ(transposed[lane][matrix],
                 memory[t][from + g] | std::uint32_t{memory[t + 1][from + g]} << 16U);
     }
+}
+
+TEST(ShimTensorCores, LoadRowsAtWholePacksOnly) {
+  mote_host = calls();
+  alignas(16) std::uint16_t memory[32 * 8 + 8] = {};
+  const auto from = [&](unsigned first) {
+    return launch(shape_of(1, 32), {}, [&] {
+      std::uint32_t fragments[4];
+      mote_load_fragments(fragments, memory + first + 8 * threadIdx.x);
+    });
+  };
+  EXPECT_EQ(from(0), "");
+  EXPECT_NE(from(4).find("thread 0,0,0: loads a row at an address that 16 doesn't divide in line "),
+            std::string::npos);
 }
 
 /// Exact in each format, whatever the order of the terms.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <utility>
 
 #include "cuda/file_cache.h"
@@ -31,16 +32,36 @@ constexpr const char* kSanitizer = "-fsanitize=thread";
 constexpr const char* kSanitizer = nullptr;
 #endif
 
-/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
-/// are many. Kernels are looked at by the sanitizer that looks at this.
-std::vector<std::string> compiler() {
+std::string first_lines(const std::string& text, int count) {
+  std::size_t at = 0;
+  for (int k = 0; k < count && at != std::string::npos; ++k) at = text.find('\n', at + 1);
+  return text.substr(0, at);
+}
+
+std::vector<std::string> command_with(std::initializer_list<const char*> more) {
   std::vector<std::string> words = command_named("CXX", "c++");
-  for (const char* word :
-       {"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
-        "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin", "-DMOTE_CUDA_HOST"})
-    words.emplace_back(word);
+  words.insert(words.end(), more.begin(), more.end());
   if (kSanitizer != nullptr) words.emplace_back(kSanitizer);
   return words;
+}
+
+/// Arithmetic as the reference's: see MOTE_ORACLE_FLAGS. At -O0, since cases are small and kernels
+/// are many. Kernels are looked at by the sanitizer that looks at this, and for what a GPU traps.
+std::vector<std::string> compiler() {
+  return command_with({"-x", "c++", "-std=c++17", "-O0", "-w", "-fPIC", "-fvisibility=hidden",
+                       "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin",
+                       "-fsanitize=alignment,bounds", "-fno-sanitize-recover=all",
+                       "-DMOTE_CUDA_HOST", "-c"});
+}
+
+/// Apart, so that what the checks call is ours and not the compiler's library.
+std::vector<std::string> linker() { return command_with({"-shared"}); }
+
+void run(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  const CommandResult result = run_command(words);
+  if (!result.ok)
+    throw Error(fmt::format("{} failed: {}", words[0], first_lines(result.messages, 8)));
 }
 
 std::string version_of_compiler() {
@@ -49,25 +70,18 @@ std::string version_of_compiler() {
   return run_command(words).output;
 }
 
-std::string first_lines(const std::string& text, int count) {
-  std::size_t at = 0;
-  for (int k = 0; k < count && at != std::string::npos; ++k) at = text.find('\n', at + 1);
-  return text.substr(0, at);
-}
-
 std::string compiled(const std::string& source) {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "kernels.cpp";
+  const fs::path object = folder.path() / "kernels.o";
   const fs::path made = folder.path() / "kernels.so";
   const bool written = cuda::write_bytes(folder.path() / "mote_cuda.h", cuda_header()) &&
                        cuda::write_bytes(folder.path() / "mote_cuda_host.h", kHostHeader) &&
+                       cuda::write_bytes(folder.path() / "mote_cuda_checked.h", kCheckedHeader) &&
                        cuda::write_bytes(file, source);
   if (!written) throw Error(folder.path().string() + ": cannot be written");
-  std::vector<std::string> words = compiler();
-  words.insert(words.end(), {"-I" + folder.path().string(), file.string(), "-o", made.string()});
-  const CommandResult result = run_command(words);
-  if (!result.ok)
-    throw Error(fmt::format("{} failed: {}", words[0], first_lines(result.messages, 8)));
+  run(compiler(), {"-I" + folder.path().string(), file, "-o", object});
+  run(linker(), {object, "-o", made});
   const auto bytes = cuda::read_bytes(made);
   if (!bytes) throw Error(made.string() + ": cannot be read");
   return *bytes;
@@ -100,8 +114,9 @@ HostLibrary library_of_group(std::uint32_t group, cuda::Variant variant) {
 }  // namespace
 
 std::string host_source(const std::vector<std::string>& kernels, const std::string& text) {
-  std::string out = "#include \"mote_cuda.h\"\nMOTE_HOST_DEFINE\n" + text +
-                    "\nstatic const mote_host_kernel kernels[] = {\n";
+  std::string out =
+      "#include \"mote_cuda.h\"\n#include \"mote_cuda_checked.h\"\nMOTE_HOST_DEFINE\n" + text +
+      "\nstatic const mote_host_kernel kernels[] = {\n";
   for (const std::string& k : kernels) out += fmt::format("    MOTE_HOST_KERNEL({}),\n", k);
   return out +
          "    {nullptr, nullptr}};\n"
@@ -113,8 +128,8 @@ std::string host_source(const std::vector<std::string>& kernels, const std::stri
 
 HostLibrary compile_for_host(const std::string& key, const std::function<std::string()>& source) {
   static const std::string version = version_of_compiler();
-  const std::string whole = fmt::format("{}\n{}\n{}\n{}\n{}", fmt::join(compiler(), " "), version,
-                                        cuda_header(), kHostHeader, key);
+  const std::string whole = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", fmt::join(compiler(), " "),
+                                        version, cuda_header(), kHostHeader, kCheckedHeader, key);
   const cuda::FileCache cache(cuda::cache_folder() / "cuda_host");
   if (const auto known = cache.find(whole)) return load(known->string());
   const std::string bytes = compiled(source());

@@ -50,6 +50,10 @@ class Block {
   void end_copies();
   void wait_for_copies(int groups);
   void* dynamic_shared() { return dynamic_.data(); }
+  /// For what the kernel's own code has found.
+  void refuse(const char* what) {
+    meet([&] { return std::string(what); });
+  }
 
   std::uint64_t random();
 

@@ -32,6 +32,10 @@ constexpr mote_host_calls kCalls = {
     .end_copies = [] { block->end_copies(); },
     .wait_for_copies = [](int groups) { block->wait_for_copies(groups); },
     .dynamic_shared = [] { return block->dynamic_shared(); },
+    .fail =
+        [](const char* what) {
+          if (block != nullptr) block->refuse(what);
+        },
 };
 
 /// The numbers of a grid's blocks, each once. They are steps of equal length around all of them, so

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <utility>
@@ -61,6 +62,8 @@ struct mote_host_calls {
   void (*end_copies)();
   void (*wait_for_copies)(int groups);
   void* (*dynamic_shared)();
+  // Ends the launch for what its thread does wrong. Returns where no thread runs.
+  void (*fail)(const char* what);
 };
 // A kernel of a library: its arguments come as pointers to values.
 struct mote_host_kernel {
@@ -221,6 +224,12 @@ inline void mote_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const 
 // column.
 inline void mote_host_load_fragments(uint32_t (&d)[4], const uint16_t* row, int line,
                                      bool transposed) {
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) {
+    char what[96];
+    snprintf(what, sizeof what, "loads a row at an address that 16 doesn't divide in line %d",
+             line);
+    mote_host->fail(what);
+  }
   for (int matrix = 0; matrix < 4; ++matrix) {
     const int g = mote_host_lane() / 4, t = mote_host_lane() % 4 * 2;
     uint16_t pair[2];
@@ -273,10 +282,11 @@ inline uint32_t mote_rounded_to_tf32(float x) {
 // the thread sanitizer.
 template <class Value>
 Value atomicAdd(Value* at, Value by) {
+  Value& place = *at;  // whose address is looked at, where that is asked for
   Value old;
-  __atomic_load(at, &old, __ATOMIC_RELAXED);
+  __atomic_load(&place, &old, __ATOMIC_RELAXED);
   Value sum = old + by;
-  __atomic_store(at, &sum, __ATOMIC_RELAXED);
+  __atomic_store(&place, &sum, __ATOMIC_RELAXED);
   return old;
 }
 
