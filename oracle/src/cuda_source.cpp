@@ -35,7 +35,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMark = "// mote:";
 constexpr const char* kExpected =
-    "// mote: OP FUNCTION [DTYPE] [row-major] [accumulator=TYPE] [without=INPUT,…]";
+    "// mote: OP FUNCTION [DTYPE] [row-major] [nondeterministic] [accumulator=TYPE] "
+    "[without=INPUT,…]";
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -56,6 +57,8 @@ Launcher declared(const std::string& line) {
   while (stream >> word) {
     if (word == "row-major") {
       out.options.row_major = true;
+    } else if (word == "nondeterministic") {
+      out.options.nondeterministic = true;
     } else if (word.starts_with("accumulator=")) {
       out.options.accumulator = word.substr(word.find('=') + 1);
     } else if (word.starts_with("without=")) {

@@ -9,7 +9,8 @@ namespace mote {
 namespace {
 
 constexpr const char* kShimCalls =
-    "mote_status mote_host_run(mote_status (*run)(const mote_call*, void*), const mote_call*);\n"
+    "mote_status mote_host_run(mote_status (*run)(const mote_call*, void*), const mote_call*,\n"
+    "                          int compares_orders);\n"
     "int mote_host_returned(int status);\n\n";
 constexpr const char* kGpuCalls =
     "mote_status mote_gpu_can_run(mote_status (*can_run)(const mote_call*), const mote_call*);\n"
@@ -47,9 +48,9 @@ std::string adapter(const Launcher& launcher, LauncherMachine machine) {
   return text + fmt::format(
                     "static mote_status {0}_run_there(const mote_call* call, void* stream) {{\n"
                     "  (void)stream;\n"
-                    "  return mote_host_run({0}_kernel.run, call);\n"
+                    "  return mote_host_run({0}_kernel.run, call, {1});\n"
                     "}}\n\n",
-                    f);
+                    f, launcher.options.nondeterministic ? 0 : 1);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ std::string plugin_around(const Resolved& op, const PluginOptions& options) {
 mote_status mote_plugin_init(mote_plugin *plugin) {{
   static const mote_contract contract = {{.size = sizeof(mote_contract),
                                          .accumulator = {2},
-                                         .deterministic = 1,
+                                         .deterministic = {4},
                                          .form = "direct"}};
   static const mote_kernel kernel = {{.size = sizeof(mote_kernel),
                                      .op = "{1}",
@@ -112,7 +112,8 @@ mote_status mote_plugin_init(mote_plugin *plugin) {{
 }}
 )",
                     options.function, name, accumulator,
-                    options.row_major ? "can_run" : options.function + "_can_run");
+                    options.row_major ? "can_run" : options.function + "_can_run",
+                    options.nondeterministic ? 0 : 1);
 }
 
 }  // namespace mote

@@ -132,6 +132,10 @@ void add_emit(CLI::App& app, Action& action) {
                  "that function takes tensors without gaps only")
       ->needs(plugin);
   command
+      ->add_flag("--nondeterministic", options->plugin.nondeterministic,
+                 "equal calls of that function need not give equal bits")
+      ->needs(plugin);
+  command
       ->add_flag(
           "--gpu", options->plugin.gpu,
           "that function takes pointers of a GPU and, behind the rest, a cudaStream_t; link it "

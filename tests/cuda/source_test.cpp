@@ -105,6 +105,41 @@ TEST(CudaSourceExample, HasNoStandaloneC) {
   EXPECT_NE(r.out.find("--standalone: expected a library"), std::string::npos) << r.out;
 }
 
+/// Atomic sums of floats are rounded as threads come: allowed where the line says so, and judged.
+TEST(CudaSourceFile, MayBeNondeterministicWhereItSaysSo) {
+  const auto added = [](const char* words, const char* what) {
+    return run(fmt::format(R"(
+// mote: sum summed f32 row-major{}
+#include "mote_launch.h"
+
+__global__ void add_all(const float* x, float* y, int64_t N, int64_t C) {{
+  const int64_t r = blockIdx.x;
+  for (int64_t n = threadIdx.x; n < N; n += blockDim.x)
+    for (int64_t c = 0; c < C; c++) atomicAdd(&y[r * C + c], {});
+}}
+
+extern "C" int summed(const float* x, const int64_t*, float* y, const int64_t*, int64_t R, int64_t N,
+                      int64_t C, cudaStream_t stream) {{
+  if (R == 0) return 0;
+  cudaMemsetAsync(y, 0, static_cast<size_t>(R * C) * sizeof(float), stream);
+  return mote_launch(add_all, R, 64, 0, stream, x, y, N, C);
+}}
+)",
+                           words, what),
+               "sum x=f32[2,300,3] fill=uniform:1");
+  };
+  const char* const right = "x[(r * N + n) * C + c]";
+  const Result unsaid = added("", right);
+  EXPECT_EQ(unsaid.code, 1) << unsaid.out;
+  EXPECT_NE(unsaid.out.find("is not the same when threads run forward"), std::string::npos)
+      << unsaid.out;
+  const Result said = added(" nondeterministic", right);
+  EXPECT_EQ(said.code, 0) << said.out;
+  const Result wrong = added(" nondeterministic", "x[(r * N + n) * C + c] + 1");
+  EXPECT_EQ(wrong.code, 1) << wrong.out;
+  EXPECT_NE(wrong.out.find("expected"), std::string::npos) << wrong.out;
+}
+
 TEST(CudaSourceFile, IsNoFolder) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path().string() + "/folder.cu";

@@ -12,6 +12,7 @@ struct PluginOptions {
   std::string function;                ///< its name in C, and the backend's
   std::string accumulator = "native";  ///< native, f32 or f64: what its sums are kept in
   bool row_major = false;              ///< it takes tensors without gaps only
+  bool nondeterministic = false;       ///< equal calls may be rounded otherwise, as by atomics
   bool pointer = false;                ///< the plug-in has a variable of that name, to be set
   bool gpu = false;                    ///< it takes pointers of a GPU, and a stream behind
 };

@@ -13,9 +13,10 @@ struct mote_host_grid;
 /// order, by turns from call to call. A launch that the shim finds wrong, outputs that depend on
 /// the order, and what mote_host_returned() was told are MOTE_FAILED, with a message. Both times
 /// the outputs hold what they held before the call. Where they are larger than 32 KiB, once:
-/// forward, in reverse or in a random order, by turns, and the oracle compares its calls of a case.
+/// forward, in reverse or in a random order, by turns, and the oracle compares its calls of a case;
+/// once too where `compares_orders` is 0, since such a function may round by the order.
 MOTE_PLUGIN_EXPORT mote_status mote_host_run(mote_status (*run)(const mote_call*, void*),
-                                             const mote_call* call);
+                                             const mote_call* call, int compares_orders);
 /// A function of the user's returned this: an error, unless 0.
 MOTE_PLUGIN_EXPORT int mote_host_returned(int status);
 
