@@ -27,6 +27,7 @@
 #include "mote/codegen/emit_cuda.h"
 #include "mote/oracle/c_compiler.h"
 #include "mote/oracle/resolve.h"
+#include "shared_memory.h"
 
 namespace mote {
 namespace {
@@ -165,21 +166,58 @@ LauncherMachine machine_for_sources() {
 
 /// Products are not fused into sums, for the numbers to be those of every machine. A frame larger
 /// than a thread's stack meets the page that guards it, not another thread's stack; what a GPU
-/// traps is told to the shim. Compiled and linked apart, so that no library of the compiler's is
-/// told.
-void link_for_shim(const std::string& path, const fs::path& folder,
-                   const std::vector<std::string>& objects, const fs::path& library) {
-  const fs::path part = part_of_mote("cuda_shim.so");
-  const fs::path object = folder / "kernels.o";
+/// traps is told to the shim.
+std::vector<std::string> command_for_shim(const std::string& path, const fs::path& folder) {
   std::vector<std::string> words = command_named("CXX", "c++");
-  std::vector<std::string> link = words;
   words.insert(words.end(),
                {"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fstack-clash-protection",
                 "-fsanitize=alignment,bounds", "-fno-sanitize-recover=all", "-fPIC",
                 "-fvisibility=hidden", "-DMOTE_CUDA_HOST", "-I" + folder.string(), "-include",
-                folder / "expected.h", "-x", "c++", "-c", path, "-o", object});
+                folder / "expected.h", "-x", "c++", path});
+  return words;
+}
+
+/// Declarations of kernels in the file and in what it includes.
+int kernels_in(const std::string& path, const fs::path& folder) {
+  std::vector<std::string> words = command_for_shim(path, folder);
+  words.insert(words.end(), {"-E", "-DMOTE_HOST_MARKS_KERNELS"});
+  const std::string text = run_command(words).output;
+  constexpr std::string_view kKernel = "mote_host_marked_kernel";
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(kKernel, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+/// As nvcc refuses a function, and what a launch needs to know of a file with one kernel.
+std::string known_shared_memory(const std::string& path, const fs::path& object, int kernels) {
+  constexpr std::uint64_t kMost = std::uint64_t{48} << 10U;
+  std::uint64_t all = 0;
+  for (const auto& [function, bytes] : static_shared_memory(object)) {
+    all += bytes;
+    if (!function.empty() && bytes > kMost)
+      throw Error(fmt::format("{}: {} has {} bytes of static shared memory, expected at most {}",
+                              path, function, bytes, kMost));
+  }
+  if (kernels != 1) return "";
+  return fmt::format(
+      "#include <stddef.h>\n"
+      "extern const size_t mote_host_static_bytes;\n"
+      "const size_t mote_host_static_bytes = {};\n",
+      all);
+}
+
+/// Compiled and linked apart, so that no library of the compiler's is told what a GPU traps.
+void link_for_shim(const std::string& path, const fs::path& folder,
+                   const std::vector<std::string>& objects, const fs::path& library) {
+  const fs::path part = part_of_mote("cuda_shim.so");
+  const fs::path object = folder / "kernels.o";
+  std::vector<std::string> words = command_for_shim(path, folder);
+  words.insert(words.end(), {"-c", "-o", object});
   compile(path, words);
-  link.insert(link.end(), {"-shared", "-Wl,--no-undefined", object});
+  const std::string known = known_shared_memory(path, object, kernels_in(path, folder));
+  std::vector<std::string> link = command_named("CXX", "c++");
+  link.insert(link.end(),
+              {"-shared", "-Wl,--no-undefined", object, object_of(folder, "shared_memory", known)});
   link.insert(link.end(), objects.begin(), objects.end());
   link.insert(link.end(),
               {part, "-Wl,-rpath=" + part.parent_path().string(), "-lm", "-o", library});

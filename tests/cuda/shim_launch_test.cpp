@@ -48,7 +48,8 @@ TEST(ShimLaunch, RefusesWhatNoGpuHas) {
   for (const dim3 grid : {dim3(0x80000000U), dim3(1, 0x10000), dim3(1, 1, 0x10000)})
     EXPECT_NE(launched(grid, {1}).find("blocks, expected at most 2147483647,65535,65535"),
               std::string::npos);
-  EXPECT_EQ(launched({1}, {1}, 49153), "49153 bytes of shared memory, expected at most 49152");
+  EXPECT_EQ(launched({1}, {1}, 49153),
+            "49153 bytes of shared memory, 0 of them static, expected at most 49152");
 }
 
 /// What the largest grid would hold in a list of blocks: more than 2^61 bytes.

@@ -58,7 +58,12 @@ const Planted kPlanted[] = {
     {"too_many_threads", "kThreads = 128", "kThreads = 2048", 1,
      "a block of 2048,1,1 threads, expected at most 1024,1024,64"},
     {"too_much_shared_memory", "kThreads, 0, stream", "kThreads, 49153, stream", 1,
-     "49153 bytes of shared memory, expected at most 49152"},
+     "49169 bytes of shared memory, 16 of them static, expected at most 49152"},
+    {"too_much_with_what_is_static", "kThreads, 0, stream", "kThreads, 49137, stream", 1,
+     "49153 bytes of shared memory, 16 of them static, expected at most 49152"},
+    {"too_much_static_shared_memory", "float parts[kWarps];",
+     "float parts[kWarps], more[12285]; more[threadIdx.x] = value; value = more[threadIdx.x];", 2,
+     "of_block has 49156 bytes of static shared memory, expected at most 49152"},
     {"too_much_local_memory", "float greatest = ",
      "volatile float own[200000]; own[0] = 0; float greatest = own[0] ", 3, "SIGSEGV"},
     {"wrong_result", "/ sum;", "/ (sum + 1);", 1, "expected 0."},
@@ -150,6 +155,7 @@ TEST(CudaSourceFile, IsNoFolder) {
       << r.out;
 }
 
+/// Each kernel has 40,000 bytes of shared memory: a GPU has them for either.
 TEST(CudaSourceFile, HoldsSeveralKernelsAndTheirMemory) {
   const Result r = run(R"(
 #include "mote_launch.h"
@@ -158,8 +164,12 @@ TEST(CudaSourceFile, HoldsSeveralKernelsAndTheirMemory) {
 
 __global__ void add_rows(const double* x, double* parts, int64_t N, int64_t C) {
   const int64_t r = blockIdx.x;
-  for (int64_t c = threadIdx.x; c < C; c += blockDim.x)
-    for (int64_t n = 0; n < N; n++) parts[r * C + c] += x[(r * N + n) * C + c];
+  for (int64_t c = threadIdx.x; c < C; c += blockDim.x) {
+    __shared__ double sums[5000];
+    sums[c] = 0;
+    for (int64_t n = 0; n < N; n++) sums[c] += x[(r * N + n) * C + c];
+    parts[r * C + c] += sums[c];
+  }
 }
 
 extern "C" int all_sums(const double* x, const int64_t*, double* y, const int64_t*, int64_t R,
@@ -175,7 +185,11 @@ extern "C" int all_sums(const double* x, const int64_t*, double* y, const int64_
   return cudaGetLastError();
 }
 
-__global__ void negate(const int32_t* x, int32_t* y) { *y = -*x; }
+__global__ void negate(const int32_t* x, int32_t* y) {
+  __shared__ int32_t held[10000];
+  held[0] = *x;
+  *y = -held[0];
+}
 
 extern "C" int negated(const int32_t* x, const int64_t*, int32_t* y, const int64_t*, int64_t, int64_t,
                        int64_t, int64_t, cudaStream_t stream) {

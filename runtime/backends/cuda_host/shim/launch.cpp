@@ -89,8 +89,9 @@ std::string refusal(const Shape& s) {
     return "a block of " + text(s.block) + " threads, expected at most 1024,1024,64";
   if (threads == 0 || threads > 1024)
     return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
-  if (s.dynamic_bytes > kMostSharedBytes)
-    return std::to_string(s.dynamic_bytes) + " bytes of shared memory, expected at most " +
+  if (s.dynamic_bytes > kMostSharedBytes || s.static_bytes > kMostSharedBytes - s.dynamic_bytes)
+    return std::to_string(s.static_bytes + s.dynamic_bytes) + " bytes of shared memory, " +
+           std::to_string(s.static_bytes) + " of them static, expected at most " +
            std::to_string(kMostSharedBytes);
   return "";
 }

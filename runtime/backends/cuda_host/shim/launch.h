@@ -33,6 +33,8 @@ struct Shape {
   dim3 grid{1, 1, 1};
   dim3 block{1, 1, 1};
   std::size_t dynamic_bytes = 0;
+  /// Of the kernel's own, where that is known, or 0: what is below may be several kernels'.
+  std::size_t static_bytes = 0;
   /// The static shared memory of the kernel's library; null: none.
   char* shared_begin = nullptr;
   char* shared_end = nullptr;

@@ -13,7 +13,11 @@
 
 #include <utility>
 
+#if defined(MOTE_HOST_MARKS_KERNELS)
+#define __global__ mote_host_marked_kernel
+#else
 #define __global__
+#endif
 #define __device__
 #define __host__
 #define __forceinline__ inline

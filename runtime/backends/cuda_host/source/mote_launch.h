@@ -41,8 +41,11 @@ struct mote_host_grid {
   dim3 grid, block;
   size_t shared_bytes;
   char *shared_begin, *shared_end;  // the file's static shared memory
+  size_t static_bytes;              // the kernel's, where it is known, or 0
 };
 extern "C" {
+// Of a file with one kernel.
+extern const size_t mote_host_static_bytes __attribute__((weak));
 const mote_host_calls* mote_host_shim();
 // Calls body(context) for each thread. 0, or cudaErrorLaunchFailure, then for every later launch of
 // the call too.
@@ -56,7 +59,12 @@ cudaError_t mote_launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, si
                         cudaStream_t, Arguments... arguments) {
   auto body = [&] { kernel(static_cast<Parameters>(arguments)...); };
   using Body = decltype(body);
-  const mote_host_grid all = {grid, block, shared_bytes, __start_mote_shared, __stop_mote_shared};
+  const mote_host_grid all = {grid,
+                              block,
+                              shared_bytes,
+                              __start_mote_shared,
+                              __stop_mote_shared,
+                              &mote_host_static_bytes != nullptr ? mote_host_static_bytes : 0};
   mote_host = mote_host_shim();
   return static_cast<cudaError_t>(mote_host_launch(
       &all, [](void* context) { (*static_cast<Body*>(context))(); }, &body));

@@ -19,6 +19,7 @@ struct mote_host_grid {
   dim3 grid, block;
   std::size_t shared_bytes;
   char *shared_begin, *shared_end;
+  std::size_t static_bytes;
 };
 
 namespace mote::shim {
@@ -125,6 +126,7 @@ int mote_host_launch(const mote_host_grid* grid, void (*body)(void*), void* cont
   shape.dynamic_bytes = grid->shared_bytes;
   shape.shared_begin = grid->shared_begin;
   shape.shared_end = grid->shared_end;
+  shape.static_bytes = grid->static_bytes;
   running.error = mote::shim::launch(shape, running.options, [&] { body(context); });
   return mote_host_error();
 }
