@@ -28,13 +28,13 @@ std::vector<std::string> candidates(const char* variable,
   return all;
 }
 
-constexpr unsigned kSeconds = 60;
+constexpr unsigned kMostSeconds = 60;
 
 /// The count is the exit code.
 [[noreturn]] void count_and_exit() noexcept {
   constexpr int kMost = 100;
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  alarm(kSeconds);
+  alarm(kMostSeconds);
   void* const driver = dlopen(cuda_driver().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) _exit(0);
   const auto start = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
