@@ -4,8 +4,8 @@
 # archive mote_gpu.tar.gz beside this script, or else build/release. With OPs: the oracle and the benchmark on these
 # ops alone. Nothing is written but the folder RESULTS (default gpu_results) and a temporary one.
 #
-# Exit code: 0; 1 where a step failed; 2 where none did, but some were cut short or not begun, for lack of time; 77
-# where there is no GPU.
+# Exit code: 0; 1 where a step failed, or nothing could begin; 2 where none did, but some were cut short or not begun,
+# for lack of time; 77 where there is no GPU: nvidia-smi lists none, and mote finds none by the driver.
 #
 # RESULTS/summary.json says how each step ended and holds the benchmark's lines; it is whole after each step.
 # summary.txt is the same to be read. Each step has a file of its own, the most telling steps come first:
@@ -28,10 +28,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Where containers have what the driver brings.
 driver=/usr/local/nvidia
 if [ -d $driver/bin ]; then PATH=$PATH:$driver/bin; fi
-if ! command -v nvidia-smi > /dev/null 2>&1 || ! timeout 60 nvidia-smi -L > /dev/null 2>&1; then
-  echo "gpu_check: no NVIDIA GPU on this machine" >&2
-  exit 77
-fi
 from=${1:-}
 if [ -z "$from" ]; then
   from=build/release
@@ -44,7 +40,6 @@ began=$(date +%s)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MOTE_CACHE="${MOTE_CACHE:-$work/cache}"
-mkdir -p "$results"
 : > "$work/steps"
 budget=$total  # of a step: one that takes so long is cut short
 failed=0
@@ -65,7 +60,7 @@ starts() {
 # This machine's own libraries are taken where the programs start with them, since NVIDIA's may ask for those;
 # else the bundle's of the C++ compiler; else its C library too, by the loader that belongs to it.
 unpack() {
-  tar -xzf "$1" -C "$work"
+  tar -xzf "$1" -C "$work" 2> "$work/why" || return 1
   build=$work/mote_gpu
   cases=$build/share
   source=$cases/softmax.cu
@@ -82,9 +77,8 @@ unpack() {
     fi
     if starts; then return 0; fi
   done
-  echo "gpu_check: the programs of $1 do not start here (in $work, which must allow programs and have no blank):" >&2
-  cat "$work/why" >&2
-  exit 1
+  echo "in $work, which must allow programs and have no blank" >> "$work/why"
+  return 1
 }
 
 # add_libraries FOLDER: NVIDIA's libraries are found there too, and find each other.
@@ -137,7 +131,8 @@ text() { head -n 1 "$1" | tr -d '"\\\n'; }  # within quotes
 write_summary() {
   {
     printf '{"format":1,"date":"%s","state":"%s","seconds":%d,' "$date" "$1" "$(($(date +%s) - began))"
-    printf '"device":"%s","mote":"%s","libraries":"%s",\n"steps":[\n' "$device" "$version" "$libraries"
+    printf '"device":"%s","driver":"%s","mote":"%s",' "$device" "$version_of_driver" "$version"
+    printf '"libraries":"%s",\n"steps":[\n' "$libraries"
     sed '$!s/$/,/' "$work/steps"
     printf '],\n"benchmark":[\n'
     if [ -f "$results/benchmark.json" ]; then
@@ -264,42 +259,80 @@ sanitize() {
 
 # ---- what is done ----
 
-# What an earlier run left here is not of this one.
-rm -f "$results"/summary.json "$results"/benchmark.* "$results"/oracle_*.* "$results"/cases_*.* "$results"/memcheck*.* \
-  "$results"/racecheck*.* "$results"/doctor.*
-
 asked=$#
 loader=
 libraries="the build's"
+usable=yes
 if [ -d "$from" ]; then
   build=$from
   cases=$here/../tests/cuda
   source=$here/../examples/cuda/softmax.cu
+  timeout 30 "$build/bin/mote" --version > /dev/null 2> "$work/why" || usable=no
 else
-  unpack "$from"
+  unpack "$from" || usable=no
 fi
-date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-timeout 60 nvidia-smi --query-gpu=name,driver_version,compute_cap,memory.total --format=csv,noheader > "$work/device"
-device=$(text "$work/device")
-$loader "$build/bin/mote" --version > "$work/version"
-version=$(text "$work/version")
-printf '%s\n%s\n%s, libraries: %s\n' "$date" "$device" "$version" "$libraries" > "$results/summary.txt"
-cat "$results/summary.txt"
 
+# mote tells whether there is a GPU, by the driver: nvidia-smi may be missing, or see one that programs cannot use. Where
+# mote does not start, there are the devices that a driver makes (/dev/dxg: under Windows).
+no_gpu() {
+  echo "gpu_check: no NVIDIA GPU on this machine: $1" >&2
+  exit 77
+}
+smi=0
+if command -v nvidia-smi > /dev/null 2>&1 && timeout 60 nvidia-smi -L > /dev/null 2>&1; then smi=1; fi
+if [ $usable = no ]; then
+  if [ $smi -eq 0 ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
+    no_gpu "nvidia-smi lists none, there is no /dev/nvidiactl, and mote does not start"
+  fi
+  echo "gpu_check: the programs of $from do not start here:" >&2
+  cat "$work/why" >&2
+  exit 1
+fi
 # NVRTC opens a library of its own by name, which only this finds where the toolkit's folder is not the loader's.
 toolkit=${CUDA_HOME:-/usr/local/cuda}/lib64
 if [ -d "$toolkit" ]; then add_libraries "$toolkit"; fi
 find_library gpu MOTE_CUDA_DRIVER 'libcuda.so.1'
+gpu=$(timeout 60 $loader "$build/bin/mote" doctor 2> /dev/null | awk '$2 == "gpu"' | sed 's/ gpu  */: /; s/; cost: .*//')
+case $gpu in missing*)
+  if [ $smi -eq 0 ]; then no_gpu "nvidia-smi lists none, and mote finds none: ${gpu#*: }"; fi ;;
+esac
+mkdir -p "$results"
+
+# What an earlier run left here is not of this one.
+rm -f "$results"/summary.json "$results"/benchmark.* "$results"/oracle_*.* "$results"/cases_*.* "$results"/memcheck*.* \
+  "$results"/racecheck*.* "$results"/doctor.*
+
+date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+device=unknown
+case $gpu in ok*) device=${gpu#*: } ;; esac
+# The first that CUDA offers is the one that is used; nvidia-smi's first may be another.
+printf '%s\n' "${device%; not used*}" > "$work/device"
+device=$(text "$work/device")
+timeout 60 nvidia-smi --query-gpu=driver_version --format=csv,noheader > "$work/driver" 2> /dev/null ||
+  echo unknown > "$work/driver"
+version_of_driver=$(text "$work/driver")
+$loader "$build/bin/mote" --version > "$work/version"
+version=$(text "$work/version")
+printf '%s\n%s, version %s\n%s, libraries: %s\n' "$date" "$device" "$version_of_driver" "$version" "$libraries" \
+  > "$results/summary.txt"
+cat "$results/summary.txt"
+
 find_library nvrtc MOTE_NVRTC 'libnvrtc.so.13' 'libnvrtc.so.12'
 find_library cublas MOTE_CUBLAS 'libcublasLt.so.13' 'libcublasLt.so.12'
 find_library cudnn MOTE_CUDNN 'libcudnn.so.9'
 step doctor.txt 60 $loader "$build/bin/mote" doctor
 
-if [ "$(seconds_left)" -ge 10 ] && ! has gpu; then
-  say "gpu_check: nvidia-smi sees a GPU, mote does not: $results/doctor.txt"
-  write_summary failed
-  exit 1
-fi
+case $gpu in
+  ok*) ;;
+  *)
+    claim=
+    if [ $smi -eq 1 ]; then claim="nvidia-smi sees a GPU, "; fi
+    why=${gpu#*: }
+    say "gpu_check: ${claim}mote sees none: ${why:-mote doctor has not said why}"
+    write_summary failed
+    exit 1
+    ;;
+esac
 
 check oracle_cuda_f32 120 cuda cuda 4 "$@" --dtype f32
 check oracle_cuda_bf16 90 cuda cuda 3 "$@" --dtype bf16

@@ -174,7 +174,7 @@ struct Driver {
   int (*attribute)(int*, int, int);
 };
 
-/// The GPUs that the driver sees, the first one first, which mote takes. `brief`: what there is of
+/// The GPUs that the driver sees; mote takes the first. `brief`: what there is of
 /// a driver and GPUs.
 Finding look_at_gpu(std::string& brief) {
   const Wanted wanted = {"gpu",
@@ -216,7 +216,10 @@ Finding look_at_gpu(std::string& brief) {
                         }
                         brief = "a GPU";
                         found.state = "ok";
-                        found.found = fmt::format("{}; driver of {}", fmt::join(names, ", "), of);
+                        found.found = fmt::format("{}; driver of {}", names.front(), of);
+                        if (names.size() > 1)
+                          found.found += fmt::format(
+                              "; not used: {}", fmt::join(names.begin() + 1, names.end(), ", "));
                         return found;
                       });
   if (!f.details.contains("names")) f.details["names"] = nlohmann::json::array();

@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpu_check_test.sh TOOLS BUILD FAKE FOLDER: tools/gpu_check.sh without a GPU says so; on the fake driver, with
-# an nvidia-smi that claims one, it judges and times, from a build and from a bundle, and says what fails and what is
-# left out for lack of time. Times that are measured there mean nothing.
+# an nvidia-smi that claims one or without, it judges and times, from a build and from a bundle, and says what fails and
+# what is left out for lack of time. Times that are measured there mean nothing.
 set -eu
 tools=$1
 build=$2
@@ -27,15 +27,42 @@ summary() {
   cmake -DFILE="$folder/results/summary.json" -DSTATE="$1" "-DSTEPS=$2" ${3:+-DCASES=$3} -P "$here/gpu_summary.cmake"
 }
 
-if ! nvidia-smi -L > /dev/null 2>&1; then
-  expect 77 env PATH=/usr/bin:/bin sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
-  test ! -e "$folder/results"
-fi
-
-printf '#!/bin/sh\necho "a \\"fake\\" GPU, 0, 9.0"\n' > "$folder/path/nvidia-smi"
+# $FAKE_SMI: works, or does not tell (it lists GPUs and fails at what else it is asked), or nothing works, as where there
+# is none.
+cat > "$folder/path/nvidia-smi" << 'END'
+#!/bin/sh
+case "$FAKE_SMI $1" in
+  "works "* | "does not tell -L") echo 'version "7"' ;;
+  *) echo "nvidia-smi has failed" && exit 9 ;;
+esac
+END
 chmod +x "$folder/path/nvidia-smi"
-export PATH="$folder/path:$PATH" MOTE_CUDA_DRIVER="$fake" MOTE_NVRTC="$fake" MOTE_CUBLAS="$fake" MOTE_CUDNN=/nowhere
+export PATH="$folder/path:$PATH" FAKE_SMI=nothing
+export MOTE_NVRTC="$fake" MOTE_CUBLAS="$fake" MOTE_CUDNN=/nowhere
 export MOTE_CACHE="$folder/cache" MOTE_GPU_BENCH=--tiny
+
+# No driver, a driver without a GPU, and where nothing can be asked: nothing is written.
+if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
+  for driver in /nowhere "$fake"; do
+    for from in "$build" /nowhere; do
+      expect 77 env MOTE_CUDA_DRIVER="$driver" FAKE_CUDA_GPUS=0 \
+        sh "$tools/gpu_check.sh" "$from" "$folder/results" neg 2> "$folder/said"
+      grep -q 'gpu_check: no NVIDIA GPU on this machine' "$folder/said"
+    done
+  done
+fi
+test ! -e "$folder/results"
+export MOTE_CUDA_DRIVER="$fake"
+
+# A driver that does not start is no machine without a GPU, and mote tells the GPU without nvidia-smi.
+expect 1 env FAKE_CUDA_FAIL=0:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
+grep -q 'cuInit returned 700' "$folder/results/summary.txt"
+expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
+summary passed "doctor=passed;oracle_cuda_f32=passed;benchmark=passed;oracle_cuda=passed"
+grep -q '"device":"a fake GPU (sm_90); driver of CUDA 99.0","driver":"unknown"' "$folder/results/summary.json"
+
+export FAKE_SMI=works
+expect 1 sh "$tools/gpu_check.sh" /nowhere "$folder/results" neg
 
 expect 0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg gemm relu
 judged="oracle_cuda_f32=passed;oracle_cuda_bf16=passed;oracle_cuda=passed;oracle_cuda_oracle=passed"
@@ -46,12 +73,15 @@ grep -q '"name":"oracle_cuda_f32".*"judged":[1-9]' "$folder/results/summary.json
 grep -q '"vendor":"cublas"' "$folder/results/summary.json"
 grep -q 'oracle_cudnn: missing: cudnn is not installed' "$folder/results/summary.txt"
 grep -q 'a fake GPU' "$folder/results/summary.txt"
+grep -q '"driver":"version 7"' "$folder/results/summary.json"
 
 # A context that is lost fails each step that needs it, and the rest is done; a driver that does not start ends all.
-expect 1 env FAKE_CUDA_FAIL=9:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
+expect 1 env FAKE_CUDA_FAIL=9:700 FAKE_SMI="does not tell" sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
 summary failed "doctor=passed;oracle_cuda_f32=failed;benchmark=failed;oracle_cuda=failed"
+grep -q '"driver":"unknown"' "$folder/results/summary.json"
 expect 1 env FAKE_CUDA_FAIL=0:700 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg relu
 summary failed "doctor=passed"
+grep -q 'nvidia-smi sees a GPU' "$folder/results/summary.txt"
 
 expect 2 env MOTE_GPU_CHECK_SECONDS=0 sh "$tools/gpu_check.sh" "$build" "$folder/results" neg
 summary incomplete "doctor=not begun;oracle_cuda_f32=not begun;benchmark=not begun"
