@@ -96,6 +96,46 @@ TEST(Plugin, SaysWhyEachKernelDeclined) {
   EXPECT_EQ(choice_for(plugin, "triple", 1).reason, "no kernel for triple");
 }
 
+mote_status declined(const mote_call* call, const std::string& why) {
+  std::snprintf(call->message, call->message_bytes, "%s", why.c_str());
+  return MOTE_UNSUPPORTED;
+}
+mote_kernel declining(mote_status (*can_run)(const mote_call*)) {
+  return {.size = sizeof(mote_kernel),
+          .op = "neg",
+          .contract = nullptr,
+          .can_run = can_run,
+          .workspace_bytes = nullptr,
+          .run = nullptr};
+}
+/// Why a backend of these kernels takes no call.
+std::string why_none(const std::vector<mote_kernel>& kernels) {
+  const mote_backend backend{.size = sizeof(mote_backend),
+                             .name = "some",
+                             .version = "1",
+                             .kernel_count = static_cast<std::int32_t>(kernels.size()),
+                             .reserved = 0,
+                             .kernels = kernels.data()};
+  mote_call call{};
+  call.size = sizeof(mote_call);
+  call.op = "neg";
+  return choose_kernel(backend, call).reason;
+}
+
+TEST(Plugin, SaysOnceWhatSeveralKernelsSayAndNotThatOthersAreOfOtherDtypes) {
+  const mote_kernel of_f64 = declining([](const mote_call* call) {
+    return declined(call, std::string("x f32[3]: ") + kIsOfOtherDtypes);
+  });
+  const mote_kernel of_i8 =
+      declining([](const mote_call* call) { return declined(call, kIsOfOtherDtypes); });
+  const mote_kernel no_driver =
+      declining([](const mote_call* call) { return declined(call, "no driver"); });
+  const mote_kernel too_wide =
+      declining([](const mote_call* call) { return declined(call, "too wide"); });
+  EXPECT_EQ(why_none({of_f64, no_driver, of_i8, too_wide, no_driver}), "no driver; too wide");
+  EXPECT_EQ(why_none({of_i8, of_f64, of_i8}), kIsOfOtherDtypes);
+}
+
 TEST(Plugin, MissingFile) {
   EXPECT_EQ(refusal("/nowhere/at/all.so"),
             "cannot open shared object file: No such file or directory");

@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "mote/base/plugin.h"
 #include "mote/uops/bound.h"
 
 namespace mote::cuda {
@@ -72,7 +73,7 @@ const OpInstance* find_instance(const mote_call& call, Variant variant, Kind kin
   if (found == nullptr || variant == Variant::oracle) return found;
   if (kind_of(*found) == kind && found->has(variant)) return found;
   refusal = backend::unsupported(kind_of(*found) == kind ? "no product of the op is one of tf32"
-                                                         : "this kernel is one of other dtypes");
+                                                         : kIsOfOtherDtypes);
   return nullptr;
 }
 

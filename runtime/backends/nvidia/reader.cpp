@@ -8,6 +8,7 @@
 
 #include "cuda/device_call.h"
 #include "mote/base/dlpack.h"
+#include "mote/base/plugin.h"
 
 namespace mote::nvidia {
 namespace {
@@ -77,7 +78,7 @@ void Reader::require_dtype(const Tensor& t, std::optional<DType> fixed) const {
   }
   if (dtype_ && t.dtype != *dtype_)
     reject(fmt::format("{}: element types differ, the first is {}", t.text(), mote::name(*dtype_)));
-  if (!is_of_kind(t.dtype, kind_)) decline(t.text() + ": this kernel is one of other dtypes");
+  if (!is_of_kind(t.dtype, kind_)) decline(t.text() + ": " + kIsOfOtherDtypes);
 }
 
 Tensor Reader::tensor(backend::Operand operand, int rank, std::size_t slot,

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 
 #include "mote/base/error.h"
@@ -201,16 +202,25 @@ KernelChoice choose_kernel(const mote_backend& backend, const mote_call& call) {
   asked.message_bytes = message.size();
 
   const std::string op = call.op;
-  KernelChoice choice;
+  std::vector<std::string> reasons;
+  std::string of_other_dtypes;
   for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
     const mote_kernel* kernel = &kernel_at(backend, k);
     if (op != kernel->op) continue;
     message.front() = '\0';
     const mote_status status = ask_kernel(*kernel, asked);
     if (status == MOTE_OK) return {.kernel = kernel, .reason = ""};
-    choice.reason += (choice.reason.empty() ? "" : "; ") + declined(status, message.data());
+    const std::string reason = declined(status, message.data());
+    if (reason.ends_with(kIsOfOtherDtypes))
+      of_other_dtypes = of_other_dtypes.empty() ? reason : of_other_dtypes;
+    else if (std::ranges::find(reasons, reason) == reasons.end())
+      reasons.push_back(reason);
   }
-  if (choice.reason.empty()) choice.reason = "no kernel for " + op;
+  if (reasons.empty())
+    reasons.push_back(of_other_dtypes.empty() ? "no kernel for " + op : of_other_dtypes);
+  KernelChoice choice;
+  for (const std::string& reason : reasons)
+    choice.reason += (choice.reason.empty() ? "" : "; ") + reason;
   return choice;
 }
 

@@ -31,8 +31,12 @@ void check_backend(const std::string& owner, const mote_backend& backend);
 /// Kernel `index` of the backend: a plug-in's own structs may be larger than ours.
 const mote_kernel& kernel_at(const mote_backend& backend, std::int32_t index);
 
+/// What a kernel of an op says last where the call's dtypes are other kernels' of that op.
+inline constexpr const char* kIsOfOtherDtypes = "this kernel is one of other dtypes";
+
 /// The first kernel of the backend for that op whose can_run accepts the call; otherwise the
-/// reasons, one per kernel that declined, or "no kernel for OP".
+/// reasons of those that declined, each once, or "no kernel for OP". That a kernel is one of other
+/// dtypes is no reason where another has one.
 struct KernelChoice {
   const mote_kernel* kernel = nullptr;
   std::string reason;
