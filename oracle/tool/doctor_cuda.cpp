@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "finding.h"
@@ -91,13 +92,20 @@ Finding look_at(
 
 using Version = std::function<std::optional<std::string>(const std::shared_ptr<void>&)>;
 
-Finding look_at_version(const Wanted& wanted, const char* function, const Version& version_of) {
+/// `objection`: what is wrong with that version, if anything is.
+Finding look_at_version(const Wanted& wanted, const char* function, const Version& version_of,
+                        const std::function<std::string(const std::string&)>& objection = nullptr) {
   return look_at(wanted,
                  [&](const std::shared_ptr<void>& library, const std::string& path,
                      std::string& reason) -> std::optional<Finding> {
                    const auto version = version_of(library);
                    if (!version) {
                      reason = fmt::format("{}: not that library: it has no {}", path, function);
+                     return std::nullopt;
+                   }
+                   if (objection) reason = objection(*version);
+                   if (!reason.empty()) {
+                     reason = path + " " + reason;
                      return std::nullopt;
                    }
                    return Finding{.name = wanted.name,
@@ -118,16 +126,24 @@ Finding look_at_kernels(const Wanted& wanted, const char* function) {
                          });
 }
 
-Finding look_at_nvrtc() {
+/// With a driver, "CUDA 12.8", NVRTC must be of no later major version.
+Finding look_at_nvrtc(const std::string& driver) {
   return look_at_version(
       {"nvrtc", "MOTE_NVRTC", nvrtc_candidates(), "CUDA text is not compiled for GPUs",
        "install the CUDA toolkit, or set CUDA_HOME or MOTE_NVRTC"},
-      "nvrtcVersion", [](const std::shared_ptr<void>& library) -> std::optional<std::string> {
+      "nvrtcVersion",
+      [](const std::shared_ptr<void>& library) -> std::optional<std::string> {
         const auto version = function_in<int(int*, int*)>(library, "nvrtcVersion");
         int major = 0;
         int minor = 0;
         if (version == nullptr || version(&major, &minor) != 0) return std::nullopt;
         return fmt::format("{}.{}", major, minor);
+      },
+      [&](const std::string& version) -> std::string {
+        const int major = std::atoi(version.c_str());
+        const std::string_view prefix = "CUDA ";
+        if (driver.empty() || major <= std::atoi(driver.c_str() + prefix.size())) return "";
+        return fmt::format("makes code for drivers of CUDA {}, this one is of {}", major, driver);
       });
 }
 
@@ -245,9 +261,9 @@ Finding situation(const Finding& nvrtc, const Finding& gpu, const std::string& d
 }  // namespace
 
 std::vector<Finding> look_at_cuda() {
-  const Finding nvrtc = look_at_nvrtc();
   std::string driver;
   const Finding gpu = look_at_gpu(driver);
+  const Finding nvrtc = look_at_nvrtc(gpu.details.value("driver", ""));
   return {situation(nvrtc, gpu, driver), nvrtc, look_at_cublas(), look_at_cudnn(), gpu};
 }
 

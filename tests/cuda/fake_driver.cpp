@@ -1,11 +1,13 @@
-// A driver and an NVRTC without a GPU, in one library. The "cubin" of a program is its text; a
+// A driver and an NVRTC without a GPU, in one library. The code of a program is its text; a
 // module compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
 // host's, but every address is checked. Calls fail on demand: fake_driver.h, or
 // $FAKE_CUDA_FAIL=CALL:STATUS for a process that has no other way. What gives back does so even
 // where it fails. As CUDA's, the driver is of no use in a child of the process that called cuInit.
 // $FAKE_CUDA_GPUS: how many there are. $FAKE_CUDA_VERSION: the driver's, 13010 for 13.1.
+// $FAKE_CUDA_ARCHITECTURE: the GPU's, 90 for sm_90. NVRTC is 99.0 and knows sm_80 and sm_90.
 #include "fake_driver.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,8 +49,10 @@ struct Function {
   const Module* module;
   void (*call)(void**);
 };
+/// The code of a program is its text behind a line that says what it is for.
 struct Program {
   std::string text;
+  std::string target;  ///< "sm_90"; "compute_90" where the code is PTX
 };
 
 /// As the driver aligns what it allocates.
@@ -151,6 +155,18 @@ int number_in(const char* variable, int otherwise) {
   return given == nullptr ? otherwise : std::atoi(given);
 }
 
+int architecture() { return number_in("FAKE_CUDA_ARCHITECTURE", 90); }
+
+/// The status for code that is for other GPUs: machine code for another generation or a later GPU,
+/// PTX for a later one.
+int refused(const std::string& code) {
+  constexpr int kNoBinaryForGpu = 209, kInvalidPtx = 218;
+  const bool is_ptx = code.starts_with("// compute_");
+  const int target = std::atoi(code.substr(code.find('_') + 1).c_str());
+  if (target > architecture()) return is_ptx ? kInvalidPtx : kNoBinaryForGpu;
+  return is_ptx || target / 10 == architecture() / 10 ? 0 : kNoBinaryForGpu;
+}
+
 /// "__global__ void __launch_bounds__(128, 1)\nmote_neg_f32(": the names.
 std::vector<std::string> kernels_in(const std::string& text) {
   const std::string mark = "__launch_bounds__(";
@@ -201,9 +217,8 @@ FAKE_EXPORT int cuDeviceGetName(char* name, int bytes, int) {
   std::strncpy(name, "a fake GPU", static_cast<std::size_t>(bytes));
   return counted_in_process();
 }
-/// sm_90
 FAKE_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? 9 : 0;
+  *value = attribute == 75 ? architecture() / 10 : attribute == 76 ? architecture() % 10 : 0;
   return counted_in_process();
 }
 FAKE_EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
@@ -312,6 +327,7 @@ FAKE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Event* from, Event* t
 FAKE_EXPORT int cuModuleLoadData(void** module, const void* image) {
   if (const int status = counted_in_context()) return status;
   const std::string text = static_cast<const char*>(image);
+  if (const int status = refused(text)) return status;
   auto made = std::make_unique<Module>();
   made->library = mote::cuda_host::compile_for_host(
       "fake driver\n" + text, [&] { return mote::cuda_host::host_source(kernels_in(text), text); });
@@ -360,6 +376,16 @@ FAKE_EXPORT int cuGetErrorString(int status, const char** text) {
   return *text != nullptr ? 0 : kInvalidValue;
 }
 
+namespace {
+
+/// Empty where the program was compiled for something else.
+std::string code_of(const void* program, const std::string& kind) {
+  const auto& of = *static_cast<const Program*>(program);
+  return of.target.starts_with(kind) ? fmt::format("// {}\n{}", of.target, of.text) : "";
+}
+
+}  // namespace
+
 FAKE_EXPORT int nvrtcVersion(int* major, int* minor) {
   *major = 99;
   *minor = 0;
@@ -368,14 +394,20 @@ FAKE_EXPORT int nvrtcVersion(int* major, int* minor) {
 FAKE_EXPORT int nvrtcCreateProgram(void** program, const char* source, const char*, int,
                                    const char* const*, const char* const*) {
   if (const int status = counted()) return status;
-  *program = new Program{source};
+  *program = new Program{source, ""};
   return 0;
 }
 FAKE_EXPORT int nvrtcDestroyProgram(void** program) {
   delete static_cast<Program*>(*program);
   return 0;
 }
-FAKE_EXPORT int nvrtcCompileProgram(void*, int, const char* const*) { return counted(); }
+FAKE_EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
+  const std::string option = "--gpu-architecture=";
+  for (int k = 0; k < count; ++k)
+    if (const std::string given = options[k]; given.starts_with(option))
+      static_cast<Program*>(program)->target = given.substr(option.size());
+  return counted();
+}
 FAKE_EXPORT int nvrtcGetProgramLogSize(void*, std::size_t* bytes) {
   *bytes = 1;
   return counted();
@@ -384,13 +416,22 @@ FAKE_EXPORT int nvrtcGetProgramLog(void*, char* log) {
   *log = '\0';
   return counted();
 }
+/// There is no machine code for what is compiled to PTX.
 FAKE_EXPORT int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
-  *bytes = static_cast<Program*>(program)->text.size();
+  *bytes = code_of(program, "sm_").size();
   return counted();
 }
 FAKE_EXPORT int nvrtcGetCUBIN(void* program, char* cubin) {
-  const std::string& text = static_cast<Program*>(program)->text;
-  std::ranges::copy(text, cubin);
+  std::ranges::copy(code_of(program, "sm_"), cubin);
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetPTXSize(void* program, std::size_t* bytes) {
+  *bytes = code_of(program, "compute_").size() + 1;  // with the 0 at its end
+  return counted();
+}
+FAKE_EXPORT int nvrtcGetPTX(void* program, char* ptx) {
+  const std::string code = code_of(program, "compute_");
+  std::copy_n(code.c_str(), code.size() + 1, ptx);
   return counted();
 }
 FAKE_EXPORT int nvrtcGetNumSupportedArchs(int* count) {

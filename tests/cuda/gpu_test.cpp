@@ -235,7 +235,35 @@ TEST(CudaGpu, IsDeclinedWhereThereIsNoDriver) {
     Sum sum;
     return run(sum.call(), "sum", "cuda").message;
   });
-  EXPECT_NE(said.find("no driver: /nowhere/libcuda.so.1"), std::string::npos) << said;
+  EXPECT_EQ(said,
+            "no driver: /nowhere/libcuda.so.1: cannot open shared object file: No such file or "
+            "directory");
+}
+
+/// What comes of a sum on a fake whose variable has that value.
+std::string sum_where(const char* variable, const char* value) {
+  return in_child([&]() -> std::string {
+    setenv(variable, value, 1);
+    Sum sum;
+    const Ran ran = run(sum.call(), "sum", "cuda");
+    return ran.status == MOTE_OK ? sum.is_right() ? "right" : "wrong" : ran.message;
+  });
+}
+
+/// The fake NVRTC knows sm_80 and sm_90: machine code for sm_80 runs on sm_89, and of other
+/// generations the driver compiles PTX.
+TEST(CudaGpu, RunsOnGpusThatNvrtcDoesNotKnow) {
+  for (const char* architecture : {"80", "89", "90", "100", "121"})
+    EXPECT_EQ(sum_where("FAKE_CUDA_ARCHITECTURE", architecture), "right") << architecture;
+  EXPECT_EQ(sum_where("FAKE_CUDA_ARCHITECTURE", "75"), "the GPU is sm_75, expected sm_80 or later");
+}
+
+/// The fake NVRTC is 99.0.
+TEST(CudaGpu, IsDeclinedWhereTheDriverIsOlderThanNvrtc) {
+  EXPECT_EQ(sum_where("FAKE_CUDA_VERSION", "99010"), "right");
+  EXPECT_EQ(sum_where("FAKE_CUDA_VERSION", "98020"),
+            "no NVRTC: " MOTE_CUDA_FAKE
+            " makes code for drivers of CUDA 99, this one is of CUDA 98.2");
 }
 
 /// Runs `mote ARGUMENTS` on the fake driver; both streams come back.
@@ -377,6 +405,9 @@ TEST(CudaGpu, TheDoctorSaysWhatKernelsCanDo) {
     EXPECT_NE(line.find(text), std::string::npos) << line;
   };
   has(doctors_line("missing  cuda ", "FAKE_CUDA_GPUS=0"), "a toolkit, a driver, but no GPU; cost");
+  has(doctors_line("failed   nvrtc ", "FAKE_CUDA_VERSION=98020"),
+      " makes code for drivers of CUDA 99, this one is of CUDA 98.2; cost");
+  has(doctors_line("failed   cuda ", "FAKE_CUDA_VERSION=98020"), "no toolkit, a GPU; cost");
   has(doctors_line("failed   cuda ", "FAKE_CUDA_FAIL=0:700"),
       ", a driver that does not start; cost");
 }

@@ -36,7 +36,7 @@ class DriverError : public Error {
 /// Statuses are an enum whose 0 is success. Some names end in _v2 in the library.
 struct DriverCalls {
   int (*init)(unsigned) = nullptr;
-  int (*version)(int*) = nullptr;  ///< 12080: of CUDA 12.8
+  int (*version)(int*) = nullptr;  ///< of CUDA: 12080 for 12.8
   int (*device_count)(int*) = nullptr;
   int (*device)(int*, int) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;

@@ -16,14 +16,19 @@ constexpr int kLeastArchitecture = 80;
 /// CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, in percent: a hint.
 constexpr int kSharedMemoryShare = 9;
 
-/// What NVRTC compiles for such a GPU: code for an older one of the same generation runs on it.
-int known_architecture(const Nvrtc& nvrtc, int architecture) {
+/// What NVRTC makes for such a GPU: code for the nearest older one, which runs on it where both are
+/// of one generation; of an older generation it is PTX, which the driver compiles.
+Target target_for(const Nvrtc& nvrtc, int architecture) {
   if (architecture < kLeastArchitecture)
     throw Error(
         fmt::format("the GPU is sm_{}, expected sm_{} or later", architecture, kLeastArchitecture));
-  for (int a = architecture; a >= architecture / 10 * 10; --a)
-    if (nvrtc.knows(a)) return a;
-  throw Error(fmt::format("NVRTC {} does not know sm_{}", nvrtc.version(), architecture));
+  int nearest = 0;
+  for (const int known : nvrtc.architectures())
+    if (known <= architecture) nearest = std::max(nearest, known);
+  if (nearest < kLeastArchitecture)
+    throw Error(fmt::format("NVRTC {} knows neither sm_{} nor one from sm_{} on that is older",
+                            nvrtc.version(), architecture, kLeastArchitecture));
+  return {nearest, nearest / 10 != architecture / 10};
 }
 
 /// With these kernels alone.
@@ -35,13 +40,11 @@ std::string text_of(const CudaProgram& whole, const std::vector<const CudaKernel
 
 }  // namespace
 
-Gpu::Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc)
+Gpu::Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc, int driver_version)
     : device_(std::move(device)),
       nvrtc_(std::move(nvrtc)),
-      architecture_(known_architecture(*nvrtc_, device_->architecture())) {
-  const Driver& driver = device_->driver();
-  driver.check(driver.calls().version(&driver_version_), "cuDriverGetVersion");
-}
+      target_(target_for(*nvrtc_, device_->architecture())),
+      driver_version_(driver_version) {}
 
 std::shared_ptr<Gpu> Gpu::open() {
   static std::mutex mutex;
@@ -49,10 +52,12 @@ std::shared_ptr<Gpu> Gpu::open() {
   const std::lock_guard lock(mutex);
   if (known != nullptr) return known;
   auto device = Device::open();
+  int version = 0;
+  device->driver().check(device->driver().calls().version(&version), "cuDriverGetVersion");
   std::string why;
-  auto nvrtc = Nvrtc::find(why);
+  auto nvrtc = Nvrtc::find(why, version);
   if (nvrtc == nullptr) throw Error("no NVRTC: " + why);
-  known = std::shared_ptr<Gpu>(new Gpu(std::move(device), std::move(nvrtc)));
+  known = std::shared_ptr<Gpu>(new Gpu(std::move(device), std::move(nvrtc), version));
   return known;
 }
 
@@ -63,11 +68,10 @@ void Gpu::load(const OpInstance& instance, Variant variant,
   for (const CudaKernel* kernel : kernels) key += " " + kernel->function;
   const Compiled code = nvrtc_->compile_cached(
       FileCache(cache_folder() / "nvrtc"), fmt::format("{}, driver {}", key, driver_version_),
-      architecture_, effort_for(variant),
-      [&] { return text_of(instance.source(variant), kernels); });
+      target_, effort_for(variant), [&] { return text_of(instance.source(variant), kernels); });
   DriverModule* module = nullptr;
   const Driver& driver = device_->driver();
-  driver.check(driver.calls().load(&module, code.cubin.data()), "cuModuleLoadData");
+  driver.check(driver.calls().load(&module, code.code.data()), "cuModuleLoadData");
   std::vector<DriverFunction*> found(kernels.size());
   for (std::size_t k = 0; k < kernels.size(); ++k)
     driver.check(driver.calls().function(&found[k], module, kernels[k]->function.c_str()),

@@ -16,7 +16,7 @@ namespace mote::cuda {
 class Gpu {
  public:
   /// Opened at the first call that succeeds, and kept as long as the process. Throws Error where
-  /// there is no driver, no GPU or no NVRTC.
+  /// there is no driver, no GPU or no NVRTC whose code the driver takes.
   static std::shared_ptr<Gpu> open();
 
   Device& device() const { return *device_; }
@@ -27,13 +27,13 @@ class Gpu {
                                          std::span<const CudaKernel* const> kernels);
 
  private:
-  Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc);
+  Gpu(std::shared_ptr<Device> device, std::shared_ptr<const Nvrtc> nvrtc, int driver_version);
   void load(const OpInstance& instance, Variant variant,
             const std::vector<const CudaKernel*>& kernels);
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<const Nvrtc> nvrtc_;
-  int architecture_ = 0;  ///< that code is compiled for; 90: sm_90
+  Target target_;
   int driver_version_ = 0;
   std::mutex mutex_;
   std::map<const CudaKernel*, DriverFunction*> functions_;

@@ -19,6 +19,11 @@ struct NvrtcProgram;  // opaque
 
 namespace {
 
+/// As options have it.
+std::string name_of(const Target& target) {
+  return fmt::format("{}_{}", target.is_ptx ? "compute" : "sm", target.architecture);
+}
+
 /// The number before the text.
 int number_before(const std::string& line, const std::string& text) {
   const std::size_t end = line.find(text);
@@ -44,6 +49,8 @@ struct Nvrtc::Functions {
   int (*log)(NvrtcProgram*, char*) = nullptr;
   int (*cubin_size)(NvrtcProgram*, std::size_t*) = nullptr;
   int (*cubin)(NvrtcProgram*, char*) = nullptr;
+  int (*ptx_size)(NvrtcProgram*, std::size_t*) = nullptr;
+  int (*ptx)(NvrtcProgram*, char*) = nullptr;
   int (*architecture_count)(int*) = nullptr;
   int (*architectures)(int*) = nullptr;
   const char* (*error)(int) = nullptr;
@@ -58,6 +65,7 @@ struct Nvrtc::Functions {
            get(destroy, "nvrtcDestroyProgram") && get(compile, "nvrtcCompileProgram") &&
            get(log_size, "nvrtcGetProgramLogSize") && get(log, "nvrtcGetProgramLog") &&
            get(cubin_size, "nvrtcGetCUBINSize") && get(cubin, "nvrtcGetCUBIN") &&
+           get(ptx_size, "nvrtcGetPTXSize") && get(ptx, "nvrtcGetPTX") &&
            get(architecture_count, "nvrtcGetNumSupportedArchs") &&
            get(architectures, "nvrtcGetSupportedArchs") && get(error, "nvrtcGetErrorString");
   }
@@ -69,7 +77,7 @@ struct Nvrtc::Functions {
 Nvrtc::Nvrtc() : functions_(std::make_unique<Functions>()) {}
 Nvrtc::~Nvrtc() = default;
 
-std::shared_ptr<const Nvrtc> Nvrtc::find(std::string& why) {
+std::shared_ptr<const Nvrtc> Nvrtc::find(std::string& why, std::optional<int> driver) {
   why.clear();
   for (const std::string& path : nvrtc_candidates()) {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -80,41 +88,49 @@ std::shared_ptr<const Nvrtc> Nvrtc::find(std::string& why) {
     const std::shared_ptr<Nvrtc> found(new Nvrtc());
     found->path_ = path;
     found->functions_->library.reset(handle, [](void* library) { dlclose(library); });
-    if (found->functions_->get_all()) return found;
-    why = path + ": not an NVRTC that mote knows";
+    if (!found->functions_->get_all()) {
+      why = path + ": not an NVRTC that mote knows";
+      continue;
+    }
+    const int major = found->numbers().first;
+    if (!driver || major <= *driver / 1000) return found;
+    why = fmt::format("{} makes code for drivers of CUDA {}, this one is of CUDA {}.{}", path,
+                      major, *driver / 1000, *driver % 1000 / 10);
   }
   return nullptr;
 }
 
-std::string Nvrtc::version() const {
+std::pair<int, int> Nvrtc::numbers() const {
   int major = 0;
   int minor = 0;
   functions_->check(functions_->version(&major, &minor), "nvrtcVersion");
+  return {major, minor};
+}
+
+std::string Nvrtc::version() const {
+  const auto [major, minor] = numbers();
   return fmt::format("{}.{}", major, minor);
 }
 
-bool Nvrtc::knows(int architecture) const {
+std::vector<int> Nvrtc::architectures() const {
   int count = 0;
   functions_->check(functions_->architecture_count(&count), "nvrtcGetNumSupportedArchs");
   std::vector<int> all(static_cast<std::size_t>(count));
   functions_->check(functions_->architectures(all.data()), "nvrtcGetSupportedArchs");
-  return std::ranges::find(all, architecture) != all.end();
+  return all;
 }
 
-std::vector<std::string> Nvrtc::options_for(int architecture, Effort effort) const {
+std::vector<std::string> Nvrtc::options_for(const Target& target, Effort effort) const {
   std::vector<std::string> options = {
-      fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17",
+      fmt::format("--gpu-architecture={}", name_of(target)), "--std=c++17",
       fmt::format("--fmad={}", effort == Effort::full), "--ptxas-options=-v",
       "--diag-suppress=177"};  // 177: a constant that nothing reads
-  int major = 0;
-  int minor = 0;
-  functions_->check(functions_->version(&major, &minor), "nvrtcVersion");
-  if (effort == Effort::quick && std::pair(major, minor) >= std::pair(12, 9))
+  if (effort == Effort::quick && numbers() >= std::pair(12, 9))
     options.emplace_back("--Ofast-compile=min");
   return options;
 }
 
-Compiled Nvrtc::compile(const std::string& source, int architecture, Effort effort) const {
+Compiled Nvrtc::compile(const std::string& source, const Target& target, Effort effort) const {
   const Functions& f = *functions_;
   const std::string header = cuda_header();
   const char* const header_text = header.c_str();
@@ -123,7 +139,7 @@ Compiled Nvrtc::compile(const std::string& source, int architecture, Effort effo
   f.check(f.create(&made, source.c_str(), "mote.cu", 1, &header_text, &header_name),
           "nvrtcCreateProgram");
   const std::shared_ptr<NvrtcProgram> program(made, [&f](NvrtcProgram* p) { f.destroy(&p); });
-  const std::vector<std::string> options = options_for(architecture, effort);
+  const std::vector<std::string> options = options_for(target, effort);
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   const int status = f.compile(made, static_cast<int>(words.size()), words.data());
@@ -134,25 +150,31 @@ Compiled Nvrtc::compile(const std::string& source, int architecture, Effort effo
   f.check(f.log(made, out.log.data()), "nvrtcGetProgramLog");
   while (!out.log.empty() && out.log.back() == '\0') out.log.pop_back();
   if (status != 0)
-    throw Error(fmt::format("NVRTC {} for sm_{}: {}\n{}", version(), architecture, f.error(status),
+    throw Error(fmt::format("NVRTC {} for {}: {}\n{}", version(), name_of(target), f.error(status),
                             out.log));
-  f.check(f.cubin_size(made, &bytes), "nvrtcGetCUBINSize");
-  out.cubin.resize(bytes);
-  f.check(f.cubin(made, out.cubin.data()), "nvrtcGetCUBIN");
+  if (target.is_ptx)
+    f.check(f.ptx_size(made, &bytes), "nvrtcGetPTXSize");
+  else
+    f.check(f.cubin_size(made, &bytes), "nvrtcGetCUBINSize");
+  out.code.resize(bytes);
+  if (target.is_ptx)
+    f.check(f.ptx(made, out.code.data()), "nvrtcGetPTX");
+  else
+    f.check(f.cubin(made, out.code.data()), "nvrtcGetCUBIN");
   return out;
 }
 
-std::string Nvrtc::description(int architecture, Effort effort) const {
+std::string Nvrtc::description(const Target& target, Effort effort) const {
   std::string out = "NVRTC " + version();
-  for (const std::string& option : options_for(architecture, effort)) out += " " + option;
+  for (const std::string& option : options_for(target, effort)) out += " " + option;
   return out;
 }
 
-std::string Nvrtc::cache_key(const std::string& key, int architecture, Effort effort) const {
-  return description(architecture, effort) + "\n" + cuda_header() + "\n" + key;
+std::string Nvrtc::cache_key(const std::string& key, const Target& target, Effort effort) const {
+  return description(target, effort) + "\n" + cuda_header() + "\n" + key;
 }
 
-// An entry: the length of the log, a newline, the log, the cubin.
+// An entry: the length of the log, a newline, the log, the code.
 std::optional<Compiled> Nvrtc::from_cache(const FileCache& cache, const std::string& key) {
   const auto path = cache.find(key);
   const auto bytes = path ? read_bytes(*path) : std::nullopt;
@@ -165,7 +187,7 @@ std::optional<Compiled> Nvrtc::from_cache(const FileCache& cache, const std::str
 }
 
 void Nvrtc::keep(const FileCache& cache, const std::string& key, const Compiled& made) {
-  cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.cubin);
+  cache.put(key, fmt::format("{}\n", made.log.size()) + made.log + made.code);
 }
 
 // A function that several kernels call has lines once, after those of any kernel.

@@ -25,8 +25,15 @@ struct KernelResources {
   int spill_loads = 0;
 };
 
+/// What code is made for.
+struct Target {
+  int architecture = 0;  ///< 90: sm_90
+  /// PTX, which drivers compile for that architecture and later ones. Else a cubin, which GPUs of
+  /// that architecture run, and later ones of its generation.
+  bool is_ptx = false;
+};
 struct Compiled {
-  std::string cubin;
+  std::string code;  ///< as the driver loads it
   std::string log;
 };
 /// How hard the compiler tries. Quick is for the variant oracle: it fuses no product into a sum,
@@ -39,27 +46,28 @@ std::map<std::string, KernelResources> resources_in(const std::string& log);
 class Nvrtc {
  public:
   /// Loads $MOTE_NVRTC, else libnvrtc.so.13 or .12 where the loader, $CUDA_HOME or /usr/local/cuda
-  /// has it. nullptr, with the reason in `why`.
-  static std::shared_ptr<const Nvrtc> find(std::string& why);
+  /// has it. With a driver's version (12080: CUDA 12.8) one whose code that driver takes: of no
+  /// later major version. nullptr, with the reason in `why`.
+  static std::shared_ptr<const Nvrtc> find(std::string& why, std::optional<int> driver = {});
   ~Nvrtc();
   Nvrtc(const Nvrtc&) = delete;
   Nvrtc& operator=(const Nvrtc&) = delete;
 
   std::string version() const;  ///< "13.0"
   /// Version and options: "NVRTC 13.0 --gpu-architecture=sm_90 …".
-  std::string description(int architecture, Effort effort) const;
+  std::string description(const Target& target, Effort effort) const;
   const std::string& path() const { return path_; }
-  /// Whether it compiles for sm_<architecture>.
-  bool knows(int architecture) const;
+  /// Those that it compiles for.
+  std::vector<int> architectures() const;
   /// The source may include mote_cuda.h. Throws Error with the compiler's log.
-  Compiled compile(const std::string& source, int architecture, Effort effort) const;
+  Compiled compile(const std::string& source, const Target& target, Effort effort) const;
   /// The same, from the cache where it was made before from the same key, compiler and options.
   template <typename Source>
-  Compiled compile_cached(const FileCache& cache, const std::string& key, int architecture,
+  Compiled compile_cached(const FileCache& cache, const std::string& key, const Target& target,
                           Effort effort, const Source& source) const {
-    const std::string whole = cache_key(key, architecture, effort);
+    const std::string whole = cache_key(key, target, effort);
     if (auto known = from_cache(cache, whole)) return *std::move(known);
-    Compiled made = compile(source(), architecture, effort);
+    Compiled made = compile(source(), target, effort);
     keep(cache, whole, made);
     return made;
   }
@@ -67,8 +75,9 @@ class Nvrtc {
  private:
   struct Functions;
   Nvrtc();
-  std::vector<std::string> options_for(int architecture, Effort effort) const;
-  std::string cache_key(const std::string& key, int architecture, Effort effort) const;
+  std::pair<int, int> numbers() const;  ///< of the version
+  std::vector<std::string> options_for(const Target& target, Effort effort) const;
+  std::string cache_key(const std::string& key, const Target& target, Effort effort) const;
   static std::optional<Compiled> from_cache(const FileCache& cache, const std::string& key);
   static void keep(const FileCache& cache, const std::string& key, const Compiled& made);
 
