@@ -89,6 +89,16 @@ double work_of(const Case& c) {
 
 std::span<const TimedCase> timed_cases() { return kCases; }
 
+const char* limits_of(std::string_view backend) {
+  if (backend == "cublas" || backend == "cublas_tf32")
+    return "sums in parts are joined in the compute type; 32 MiB of workspace at most; the "
+           "heuristic's best";
+  if (backend == "cudnn" || backend == "cudnn_tf32")
+    return "deterministic algorithms alone, none by FFT or Winograd's; 256 MiB of workspace at "
+           "most; the heuristic's best";
+  return nullptr;
+}
+
 Case made_small(const Case& c) {
   constexpr double kMostWork = 1e5;
   for (const std::int64_t most : {64, 32, 16, 8, 4}) {

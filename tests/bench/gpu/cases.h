@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "mote/oracle/case.h"
 
@@ -23,6 +24,10 @@ struct TimedCase {
 
 /// The most telling first. Tensors are well above a GPU's second-level cache.
 std::span<const TimedCase> timed_cases();
+
+/// Among which of a library's algorithms that backend chooses, which its users need not keep to: it
+/// may be faster than the times beside ours. nullptr where the backend is none of NVIDIA's.
+const char* limits_of(std::string_view backend);
 
 /// The case with no extent above the largest limit at which it is small enough for a program that
 /// plays the GPU. Throws Error where no limit does.

@@ -33,7 +33,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSubjects[] = {"cuda", "cuda_tf32"};
-constexpr std::string_view kVendors[] = {"cublas", "cudnn", "cublas_tf32", "cudnn_tf32"};
 
 bool is_of_tf32(std::string_view backend) { return backend.ends_with("_tf32"); }
 
@@ -82,7 +81,7 @@ Backends load(const std::vector<std::string>& paths) {
     for (const mote_backend* b : plugin.backends) {
       if (b->name == kSubjects[0]) found.subject = b;
       if (b->name == kSubjects[1]) found.subject_tf32 = b;
-      if (std::ranges::find(kVendors, b->name) != std::end(kVendors)) found.vendors.push_back(b);
+      if (limits_of(b->name) != nullptr) found.vendors.push_back(b);
     }
   if (found.subject == nullptr || found.subject_tf32 == nullptr)
     throw Error("no plug-in has the backends cuda and cuda_tf32");
@@ -187,7 +186,9 @@ class Benchmark {
     const std::vector<double> ours = on_gpu.sampled_outputs();
     if (vendor.kernel == nullptr) return {{"vendor", nullptr}, {"vendor_reason", vendor.reason}};
     on_gpu.run(*vendor.kernel);
-    return {{"vendor", vendor.backend}, {"difference", difference(ours, on_gpu.sampled_outputs())}};
+    return {{"vendor", vendor.backend},
+            {"vendor_limits", limits_of(vendor.backend)},
+            {"difference", difference(ours, on_gpu.sampled_outputs())}};
   }
 
   void describe(Json& line, const TimedCase& timed, const CaseOnGpu& on_gpu,
@@ -267,6 +268,8 @@ int run(const Options& o, const Backends& backends) {
   Benchmark benchmark(o, backends);
   benchmark.warm_up();
   print({{"type", "start"}, {"tiny", o.tiny}, {"architecture", benchmark.architecture()}});
+  for (const mote_backend* b : backends.vendors)
+    if (!is_of_tf32(b->name)) fmt::print(stderr, "{}: {}\n", b->name, limits_of(b->name));
   Tally tally;
   for (const TimedCase& timed : timed_cases()) {
     if (!is_asked_for(o, timed)) continue;
