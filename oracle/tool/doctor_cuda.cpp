@@ -142,7 +142,7 @@ Finding look_at_nvrtc(const std::string& driver) {
       [&](const std::string& version) -> std::string {
         const int major = std::atoi(version.c_str());
         const std::string_view prefix = "CUDA ";
-        if (driver.empty() || major <= std::atoi(driver.c_str() + prefix.size())) return "";
+        if (driver.empty() || major <= std::atoi(driver.substr(prefix.size()).c_str())) return "";
         return fmt::format("makes code for drivers of CUDA {}, this one is of {}", major, driver);
       });
 }

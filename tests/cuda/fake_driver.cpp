@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -70,13 +71,13 @@ struct State {
   int failing = -1;
   int status = 0;
   bool ended = false;
-  bool failed_to_enter = false;
+  std::atomic<bool> failed_to_enter = false;
   pid_t process = 0;  ///< that called cuInit
   std::map<DevicePointer, Memory> memory;
   std::set<const void*> streams;
   std::vector<std::unique_ptr<char>> all_streams;  ///< so that no address is given twice
-  int pushed = 0;
-  int descriptors = 0;  ///< of the libraries, and events
+  std::atomic<int> pushed = 0;                     ///< contexts, by all threads
+  int descriptors = 0;                             ///< of the libraries, and events
   std::vector<std::unique_ptr<Module>> modules;
   std::vector<std::unique_ptr<Function>> functions;
 };
@@ -99,6 +100,9 @@ State& state() {
 
 namespace fake {
 
+/// Each thread has contexts of its own.
+thread_local int pushed_here = 0;
+
 int counted() {
   State& s = state();
   const std::lock_guard lock(s.mutex);
@@ -114,7 +118,7 @@ int counted_in_process() {
 
 int counted_in_context() {
   const int status = counted_in_process();
-  return status != 0 ? status : state().pushed > 0 ? 0 : kNoContext;
+  return status != 0 ? status : pushed_here > 0 ? 0 : kNoContext;
 }
 
 bool is_allocated(DevicePointer at, std::size_t bytes) {
@@ -149,6 +153,7 @@ using fake::counted;
 using fake::counted_in_context;
 using fake::counted_in_process;
 using fake::is_allocated;
+using fake::pushed_here;
 
 int number_in(const char* variable, int otherwise) {
   const char* const given = std::getenv(variable);
@@ -232,11 +237,13 @@ FAKE_EXPORT int cuCtxPushCurrent_v2(void* context) {
   }
   if (context != &state()) return kInvalidValue;
   ++state().pushed;
+  ++pushed_here;
   return 0;
 }
 FAKE_EXPORT int cuCtxPopCurrent_v2(void** context) {
   *context = &state();
   --state().pushed;
+  --pushed_here;
   return counted_in_process();
 }
 

@@ -374,9 +374,9 @@ TEST(CudaGpu, CodeIsKeptByTheDriversVersion) {
       found += entry.path().extension() == ".key" ? 1 : 0;
     return found;
   };
-  EXPECT_EQ(entries("12080"), 1);
-  EXPECT_EQ(entries("12080"), 1);
-  EXPECT_EQ(entries("13000"), 2);
+  EXPECT_EQ(entries("99000"), 1);
+  EXPECT_EQ(entries("99000"), 1);
+  EXPECT_EQ(entries("99010"), 2);
 }
 
 TEST(CudaGpu, ThePluginMustBeNamed) {
