@@ -1,13 +1,12 @@
-// A driver and an NVRTC without a GPU, in one library. The code of a program is its text; a
-// module compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
+// A driver without a GPU. The code that the fake NVRTC makes for it is a program's text: a module
+// compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
 // host's, but every address is checked. Calls fail on demand: fake_driver.h, or
 // $FAKE_CUDA_FAIL=CALL:STATUS for a process that has no other way. What gives back does so even
 // where it fails. As CUDA's, the driver is of no use in a child of the process that called cuInit.
 // $FAKE_CUDA_GPUS: how many there are. $FAKE_CUDA_VERSION: the driver's, 13010 for 13.1.
-// $FAKE_CUDA_ARCHITECTURE: the GPU's, 90 for sm_90. NVRTC is 99.0 and knows sm_80 and sm_90.
+// $FAKE_CUDA_ARCHITECTURE: the GPU's, 90 for sm_90.
 #include "fake_driver.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,12 +49,6 @@ struct Function {
   const Module* module;
   void (*call)(void**);
 };
-/// The code of a program is its text behind a line that says what it is for.
-struct Program {
-  std::string text;
-  std::string target;  ///< "sm_90"; "compute_90" where the code is PTX
-};
-
 /// As the driver aligns what it allocates.
 struct alignas(256) Block {
   std::array<char, 256> bytes;
@@ -382,72 +375,3 @@ FAKE_EXPORT int cuGetErrorString(int status, const char** text) {
                           : nullptr;
   return *text != nullptr ? 0 : kInvalidValue;
 }
-
-namespace {
-
-/// Empty where the program was compiled for something else.
-std::string code_of(const void* program, const std::string& kind) {
-  const auto& of = *static_cast<const Program*>(program);
-  return of.target.starts_with(kind) ? fmt::format("// {}\n{}", of.target, of.text) : "";
-}
-
-}  // namespace
-
-FAKE_EXPORT int nvrtcVersion(int* major, int* minor) {
-  *major = 99;
-  *minor = 0;
-  return counted();
-}
-FAKE_EXPORT int nvrtcCreateProgram(void** program, const char* source, const char*, int,
-                                   const char* const*, const char* const*) {
-  if (const int status = counted()) return status;
-  *program = new Program{source, ""};
-  return 0;
-}
-FAKE_EXPORT int nvrtcDestroyProgram(void** program) {
-  delete static_cast<Program*>(*program);
-  return 0;
-}
-FAKE_EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
-  const std::string option = "--gpu-architecture=";
-  for (int k = 0; k < count; ++k)
-    if (const std::string given = options[k]; given.starts_with(option))
-      static_cast<Program*>(program)->target = given.substr(option.size());
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetProgramLogSize(void*, std::size_t* bytes) {
-  *bytes = 1;
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetProgramLog(void*, char* log) {
-  *log = '\0';
-  return counted();
-}
-/// There is no machine code for what is compiled to PTX.
-FAKE_EXPORT int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
-  *bytes = code_of(program, "sm_").size();
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetCUBIN(void* program, char* cubin) {
-  std::ranges::copy(code_of(program, "sm_"), cubin);
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetPTXSize(void* program, std::size_t* bytes) {
-  *bytes = code_of(program, "compute_").size() + 1;  // with the 0 at its end
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetPTX(void* program, char* ptx) {
-  const std::string code = code_of(program, "compute_");
-  std::copy_n(code.c_str(), code.size() + 1, ptx);
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetNumSupportedArchs(int* count) {
-  *count = 2;
-  return counted();
-}
-FAKE_EXPORT int nvrtcGetSupportedArchs(int* architectures) {
-  architectures[0] = 80;
-  architectures[1] = 90;
-  return counted();
-}
-FAKE_EXPORT const char* nvrtcGetErrorString(int) { return "a fake error"; }
