@@ -303,7 +303,11 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
 
 const auto kVariants = testing::Values(Variant::oracle, Variant::gen, Variant::tf32);
 INSTANTIATE_TEST_SUITE_P(Architectures, Compiling,
-                         testing::Combine(testing::ValuesIn(kArchitectures), kVariants));
+                         testing::Combine(testing::ValuesIn(kArchitectures), kVariants),
+                         [](const auto& of) {
+                           return fmt::format("{}_sm_{}", text_of(std::get<Variant>(of.param)),
+                                              std::get<int>(of.param));
+                         });
 INSTANTIATE_TEST_SUITE_P(Variants, Recorded, kVariants,
                          [](const auto& of) { return text_of(of.param); });
 

@@ -9,7 +9,7 @@ namespace mote::emit {
 
 namespace {
 
-constexpr std::string_view kTypes =
+constexpr std::string_view kWideTypes =
     R"(/* Three slices of both operands, of 8 KiB each, and then half of the sums. */
 template <typename T>
 union mote_wide_tile {
@@ -27,7 +27,7 @@ struct mote_wide_operand {
 };
 )";
 
-constexpr std::string_view kStage =
+constexpr std::string_view kWideStage =
     R"(/* The slices of both, as a group of copies. */
 template <typename T, int N>
 static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
 }
 )";
 
-constexpr std::string_view kStageNarrow =
+constexpr std::string_view kWideStageNarrow =
     R"(/* A slice of 32 rounds of an operand, of which 8 elements lie side by side: of a place, or of a
  * round. Which 16 bytes of a row they are goes round with the row, so that eight rows are in all
  * banks. Zeros beyond the places and the depth. */
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void mote_wide_stage(uint16_t *to,
 }
 )";
 
-constexpr std::string_view kStageFloat =
+constexpr std::string_view kWideStageFloat =
     R"(/* Where an element of a slice of 16 rounds stands. Four places side by side stay together; which four
  * of a round goes round with the round, so that stores of several rounds are in other banks. */
 static __device__ __forceinline__ int mote_wide_at(int place, int k) {
@@ -140,7 +140,7 @@ static __device__ __forceinline__ void mote_wide_stage(float *to, const mote_wid
 }
 )";
 
-constexpr std::string_view kFragments =
+constexpr std::string_view kWideFragments =
     R"(/* Four matrices of 8 places and 8 rounds; each lane names the place and the round that its row begins
  * at, less its own number in the matrix. */
 template <bool Along>
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void mote_wide_fragments(uint32_t (&d)[4], con
 )";
 
 /// @ stands for f16 or bf16.
-constexpr std::string_view kMultiply =
+constexpr std::string_view kWideMultiply =
     R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 4 warps has 64 x 64, as 4 x 8 fragments. */
 template <bool LeftAlong, bool RightAlong>
 static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][4],
@@ -200,7 +200,7 @@ static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][
 }
 )";
 
-constexpr std::string_view kMultiplyFloat =
+constexpr std::string_view kWideMultiplyFloat =
     R"(/* sums += left * right of a slice. Of 128 x 128 sums each of 128 threads has 16 x 8, four side by side. */
 static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][8],
                                                               const float (*staged)[2048]) {
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void mote_wide_multiply_f32(float (&sums)[16][
 }
 )";
 
-constexpr std::string_view kGive =
+constexpr std::string_view kWideGive =
     R"(/* The sums of the first or second 64 rows, to shared memory. */
 static __device__ __forceinline__ void mote_wide_give(const float (&sums)[4][8][4],
                                                       float (*to)[132], int half) {
@@ -254,17 +254,17 @@ static __device__ __forceinline__ void mote_wide_give(const float (&sums)[16][8]
 
 std::string wide_tile_helpers(const std::string& text) {
   if (text.find("mote_wide_") == std::string::npos) return "";
-  std::string out = "\n" + std::string(kTypes);
+  std::string out = "\n" + std::string(kWideTypes);
   const auto add_where = [&](const char* mentioned,
                              std::initializer_list<std::string_view> helpers) {
     if (text.find(mentioned) == std::string::npos) return;
     for (const std::string_view helper : helpers) out += "\n" + std::string(helper);
   };
-  add_where("mote_wide_tile<uint16_t>", {kStageNarrow, kFragments});
-  add_where("mote_wide_multiply_f16(", {of_dtype(kMultiply, "f16")});
-  add_where("mote_wide_multiply_bf16(", {of_dtype(kMultiply, "bf16")});
-  add_where("mote_wide_tile<float>", {kStageFloat, kMultiplyFloat});
-  return out + "\n" + std::string(kStage) + "\n" + std::string(kGive);
+  add_where("mote_wide_tile<uint16_t>", {kWideStageNarrow, kWideFragments});
+  add_where("mote_wide_multiply_f16(", {of_dtype(kWideMultiply, "f16")});
+  add_where("mote_wide_multiply_bf16(", {of_dtype(kWideMultiply, "bf16")});
+  add_where("mote_wide_tile<float>", {kWideStageFloat, kWideMultiplyFloat});
+  return out + "\n" + std::string(kWideStage) + "\n" + std::string(kWideGive);
 }
 
 }  // namespace mote::emit
