@@ -18,29 +18,29 @@
 namespace mote {
 namespace {
 
-using Header = ElfW(Ehdr);
-using Section = ElfW(Shdr);
-using Symbol = ElfW(Sym);
+using ElfHeader = ElfW(Ehdr);
+using ElfSection = ElfW(Shdr);
+using ElfSymbol = ElfW(Sym);
 
 /// The file, whose offsets are not trusted.
-class Object {
+class ElfObject {
  public:
-  explicit Object(const std::string& path) {
+  explicit ElfObject(const std::string& path) {
     std::ifstream stream(path, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(stream), {});
-    const auto header = at<Header>(0);
+    const auto header = at<ElfHeader>(0);
     if (header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0) header_ = *header;
   }
   std::uint64_t sections() const { return header_.e_shnum; }
-  std::optional<Section> section(std::uint64_t k) const {
-    return at<Section>(header_.e_shoff + k * sizeof(Section));
+  std::optional<ElfSection> section(std::uint64_t k) const {
+    return at<ElfSection>(header_.e_shoff + k * sizeof(ElfSection));
   }
   std::string text(std::uint64_t table, std::uint64_t offset) const {
     const auto strings = section(table);
     if (!strings || strings->sh_offset + offset >= bytes_.size()) return "";
     return bytes_.c_str() + strings->sh_offset + offset;
   }
-  std::string name(const Section& s) const { return text(header_.e_shstrndx, s.sh_name); }
+  std::string name(const ElfSection& s) const { return text(header_.e_shstrndx, s.sh_name); }
   template <typename T>
   std::optional<T> at(std::uint64_t offset) const {
     if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
@@ -51,7 +51,7 @@ class Object {
 
  private:
   std::string bytes_;
-  Header header_{};
+  ElfHeader header_{};
 };
 
 /// "tile_of(float*, int)::tile": tile_of.
@@ -70,12 +70,12 @@ std::string function_of(const std::string& symbol) {
 
 std::map<std::string, std::uint64_t> static_shared_memory(const std::string& object) {
   std::map<std::string, std::uint64_t> bytes;
-  const Object file(object);
+  const ElfObject file(object);
   for (std::uint64_t k = 0; k < file.sections(); ++k) {
     const auto table = file.section(k);
     if (!table || table->sh_type != SHT_SYMTAB) continue;
-    for (std::uint64_t at = 0; at < table->sh_size; at += sizeof(Symbol)) {
-      const auto symbol = file.at<Symbol>(table->sh_offset + at);
+    for (std::uint64_t at = 0; at < table->sh_size; at += sizeof(ElfSymbol)) {
+      const auto symbol = file.at<ElfSymbol>(table->sh_offset + at);
       if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0) continue;
       const auto of = file.section(symbol->st_shndx);
       if (of && file.name(*of) == "mote_shared")

@@ -178,7 +178,7 @@ TEST_F(CudnnGraphLibrary, TakesNoInverseDeviationsOfOneElement) {
   EXPECT_EQ(said.find("cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED"), 0U) << said;
 }
 
-Tensor channels_last(Tensor t) {
+Tensor with_channels_last(Tensor t) {
   t.strides[1] = 1;
   std::int64_t inner = t.dims[1];
   for (std::size_t k = t.rank(); k-- > 2; inner *= t.dims[k]) t.strides[k] = inner;
@@ -214,7 +214,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBias) {
                               1);
                         const auto lying = [&](const Graph::Dims& dims) {
                           const Tensor t = packed(dims, dtype);
-                          return is_last ? channels_last(t) : t;
+                          return is_last ? with_channels_last(t) : t;
                         };
                         return graph_of({.x = lying(c.x),
                                          .w = lying(c.w),
