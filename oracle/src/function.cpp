@@ -37,7 +37,10 @@ void require_arguments(const std::string& op, const Resolved& resolved,
 
 Subject subject_of(const std::string& op, const Resolved& resolved, const TypedFunction& function,
                    const FunctionOptions& options) {
-  const PluginOptions how{kName, options.accumulator, options.row_major, true};
+  const PluginOptions how{.function = kName,
+                          .accumulator = options.accumulator,
+                          .row_major = options.row_major,
+                          .pointer = true};
   Subject subject;
   subject.library = load_c(plugin_around(resolved, how));
   if (!subject.library) {

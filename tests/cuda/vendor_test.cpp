@@ -79,6 +79,7 @@ class OnGpu {
   OnGpu(const mote_call& call, const mote_kernel& kernel, std::size_t offset = 0)
       : call_(call), offset_(offset) {
     void* context = nullptr;
+    of_.fake<int(unsigned)>("cuInit")(0);
     of_.fake<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0);
     of_.fake<int(void*)>("cuCtxPushCurrent_v2")(context);
     of_.fake<int(void**, unsigned)>("cuStreamCreate")(&stream_, 1);
