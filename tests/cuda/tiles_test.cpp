@@ -114,6 +114,7 @@ TEST(CudaTiles, AreWideWhereSixteenBytesLieSideBySide) {
         "matmul a=bf16[16,40]:t b=bf16[40,24]:t y=bf16[1,1,16,24]:t fill=uniform:1",
         "matmul a=f16[16,37]:pad3 b=f16[37,11]:pad5 fill=uniform:1",
         "gemm a=f16[16,40] b=f16[40,11]:t c=f16[16,11] fill=uniform:1",
+        "matmul a=f16[16,1] b=f16[1,16] fill=uniform:1",
         "matmul a=f32[2,16,39]:off1 b=f32[2,39,21]:t fill=uniform:1"})
     EXPECT_TRUE(is_wide(line)) << line;
   for (const char* line : {"matmul a=f16[16,40]:off1 b=f16[40,24] fill=uniform:1",

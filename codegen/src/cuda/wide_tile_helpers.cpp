@@ -41,7 +41,12 @@ static __device__ __forceinline__ void mote_wide_stage(T (&to)[2][N],
 )";
 
 constexpr std::string_view kWideStageNarrow =
-    R"(/* A slice of 32 rounds of an operand, of which 8 elements lie side by side: of a place, or of a
+    R"(/* Whether elements of a place lie side by side; else those of a round do. Where both have a stride
+ * of 1 there is one round, and places begin anywhere. */
+static __device__ __forceinline__ bool mote_wide_along(const mote_wide_operand<uint16_t> &o) {
+  return o.across != 1;
+}
+/* A slice of 32 rounds of an operand, of which 8 elements lie side by side: of a place, or of a
  * round. Which 16 bytes of a row they are goes round with the row, so that eight rows are in all
  * banks. Zeros beyond the places and the depth. */
 template <bool Along>
@@ -70,7 +75,7 @@ static __device__ __forceinline__ void mote_wide_stage_packs(uint16_t *to,
 static __device__ __forceinline__ void mote_wide_stage(uint16_t *to,
                                                        const mote_wide_operand<uint16_t> &o,
                                                        int64_t k_begin, int64_t depth) {
-  if (o.along == 1)
+  if (mote_wide_along(o))
     mote_wide_stage_packs<true>(to, o, k_begin, depth);
   else
     mote_wide_stage_packs<false>(to, o, k_begin, depth);
@@ -189,11 +194,11 @@ static __device__ __forceinline__ void mote_wide_multiply_@(float (&sums)[4][8][
                                                             const uint16_t (*staged)[4096],
                                                             const mote_wide_operand<uint16_t> &left,
                                                             const mote_wide_operand<uint16_t> &right) {
-  if (left.along == 1 && right.along == 1)
+  if (mote_wide_along(left) && mote_wide_along(right))
     mote_wide_multiply_@<true, true>(sums, staged);
-  else if (left.along == 1)
+  else if (mote_wide_along(left))
     mote_wide_multiply_@<true, false>(sums, staged);
-  else if (right.along == 1)
+  else if (mote_wide_along(right))
     mote_wide_multiply_@<false, true>(sums, staged);
   else
     mote_wide_multiply_@<false, false>(sums, staged);
