@@ -14,8 +14,10 @@
 #include <map>
 #include <mutex>
 #include <regex>
+#include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cuda/groups.h"
@@ -299,6 +301,49 @@ TEST(Nvrtc, MakesPtxThatLeavesNoRoundingOfTheOracleToTheDriver) {
       }
   EXPECT_TRUE(multiplies);
   EXPECT_TRUE(fuses);
+}
+
+/// Of every op and gradient in f32, with all optional inputs, the kernels that row-major calls of
+/// large tensors launch: the first of each stage.
+std::vector<std::string> first_kernels_of_f32() {
+  std::vector<std::string> texts;
+  for (const OpRecord* record : generated_ops())
+    for (const auto& instance : instances_of(record->name)) {
+      const bool is_whole = instance->instance().input_mask == full_mask(*record);
+      if (!is_whole || instance->function().find("_f32") == std::string::npos) continue;
+      int stage = 0;
+      for (const CudaKernel& k : instance->source(Variant::gen).kernels)
+        if (k.part == 0 && k.stage != std::exchange(stage, k.stage)) texts.push_back(k.text);
+    }
+  return texts;
+}
+
+/// How long that takes, with nothing kept, is for docs/cuda.md.
+TEST(Nvrtc, CompilesTheFirstKernelsOfF32) {
+  if (nvrtc() == nullptr) GTEST_SKIP() << "no NVRTC here";
+  if (std::getenv("MOTE_EXHAUSTIVE") == nullptr)
+    GTEST_SKIP() << "only where MOTE_EXHAUSTIVE is set";
+  constexpr std::size_t kBatch = 16;
+  const std::vector<std::string> texts = first_kernels_of_f32();
+  std::atomic<std::size_t> compiled = 0;
+  const auto start = std::chrono::steady_clock::now();
+  in_threads(static_cast<std::uint32_t>((texts.size() + kBatch - 1) / kBatch),
+             [&](std::uint32_t batch) {
+               const std::size_t begin = batch * kBatch;
+               std::string text;
+               for (std::size_t k = begin; k < std::min(begin + kBatch, texts.size()); ++k)
+                 text += "\n" + texts[k];
+               try {
+                 const Compiled made = nvrtc()->compile(kInclude + cuda_helpers(text) + text,
+                                                        {kArchitectures.back()}, Effort::full);
+                 for (const auto& [function, r] : resources_in(made.log))
+                   compiled += text.find("\n" + function + "(") != std::string::npos ? 1 : 0;
+               } catch (const Error& e) {
+                 ADD_FAILURE() << e.what();
+               }
+             });
+  EXPECT_EQ(compiled, texts.size());
+  std::cout << fmt::format("{} kernels, {:.1f} s\n", texts.size(), seconds_since(start));
 }
 
 const auto kVariants = testing::Values(Variant::oracle, Variant::gen, Variant::tf32);
