@@ -122,8 +122,8 @@ TEST(SanitizedKernels, WithoutABarrierRace) {
 }
 #endif
 
-/// Loops of one thread, packs, reductions by warps and blocks, scans, tiles of both widths, scatters
-/// in order.
+/// Loops of one thread, packs, reductions by warps and blocks, scans, tiles of both widths,
+/// scatters in order.
 TEST(SanitizedKernels, OfTheCatalogueAreClean) {
   for (const char* line :
        {"gelu x=f32[1,3,5,7] fill=uniform:1", "softmax x=f32[3,300,1] fill=uniform:2",
