@@ -60,7 +60,7 @@ std::vector<PackedOperand> packed_operands(const TileForm& form) {
   std::vector<PackedOperand> all;
   if (!form.fragments) return all;
   for (const auto& [operand, across] :
-       {std::pair{&form.left, &form.rows[0]}, {&form.right, &form.columns[0]}}) {
+       {std::pair{&form.left, form.rows.data()}, {&form.right, form.columns.data()}}) {
     const auto found = wide_operand(*operand, *across, form.reduced[0]);
     all.push_back({found->load->tensor, {found->across, found->along}, kElements});
   }
