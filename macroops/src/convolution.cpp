@@ -62,8 +62,9 @@ Form padding_multiplied(std::function<ProgramSpec(const Instance&)> define) {
           .differentiated = true};
 }
 
-/// x at each window's taps times w, summed, plus b.
-ProgramSpec convolution(const Instance& instance, int axes, Outside outside) {
+/// x at each window's taps times w, summed, plus b; then, if `rectified`, what of it is positive.
+ProgramSpec convolution(const Instance& instance, int axes, Outside outside,
+                        bool rectified = false) {
   const ConvolutionTaps t = convolution_taps(axes);
   const Uop x = input("x", instance.dtype, t.image);
   const Uop w = input("w", instance.dtype, t.kernel);
@@ -72,6 +73,7 @@ ProgramSpec convolution(const Instance& instance, int axes, Outside outside) {
   const bool all = outside == Outside::multiplied;
   Uop y = sum_over(all ? products : where(t.in_image, products, 0), t.summed);
   if (b) y = y + broadcast(b, shape_of(y), {1});
+  if (rectified) y = max(y, 0);
   return spec({x, w, b}, y, t.sizes);
 }
 
@@ -92,6 +94,20 @@ OpRecord convolution_record(int axes, std::string equation, std::string policy) 
           .source = "ONNX opset 17 Conv",
           .define = with(Outside::left_out),
           .forms = std::move(forms)};
+}
+
+/// A convolution with its bias and activation, as kernels that keep the sums to themselves have it.
+OpRecord conv2d_relu(OpRecord record, std::string equation) {
+  const auto with = [](Outside outside) {
+    return [=](const Instance& instance) { return convolution(instance, 2, outside, true); };
+  };
+  record.name = "conv2d_relu";
+  record.equation = std::move(equation);
+  record.policy += "; NaN propagates; rounded once";
+  record.source = "conv2d, then relu: ONNX opset 17 Conv and Relu";
+  record.define = with(Outside::left_out);
+  record.forms = {padding_multiplied(with(Outside::multiplied))};
+  return record;
 }
 
 /// y[oh] takes x[h] by tap kh where h*stride + kh*dilation - pads = oh: a gather in which only the
@@ -131,18 +147,22 @@ std::vector<ParamDecl> conv_transpose2d_params() {
 
 std::vector<OpRecord> convolution_ops() {
   const std::string border = "taps outside x do not exist (no 0 * inf at the border); ";
+  const std::string sum =
+      "sum_ci,kh,kw x[n, (co/CO)*CG + ci, oh*stride0 + kh*dilation0 - pads0, "
+      "ow*stride1 + kw*dilation1 - pads1] * w[co, ci, kh, kw] (+ b[co] if there is b)";
+  const OpRecord conv2d =
+      convolution_record(2, "y[n, co, oh, ow] = " + sum,
+                         border +
+                             "logical order is NCHW, NHWC is strides; depthwise is groups = "
+                             "channels");
   return {
       convolution_record(1,
                          "y[n, co, ow] = sum_ci,kw x[n, (co/CO)*CG + ci, "
                          "ow*stride0 + kw*dilation0 - pads0] * w[co, ci, kw] "
                          "(+ b[co] if there is b)",
                          border + "logical order is NCW, NWC is strides"),
-      convolution_record(2,
-                         "y[n, co, oh, ow] = sum_ci,kh,kw x[n, (co/CO)*CG + ci, "
-                         "oh*stride0 + kh*dilation0 - pads0, ow*stride1 + kw*dilation1 - pads1] * "
-                         "w[co, ci, kh, kw] (+ b[co] if there is b)",
-                         border + "logical order is NCHW, NHWC is strides; depthwise is groups = "
-                                  "channels"),
+      conv2d,
+      conv2d_relu(conv2d, "y[n, co, oh, ow] = max(" + sum + ", 0)"),
       convolution_record(3,
                          "y[n, co, od, oh, ow] = sum_ci,kd,kh,kw x[n, (co/CO)*CG + ci, "
                          "od*stride0 + kd*dilation0 - pads0, oh*stride1 + kh*dilation1 - pads1, "

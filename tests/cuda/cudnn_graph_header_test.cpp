@@ -149,6 +149,7 @@ static_assert(kDivide == CUDNN_POINTWISE_DIV);
 static_assert(kSubtract == CUDNN_POINTWISE_SUB);
 static_assert(kExp == CUDNN_POINTWISE_EXP);
 static_assert(kLogarithm == CUDNN_POINTWISE_LOG);
+static_assert(kRectify == CUDNN_POINTWISE_RELU_FWD);
 static_assert(kNotLess == CUDNN_POINTWISE_CMP_GE);
 static_assert(kIndexAlong == CUDNN_POINTWISE_GEN_INDEX);
 static_assert(kSelect == CUDNN_POINTWISE_BINARY_SELECT);

@@ -96,6 +96,8 @@ class Run {
           return y.set(at, std::exp(left));
         case 15:
           return y.set(at, std::log(left));
+        case 100:
+          return y.set(at, left > 0 || std::isnan(left) ? left : 0);
         case 303:
           return y.set(at, left >= right ? 1 : 0);
         case 501:
@@ -190,18 +192,28 @@ bool is_attention_gradient(const Operations& operations) {
          is_stored_float(operations[2]->link(753)) && is_stored_float(minus_sums.link(752));
 }
 
-/// A convolution of 16 bits, and a bias along its channels.
-bool is_biased_convolution(const Operations& operations) {
-  if (kinds_of(operations) != std::vector<int>{-kConvolution, 0}) return false;
+/// A convolution, a bias along its channels, and then perhaps what is positive of it: of 16 bits,
+/// or floats.
+bool is_fused_convolution(const Operations& operations) {
+  const std::vector<int> kinds = kinds_of(operations);
+  if (kinds != std::vector{-kConvolution, 0} && kinds != std::vector{-kConvolution, 0, 100})
+    return false;
   const BackendDesc& convolution = *operations[0];
-  const BackendDesc& sum = *operations[1];
-  const TensorDesc x = described(*convolution.link(704)), y = described(*sum.link(753)),
-                   bias = described(*sum.link(752));
+  const TensorDesc x = described(*convolution.link(704)),
+                   y = described(*operations.back()->link(753)),
+                   bias = described(*operations[1]->link(752));
+  // Each reads what the one before it wrote, which is stored nowhere.
+  const BackendDesc* result = convolution.link(705);
+  for (std::size_t k = 1; k < operations.size(); ++k) {
+    if (!result->value<bool>(907) ||
+        operations[k]->link(751)->value<std::int64_t>(906) != result->value<std::int64_t>(906))
+      return false;
+    result = operations[k]->link(753);
+  }
   Dims along_channels(y.dims.size(), 1);
   along_channels[1] = y.dims[1];
-  return is_of_16_bits(x) && described(*convolution.link(703)).type == x.type && y.type == x.type &&
-         bias.type == x.type && bias.dims == along_channels &&
-         convolution.link(705)->value<std::int64_t>(906) == sum.link(751)->value<std::int64_t>(906);
+  return (is_of_16_bits(x) || x.type == 0) && described(*convolution.link(703)).type == x.type &&
+         y.type == x.type && bias.type == x.type && bias.dims == along_channels;
 }
 
 }  // namespace
@@ -210,7 +222,7 @@ bool is_known(const BackendDesc& graph) {
   const Operations& operations = graph.links.at(801);
   if (operations.size() == 1)
     return operations[0]->kind == kNorm || operations[0]->kind == kNormGradient;
-  return is_biased_convolution(operations) || is_attention(operations) ||
+  return is_fused_convolution(operations) || is_attention(operations) ||
          is_attention_gradient(operations);
 }
 

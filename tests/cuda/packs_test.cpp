@@ -103,9 +103,9 @@ TEST(CudaRowPacks, ComputeEveryCaseOfTheirList) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
     const auto launches = KernelSubject(line).launches();
-    EXPECT_TRUE(std::ranges::any_of(launches, [](const cuda::Launch& l) {
-      return !l.kernel->packed_rows.empty();
-    })) << line << ": " << launches.at(0).kernel->function;
+    EXPECT_TRUE(std::ranges::any_of(
+        launches, [](const cuda::Launch& l) { return !l.kernel->packed_rows.empty(); }))
+        << line << ": " << launches.at(0).kernel->function;
     ++cases;
   }
   EXPECT_GT(cases, 10);

@@ -61,12 +61,13 @@ TEST(CudaVendor, IntegersOfCublasPassTheOracle) {
 }
 
 TEST(CudaVendor, ConvolutionsOfCudnnPassTheOracle) {
-  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"conv1d", "conv2d", "conv3d", "conv_transpose2d"},
-                kReals, 250);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn",
+                {"conv1d", "conv2d", "conv2d_relu", "conv3d", "conv_transpose2d"}, kReals, 250);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", {"conv1d.grad", "conv2d.grad", "conv3d.grad"}, kWide,
                 50);
-  expect_cases_pass("vendor_convolutions.cases", MOTE_CUDNN_PLUGIN, "cudnn", 10);
-  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", {"conv2d", "conv2d.grad"}, {"f32"}, 100);
+  expect_cases_pass("vendor_convolutions.cases", MOTE_CUDNN_PLUGIN, "cudnn", 17);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", {"conv2d", "conv2d_relu", "conv2d.grad"}, {"f32"},
+                100);
 }
 
 TEST(CudaVendor, PoolingAndNormsOfCudnnPassTheOracle) {

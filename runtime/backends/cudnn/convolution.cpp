@@ -1,7 +1,7 @@
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
 // another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
-// is searched among those that are deterministic and sum products as they are. With a bias of 16
-// bits the convolution is a graph.
+// is searched among those that are deterministic and sum products as they are. A convolution with a
+// bias of 16 bits, or with a bias and an activation, is a graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 #include <array>
 #include <span>
 
-#include "biased_convolution.h"
+#include "fused_convolution.h"
 #include "ops.h"
 
 namespace mote::cudnn {
@@ -136,14 +136,33 @@ Step add_bias(const Reader& call, const Tensor& y) {
           }};
 }
 
-/// With its bias in one graph, which rounds once.
-Step biased(Handle* handle, const Reader& call, const Window& window, const Tensor& x,
-            const Tensor& w, const Tensor& y) {
+/// max(y, 0), in place.
+Step rectify(const Tensor& y) {
+  return {0, [y, relu = describe_activation(kRelu), desc = describe(y)](Handle* handle,
+                                                                        const OnDevice& at) {
+            calls().activate(handle, relu.get(), one(y.dtype), desc.get(), at.data[y.slot],
+                             zero(y.dtype), desc.get(), at.data[y.slot]);
+          }};
+}
+
+bool is_rectified(const Reader& call) { return call.op() == "conv2d_relu"; }
+
+/// In 16 bits a bias that is a step of its own would round twice. cuDNN's heuristic has no engine
+/// for an activation without a bias.
+bool is_fused(const Reader& call) {
+  return call.has_input(2) &&
+         (call.kind() == Kind::narrow || (call.kind() == Kind::f32 && is_rectified(call)));
+}
+
+/// With its bias, and activation, in one graph, which rounds once.
+Step fused(Handle* handle, const Reader& call, const Window& window, const Tensor& x,
+           const Tensor& w, const Tensor& y) {
   const auto wide = [](const std::vector<int>& all) { return Graph::Dims(all.begin(), all.end()); };
   return graph_of({.x = x,
                    .w = w,
                    .b = bias_of(call, y),
                    .y = y,
+                   .is_rectified = is_rectified(call),
                    .pads = wide(window.pads),
                    .strides = wide(window.stride),
                    .dilations = wide(window.dilation)})
@@ -208,8 +227,8 @@ Work convolution(const Reader& call) {
                y = two_axes(call.output(0, "y", rank));
   const Descriptors d = describe_all(window, call, x, w, y);
   auto handle = Cudnn::library().take();
-  if (call.has_input(2) && call.kind() == Kind::narrow) {
-    const Step step = biased(handle.get(), call, window, x, w, y);
+  if (is_fused(call)) {
+    const Step step = fused(handle.get(), call, window, x, w, y);
     return work_of(std::move(handle), {step});
   }
   const Choice chosen = choose(calls().forward_algorithms, calls().forward_workspace, kForward,
@@ -221,6 +240,7 @@ Work convolution(const Reader& call) {
                                                  zero(y.dtype), d.y.get(), at.data[y.slot]);
                               }}};
   if (call.has_input(2)) steps.push_back(add_bias(call, y));
+  if (is_rectified(call)) steps.push_back(rectify(y));
   return work_of(std::move(handle), std::move(steps));
 }
 

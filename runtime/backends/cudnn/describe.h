@@ -48,6 +48,9 @@ std::shared_ptr<TensorDesc> describe(const Tensor& t);
 /// the channels last.
 std::shared_ptr<FilterDesc> describe_filter(const Tensor& t);
 
+/// A function of one element, CUDNN_ACTIVATION_…; `alpha` is elu's.
+std::shared_ptr<ActivationDesc> describe_activation(int mode, double alpha = 1);
+
 /// One call of the library, with workspace of its own.
 struct Step {
   std::size_t workspace_bytes = 0;

@@ -7,20 +7,13 @@
 namespace mote::cudnn {
 namespace {
 
-std::shared_ptr<ActivationDesc> describe_activation(const Reader& call) {
+std::shared_ptr<ActivationDesc> activation_of(const Reader& call) {
   static const std::map<std::string, int> modes = {
       {"sigmoid", kSigmoid}, {"relu", kRelu}, {"tanh", kTanh}, {"elu", kElu}, {"silu", kSwish}};
   const std::string op = call.op();
   const int mode = modes.at(op.substr(0, op.find('.')));
-  auto desc = made(calls().create_activation, calls().destroy_activation);
-  // The manual lets relu take it for an upper bound.
-  const double coefficient = mode == kElu    ? call.real("alpha", 1)
-                             : mode == kRelu ? std::numeric_limits<double>::max()
-                                             : 0;
-  calls().set_activation(desc.get(), mode, kPropagateNan, coefficient);
-  // x sigmoid(beta x): no manual says what beta is where it is not set.
-  if (mode == kSwish) calls().set_swish_beta(desc.get(), 1);
-  return desc;
+  return mode == kElu ? describe_activation(mode, call.real("alpha", 1))
+                      : describe_activation(mode);
 }
 
 /// cudnnOpTensorOp_t, and the factor of b.
@@ -45,10 +38,22 @@ std::shared_ptr<OpTensorDesc> describe_operation(int what, DType dtype) {
 
 }  // namespace
 
+std::shared_ptr<ActivationDesc> describe_activation(int mode, double alpha) {
+  auto desc = made(calls().create_activation, calls().destroy_activation);
+  // The manual lets relu take it for an upper bound.
+  const double coefficient = mode == kElu    ? alpha
+                             : mode == kRelu ? std::numeric_limits<double>::max()
+                                             : 0;
+  calls().set_activation(desc.get(), mode, kPropagateNan, coefficient);
+  // x sigmoid(beta x): no manual says what beta is where it is not set.
+  if (mode == kSwish) calls().set_swish_beta(desc.get(), 1);
+  return desc;
+}
+
 Work activation(const Reader& call) {
   const Tensor x = call.input(0, "x", 4), y = call.output(0, "y", 4);
   nvidia::require_dims(y, x.dims);
-  const auto desc = describe_activation(call);
+  const auto desc = activation_of(call);
   const auto from = describe(x), to = describe(y);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().activate(handle, desc.get(), one(y.dtype), from.get(), at.data[x.slot], zero(y.dtype),
@@ -61,7 +66,7 @@ Work activation_gradient(const Reader& call) {
   const Tensor gy = call.input(0, "gy", 4), y = call.input(1, "y", 4), gx = call.output(0, "gx", 4);
   nvidia::require_dims(gx, y.dims);
   nvidia::require_dims(gy, y.dims);
-  const auto desc = describe_activation(call);
+  const auto desc = activation_of(call);
   const auto of_gy = describe(gy), of_y = describe(y), of_gx = describe(gx);
   return work_of([=](Handle* handle, const OnDevice& at) {
     calls().activation_gradient(handle, desc.get(), one(gx.dtype), of_y.get(), at.data[y.slot],

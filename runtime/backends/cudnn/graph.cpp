@@ -175,13 +175,17 @@ void Graph::map_into(const Node& y, int function, const Node& x, const Node* b,
   op.finalize();
 }
 
+void Graph::map_into(const Node& y, int function, const Node& x) {
+  map_into(y, function, x, nullptr, nullptr);
+}
+
 void Graph::map_into(const Node& y, int function, const Node& x, const Node& b) {
   map_into(y, function, x, &b, nullptr);
 }
 
 Graph::Node Graph::map(int function, const Node& x) {
   Node y = between(x.dims);
-  map_into(y, function, x, nullptr, nullptr);
+  map_into(y, function, x);
   return y;
 }
 

@@ -73,6 +73,7 @@ class Graph {
   /// The element's index along an axis.
   Node index_along(const Node& like, std::int64_t axis);
   /// A function of one element, or of two: extents of 1 repeat.
+  void map_into(const Node& y, int function, const Node& x);
   void map_into(const Node& y, int function, const Node& x, const Node& b);
   Node map(int function, const Node& x);
   Node map(int function, const Node& x, const Node& b);

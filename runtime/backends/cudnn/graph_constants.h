@@ -141,6 +141,7 @@ constexpr int kDivide = 6;          // CUDNN_POINTWISE_DIV
 constexpr int kSubtract = 9;        // CUDNN_POINTWISE_SUB
 constexpr int kExp = 13;            // CUDNN_POINTWISE_EXP
 constexpr int kLogarithm = 15;      // CUDNN_POINTWISE_LOG
+constexpr int kRectify = 100;       // CUDNN_POINTWISE_RELU_FWD
 constexpr int kNotLess = 303;       // CUDNN_POINTWISE_CMP_GE
 constexpr int kIndexAlong = 501;    // CUDNN_POINTWISE_GEN_INDEX
 constexpr int kSelect = 601;        // CUDNN_POINTWISE_BINARY_SELECT

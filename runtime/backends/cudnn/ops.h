@@ -6,7 +6,7 @@
 
 namespace mote::cudnn {
 
-Work convolution(const Reader& call);             ///< conv1d, conv2d, conv3d
+Work convolution(const Reader& call);             ///< conv1d, conv2d, conv2d_relu, conv3d
 Work convolution_gradient(const Reader& call);    ///< their gradients: gx, gw, gb
 Work transposed_convolution(const Reader& call);  ///< conv_transpose2d
 

@@ -84,9 +84,10 @@ constexpr std::array<Op, 3> cells(const mote_contract& by) {
 }
 
 /// What multiplies, in all kinds.
-constexpr std::array<Op, 4> convolutions(const Contracts& by) {
+constexpr std::array<Op, 5> convolutions(const Contracts& by) {
   return {Op{"conv1d", convolution, &by.windowed, kWindow1d},
           Op{"conv2d", convolution, &by.windowed, kWindow2d},
+          Op{"conv2d_relu", convolution, &by.windowed, kWindow2d},
           Op{"conv3d", convolution, &by.windowed, kWindow3d},
           Op{"conv_transpose2d", transposed_convolution, &by.windowed, kTransposed2d}};
 }

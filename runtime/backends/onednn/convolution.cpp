@@ -19,6 +19,13 @@ int rank_of(const ConvolutionWindow& w) { return static_cast<int>(w.axes) + 2; }
 
 using Forward = dnnl::convolution_forward;
 
+/// What a primitive does with its results before it stores them: max(y, 0).
+dnnl::post_ops relu() {
+  dnnl::post_ops after;
+  after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  return after;
+}
+
 /// The forward primitive that a gradient's choice of a kernel goes by.
 Forward::primitive_desc hint(const ConvolutionWindow& w, const View& x, const View& weights,
                              const View& y) {
@@ -102,9 +109,11 @@ Jobs convolution(const Reader& call) {
       (w.groups == 1 ? weights : weights.split(0, w.groups)).as(DNNL_ARG_WEIGHTS),
       call.output(0, rank_of(w)).as(DNNL_ARG_DST)};
   if (call.has_input(2)) arguments.push_back(call.input(2, 1).as(DNNL_ARG_BIAS));
+  dnnl::primitive_attr attr = attributes();
+  if (call.op() == "conv2d_relu") attr.set_post_ops(relu());
   return {make_job<Forward>(arguments, {Layouts::any}, [&](const auto& d) {
     return convolution_desc(w, dnnl::prop_kind::forward_inference, d[0], d[1],
-                            d.size() > 3 ? &d[3] : nullptr, d[2], attributes());
+                            d.size() > 3 ? &d[3] : nullptr, d[2], attr);
   })};
 }
 

@@ -65,6 +65,7 @@ constexpr mote_contract kOfNumbers = contract({.ignores_nan = true});
 constexpr mote_contract kOverXOfNumbers = contract({.over_x = true, .ignores_nan = true});
 constexpr mote_contract kCeiling = contract({.form = "ceiling"});
 constexpr mote_contract kPaddingMultiplied = contract({.form = "padding_multiplied"});
+constexpr mote_contract kRectified = contract({.form = "padding_multiplied", .ignores_nan = true});
 
 struct Op {
   const char* name;
@@ -77,6 +78,7 @@ constexpr std::array kOps = {
     Op{"gemm", onednn::gemm, &kDirect},
     Op{"conv1d", onednn::convolution, &kPaddingMultiplied},
     Op{"conv2d", onednn::convolution, &kPaddingMultiplied},
+    Op{"conv2d_relu", onednn::convolution, &kRectified},
     Op{"conv3d", onednn::convolution, &kPaddingMultiplied},
     Op{"conv1d.grad", onednn::convolution_gradient, &kPaddingMultiplied},
     Op{"conv2d.grad", onednn::convolution_gradient, &kPaddingMultiplied},
