@@ -228,6 +228,17 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
   EXPECT_LT(e.lo[0].real(), 1);
 }
 
+/// A kernel may sum each of them by itself.
+TEST(BoundRules, DeclaredMultiplyRoundingHoldsForSumsOfSeveralProducts) {
+  Contract tf32;
+  tf32.multiply_bits = 11;
+  for (const char* sum : {"sum[0](x*w + w*w)", "sum[0](w*w - x*w)", "sum[0](-(x*w))"}) {
+    const Ends fine = ends(sum, {1.0001, 0}, {1, 0}), e = ends(sum, {1.0001, 0}, {1, 0}, tf32);
+    EXPECT_GT(e.hi[0].real() - e.lo[0].real(), 9e-5) << sum;
+    EXPECT_LT(fine.hi[0].real() - fine.lo[0].real(), 1e-6) << sum;
+  }
+}
+
 /// f16 has no number between 0 and 2^-24; tf32 has.
 TEST(BoundRules, DeclaredLeastOperandWidensWhatLiesBelow) {
   Contract tf32, f16;
@@ -291,6 +302,14 @@ TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   const std::vector<double> x(2, 0x1.8p-75), w(2, 0x1p-75);
   EXPECT_GT(ends("sum[0](x*w)", x, w).lo[0].real(), 0);
   EXPECT_LE(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), 0);
+}
+
+TEST(BoundRules, DeclaredDotCutsEachOfSeveralProducts) {
+  Contract tensor_cores;
+  tensor_cores.functions[kDot] = {.ulp = 2};
+  const std::vector<double> x(1, 0x1.8p-75), w(1, 0x1p-75);
+  EXPECT_GT(ends("sum[0](x*w + x*w)", x, w).lo[0].real(), 0);
+  EXPECT_LE(ends("sum[0](x*w + x*w)", x, w, tensor_cores).lo[0].real(), 0);
 }
 
 TEST(BoundRules, DeclaredFlushingReachesZero) {

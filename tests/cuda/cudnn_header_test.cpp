@@ -87,6 +87,8 @@ LIKE(recurrent_weight_bytes, cudnnGetRNNWeightSpaceSize);
 LIKE(recurrent_work_bytes, cudnnGetRNNTempSpaceSizes);
 LIKE(recurrent_weights, cudnnGetRNNWeightParams);
 LIKE(recur, cudnnRNNForward);
+LIKE(recurrent_data_gradient, cudnnRNNBackwardData_v8);
+LIKE(recurrent_weight_gradient, cudnnRNNBackwardWeights_v8);
 
 #undef LIKE
 
@@ -150,6 +152,8 @@ static_assert(kLinearInput == CUDNN_LINEAR_INPUT);
 static_assert(kPacked == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED);
 static_assert(kWithoutPads == CUDNN_RNN_PADDED_IO_DISABLED);
 static_assert(kInference == CUDNN_FWD_MODE_INFERENCE);
+static_assert(kTrainingMode == CUDNN_FWD_MODE_TRAINING);
+static_assert(kAddGradients == CUDNN_WGRAD_MODE_ADD);
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionFwdAlgoPerf_t));
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionBwdDataAlgoPerf_t));
 static_assert(sizeof(AlgorithmResult) == sizeof(cudnnConvolutionBwdFilterAlgoPerf_t));

@@ -1,71 +1,17 @@
 // The fake cuDNN's recurrent layers: one of one direction, by the equations of the manual. Weights
 // lie otherwise in its buffer than in NVIDIA's: the last linear layer first, with gaps. With math
 // that allows it, floats are rounded to tf32 before they are multiplied.
-#include <cmath>
-#include <optional>
-
-#include "fake_cudnn.h"
+#include "fake_cudnn_recurrent.h"
 
 using namespace fake::cudnn;
 
 namespace {
-
-constexpr int kTanh = 1, kLstm = 2, kGru = 3;
-constexpr int kInputBias = 1, kBothBiases = 2, kStateBias = 3;
-constexpr int kFmaMath = 3;
-constexpr std::int64_t kGap = 5;
-constexpr std::size_t kWorkspace = 768;
-
-struct RecurrentDesc {
-  int algorithm = -1, mode = 0, biases = 0, direction = 0, input = 0;
-  int type = 0, precision = 0, math = 0;
-  std::int64_t inputs = 0, states = 0, projected = 0, layers = 0;
-  std::uint32_t flags = 0;
-
-  int gates() const { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
-  int linear_layers() const { return 2 * gates(); }
-  std::int64_t columns(int layer) const { return layer < gates() ? inputs : states; }
-  bool has_bias(int layer) const {
-    return biases == kBothBiases || biases == (layer < gates() ? kInputBias : kStateBias);
-  }
-  /// Elements of the buffer in front of a linear layer's matrix, which its bias follows.
-  std::int64_t first(int layer) const {
-    std::int64_t at = kGap;
-    for (int k = linear_layers() - 1; k > layer; --k) at += size(k);
-    return at;
-  }
-  std::int64_t size(int layer) const {
-    return states * columns(layer) + (has_bias(layer) ? states : 0) + kGap;
-  }
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(first(-1)) * fake::bytes_of(element_of(type));
-  }
-};
-
-struct SequenceDesc {
-  int type = -1, layout = 0, longest = 0;
-  std::int64_t batch = 0, extent = 0;
-  std::vector<int> lengths;
-};
 
 /// Types go with precisions as cuDNN 9.19 has it.
 bool types_fit(int type, int precision) {
   if (type == 2) return precision == 2 || precision == 0;
   return precision == (type == 9 ? 0 : type) && (type == 0 || type == 1 || type == 9);
 }
-
-Dims packed_strides(const Dims& dims) {
-  Dims strides(dims.size());
-  std::int64_t inner = 1;
-  for (std::size_t k = dims.size(); k-- > 0; inner *= dims[k]) strides[k] = inner;
-  return strides;
-}
-
-bool is_packed_as(const TensorDesc& t, int type, const Dims& dims) {
-  return t.type == type && t.dims == dims && t.strides == packed_strides(dims);
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// One step of a layer, for one row of the batch.
 class Step {
@@ -85,7 +31,7 @@ class Step {
     fake::Sum sum(r_.type == 1);
     for (std::int64_t c = 0; c < columns; ++c) {
       const double value = is_input ? x_.get(row_ * columns + c) : state(c);
-      sum.add(operand(weights_.get(at + k * columns + c)) * operand(value));
+      sum.add(operand(r_, weights_.get(at + k * columns + c)) * operand(r_, value));
     }
     if (r_.has_bias(layer)) sum.add(weights_.get(at + r_.states * columns + k));
     return sum.get();
@@ -96,32 +42,34 @@ class Step {
     sum.add(linear(gate + r_.gates(), k));
     return sum.get();
   }
-  /// h', and c' in place of c.
-  double next(std::int64_t k, double& c) const {
-    if (r_.mode == kTanh) return std::tanh(both(0, k));
-    if (r_.mode == kLstm) {
-      c = sigmoid(both(1, k)) * c + sigmoid(both(0, k)) * std::tanh(both(2, k));
-      return sigmoid(both(3, k)) * std::tanh(c);
-    }
-    const double reset = sigmoid(both(0, k)), update = sigmoid(both(1, k));
-    const double fresh = std::tanh(linear(2, k) + reset * linear(5, k));
-    return (1 - update) * fresh + update * state(k);
+  /// h', and c' in place of c; what the gradient wants is kept where there is room for it.
+  double next(std::int64_t k, double& c, const std::optional<Reserve>& kept) const {
+    std::vector<double> numbers;
+    const double h = next(k, c, numbers);
+    for (std::size_t n = 0; kept && n < numbers.size(); ++n)
+      kept->set(row_, k, static_cast<int>(n), numbers[n]);
+    return h;
   }
 
  private:
-  double operand(double value) const {
-    return r_.type == 0 && r_.math != kFmaMath ? fake::to_tf32(value) : value;
+  double next(std::int64_t k, double& c, std::vector<double>& numbers) const {
+    if (r_.mode == kTanh) return std::tanh(both(0, k));
+    if (r_.mode == kLstm) {
+      const double in = sigmoid(both(0, k)), forget = sigmoid(both(1, k)),
+                   fresh = std::tanh(both(2, k)), out = sigmoid(both(3, k));
+      c = forget * c + in * fresh;
+      numbers = {in, forget, fresh, out, std::tanh(c)};
+      return out * std::tanh(c);
+    }
+    const double reset = sigmoid(both(0, k)), update = sigmoid(both(1, k));
+    const double fresh = std::tanh(linear(2, k) + reset * linear(5, k));
+    numbers = {reset, update, fresh, linear(5, k)};
+    return (1 - update) * fresh + update * state(k);
   }
   const RecurrentDesc& r_;
   fake::Elements weights_, x_, h_;
   std::int64_t row_;
 };
-
-bool fits(const RecurrentDesc& r, const SequenceDesc& x, const SequenceDesc& y) {
-  return x.type == r.type && y.type == r.type && x.extent == r.inputs && y.extent == r.projected &&
-         x.batch == y.batch && x.lengths == y.lengths && x.layout == y.layout &&
-         (x.layout == 1 || r.flags == 1);
-}
 
 }  // namespace
 
@@ -184,8 +132,8 @@ FAKE_EXPORT int cudnnGetRNNTempSpaceSizes(Handle* handle, RecurrentDesc* r, int 
                                           std::size_t* reserve) {
   if (const int status = asking(handle)) return status;
   if (r->algorithm < 0 || x->type != r->type || mode < 0 || mode > 1) return kBadParam;
-  *work = kWorkspace;
-  *reserve = mode == 1 ? kWorkspace : 0;
+  *work = kRecurrentWorkspace;
+  *reserve = mode == 1 ? Reserve::bytes(*r, x->batch) : 0;
   return 0;
 }
 FAKE_EXPORT int cudnnGetRNNWeightParams(Handle* handle, RecurrentDesc* r, std::int32_t layer,
@@ -215,24 +163,28 @@ FAKE_EXPORT int cudnnRNNForward(Handle* handle, RecurrentDesc* r, int mode, cons
                                 TensorDesc* hd, const void* hx, void* hy, TensorDesc* cd,
                                 const void* cx, void* cy, std::size_t weight_bytes,
                                 const void* weights, std::size_t work_bytes, void* work,
-                                std::size_t, void*) {
+                                std::size_t reserve_bytes, void* reserve) {
   return computing(handle, [&] {
-    const bool is_plain = r->algorithm == 0 && r->direction == 0 && r->input == 0 &&
-                          r->layers == 1 && r->mode != 0 && r->projected == r->states;
-    if (!is_plain || mode != 0 || xd->longest != 1 || hx == nullptr) return kNotSupported;
+    if (!is_plain(*r) || xd->longest != 1 || hx == nullptr) return kNotSupported;
+    const bool is_training = mode == 1;
+    if (is_training && (reserve_bytes < Reserve::bytes(*r, xd->batch) ||
+                        !fake::is_workspace(reserve, reserve_bytes)))
+      return kBadParam;
+    const std::optional<Reserve> kept =
+        is_training ? std::optional<Reserve>(std::in_place, *r, reserve) : std::nullopt;
     const Dims states = {1, xd->batch, r->states};
     if (!fits(*r, *xd, *yd) || !is_packed_as(*hd, r->type, states)) return kBadParam;
     const bool is_lstm = r->mode == kLstm;
     if (is_lstm != (cx != nullptr) || is_lstm != (cy != nullptr)) return kBadParam;
     if (is_lstm && !is_packed_as(*cd, r->type, states)) return kBadParam;
     if (weight_bytes < r->bytes() || !fake::is_workspace(weights, weight_bytes)) return kBadParam;
-    if (work_bytes < kWorkspace || !fake::is_workspace(work, work_bytes)) return kBadParam;
+    if (work_bytes < kRecurrentWorkspace || !fake::is_workspace(work, work_bytes)) return kBadParam;
     const fake::Element type = element_of(r->type);
     const fake::Elements to_y(y, type), to_h(hy, type), from_c(cx, type), to_c(cy, type);
     std::vector<double> next, cells;
     each(states, [&](const Dims& at) {
       double c = is_lstm ? from_c.get(at[1] * r->states + at[2]) : 0;
-      next.push_back(Step(*r, weights, x, hx, at[1]).next(at[2], c));
+      next.push_back(Step(*r, weights, x, hx, at[1]).next(at[2], c, kept));
       cells.push_back(c);
     });
     for (std::size_t k = 0; k < next.size(); ++k) {

@@ -183,6 +183,70 @@ class Gru {
   test::Call call_;
 };
 
+/// The gradient of a step of lstm_cell that keeps what it has, c = 0, and takes something new, of
+/// which there is nothing, in state 1 alone: the gradients go through, or are 0.
+class LstmGradient {
+ public:
+  LstmGradient()
+      : call_("lstm_cell.grad", {&gh_next_, &gc_next_, &x_, &h_, &c_, &w_, &r_, &b_},
+              {&gx_, &gh_, &gc_, &gw_, &gr_, &gb_}) {
+    gh_next_.fill_integers(1);
+    gc_next_.fill_integers(2);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      b_.set({0, k}, k == 1 ? kFar : -kFar);
+      b_.set({1, k}, kFar);
+      b_.set({3, k}, kFar);
+    }
+    for (std::int64_t i = 0; i < 2; ++i) {
+      w_.set({2, 1, i}, 1);
+      for (std::int64_t n = 0; n < 3; ++n)
+        x_.set({n, i}, static_cast<double>((n + 1) * (i == 0 ? 1 : -1)));
+    }
+  }
+  static constexpr const char* kBackend = "cudnn";
+  test::Call& call() { return call_; }
+  bool is_right() {
+    double of_bias = 0, of_weight = 0;
+    for (std::int64_t n = 0; n < 3; ++n) {
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const double expected = gh_next_.get({n, k}) + gc_next_.get({n, k});
+        if (gc_.get({n, k}) != expected || gh_.get({n, k}) != 0) return false;
+      }
+      const double through = gc_.get({n, 1});
+      if (gx_.get({n, 0}) != through || gx_.get({n, 1}) != through) return false;
+      of_bias += through;
+      of_weight += through * x_.get({n, 0});
+    }
+    for (std::int64_t g = 0; g < 4; ++g)
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const bool is_open = g == 2 && k == 1;
+        if (gb_.get({g, k}) != (is_open ? of_bias : 0) || gr_.get({g, k, 0}) != 0 ||
+            gw_.get({g, k, 0}) != (is_open ? of_weight : 0) ||
+            gw_.get({g, k, 1}) != (is_open ? -of_weight : 0))
+          return false;
+      }
+    return true;
+  }
+
+ private:
+  static constexpr double kFar = 200;
+  test::Tensor gh_next_{DType::f32, {3, 4}};
+  test::Tensor gc_next_{DType::f32, {3, 4}};
+  test::Tensor x_{DType::f32, {3, 2}};
+  test::Tensor h_{DType::f32, {3, 4}};
+  test::Tensor c_{DType::f32, {3, 4}};
+  test::Tensor w_{DType::f32, {4, 4, 2}};
+  test::Tensor r_{DType::f32, {4, 4, 4}};
+  test::Tensor b_{DType::f32, {4, 4}};
+  test::Tensor gx_{DType::f32, {3, 2}};
+  test::Tensor gh_{DType::f32, {3, 4}};
+  test::Tensor gc_{DType::f32, {3, 4}};
+  test::Tensor gw_{DType::f32, {4, 4, 2}, {8, 1, 4}};
+  test::Tensor gr_{DType::f32, {4, 4, 4}};
+  test::Tensor gb_{DType::f32, {4, 4}, {5, 1}};
+  test::Call call_;
+};
+
 template <typename Subject>
 const mote_kernel& kernel_of(Subject& subject) {
   return *test::kernel_of(Libraries::all().backend(Subject::kBackend), subject.call().get().op);

@@ -85,6 +85,9 @@ TEST(CudaVendor, CellsOfCudnnPassTheOracle) {
   const std::vector<std::string> cells = {"lstm_cell", "gru_cell", "rnn_cell"};
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", cells, kWide, 150);
   expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", cells, {"f32"}, 150);
+  const std::vector<std::string> gradients = {"lstm_cell.grad", "gru_cell.grad"};
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn", gradients, kWide, 100);
+  expect_passes(MOTE_CUDNN_PLUGIN, "cudnn_tf32", gradients, {"f32"}, 100);
 }
 
 TEST(CudaVendor, GraphsOfCudnnPassTheOracle) {

@@ -70,6 +70,7 @@ TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Convolution>();
   expect_statuses<RmsNorm>();
   expect_statuses<Gru>();
+  expect_statuses<LstmGradient>();
 }
 
 /// Copies of a call's tensors in the fake GPU's memory, `offset` bytes behind a multiple of 256,
@@ -164,6 +165,7 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
   EXPECT_EQ(in_child(on_the_gpu<Convolution>), "right");
   EXPECT_EQ(in_child(on_the_gpu<RmsNorm>), "right");
   EXPECT_EQ(in_child(on_the_gpu<Gru>), "right");
+  EXPECT_EQ(in_child(on_the_gpu<LstmGradient>), "right");
 }
 
 /// The workspace that the algorithm of a gemm asks for whose tensors lie so.

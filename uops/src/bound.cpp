@@ -59,6 +59,11 @@ class IntervalWalk {
     }
   }
 
+  /// A sum of these may as well be sums of each of their operands.
+  static bool passes_terms(MapOp op) {
+    return op == MapOp::where || op == MapOp::add || op == MapOp::sub || op == MapOp::neg;
+  }
+
   /// Whether there are any among what the sum of x adds.
   bool mark_terms(const Uop& x) {
     bool found = false;
@@ -70,7 +75,7 @@ class IntervalWalk {
         context_.products.insert(u.id());
         found = true;
       }
-      const bool passes = (m && m->op == MapOp::where) ||
+      const bool passes = (m && passes_terms(m->op)) ||
                           std::holds_alternative<uop::Reindex>(u.node().kind) ||
                           std::holds_alternative<uop::StopGradient>(u.node().kind);
       if (!passes) continue;

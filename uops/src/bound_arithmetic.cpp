@@ -440,7 +440,8 @@ Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype
   y.sum->count = where(count <= 1, count, count * std::max(1.0, 2 * declared->second.ulp));
   if (products.certain()) return y;
   // Below the least normal number digits are cut off where a product was to be rounded.
-  const Uop unsure = where(eq(products.lo, products.hi), 0.0, number(1));
+  const Uop each = max(as_terms(products, c).sum.count, number(1));
+  const Uop unsure = where(eq(products.lo, products.hi), 0.0, each);
   const Uop lost = sum_over(unsure, axes) * format_of(dtype, c.contract).least;
   y.lo = y.nonnegative ? not_below_zero(y.lo - lost) : y.lo - lost;
   y.hi = y.hi + lost;

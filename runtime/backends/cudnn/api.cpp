@@ -44,7 +44,7 @@ Cudnn::Cudnn() : library_("cuDNN", cudnn_candidates()) {
       c.reduce);
   get(from, c.create_recurrent, c.destroy_recurrent, c.set_recurrent, c.create_sequences,
       c.destroy_sequences, c.set_sequences, c.recurrent_weight_bytes, c.recurrent_work_bytes,
-      c.recurrent_weights, c.recur);
+      c.recurrent_weights, c.recur, c.recurrent_data_gradient, c.recurrent_weight_gradient);
   get(from, c.create_backend, c.destroy_backend, c.finalize, c.set_attribute, c.get_attribute,
       c.execute);
 }

@@ -175,6 +175,13 @@ struct Calls {
            TensorDesc*, In, Out, TensorDesc*, In, Out, std::size_t, In, std::size_t, Out,
            std::size_t, Out>
       recur{"cudnnRNNForward"};
+  Function<Handle*, RecurrentDesc*, const std::int32_t*, SequenceDesc*, In, In, SequenceDesc*, Out,
+           TensorDesc*, In, In, Out, TensorDesc*, In, In, Out, std::size_t, In, std::size_t, Out,
+           std::size_t, Out>
+      recurrent_data_gradient{"cudnnRNNBackwardData_v8"};
+  Function<Handle*, RecurrentDesc*, int, const std::int32_t*, SequenceDesc*, In, TensorDesc*, In,
+           SequenceDesc*, In, std::size_t, Out, std::size_t, Out, std::size_t, Out>
+      recurrent_weight_gradient{"cudnnRNNBackwardWeights_v8"};
 
   // The graph API: attributes pass with their type, a count, and the address of the first.
   Function<int, BackendDesc**> create_backend{"cudnnBackendCreateDescriptor"};

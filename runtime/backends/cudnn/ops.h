@@ -26,7 +26,8 @@ Work group_norm(const Reader& call);
 /// and of instance_norm, of f32.
 Work norm_gradient(const Reader& call);
 
-Work recurrent_cell(const Reader& call);  ///< lstm_cell, gru_cell, rnn_cell
+Work recurrent_cell(const Reader& call);      ///< lstm_cell, gru_cell, rnn_cell
+Work recurrent_gradient(const Reader& call);  ///< lstm_cell.grad, gru_cell.grad
 
 Work attention(const Reader& call);           ///< of 16 bits
 Work attention_gradient(const Reader& call);  ///< attention.grad, of bf16

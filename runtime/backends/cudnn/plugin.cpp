@@ -78,9 +78,10 @@ constexpr mote_contract cell_contract(Kind kind) {
 constexpr mote_contract kF32Cell = cell_contract(Kind::f32);
 constexpr mote_contract kF64Cell = cell_contract(Kind::f64);
 constexpr mote_contract kTf32Cell = cell_contract(Kind::tf32);
-constexpr std::array<Op, 3> cells(const mote_contract& by) {
+constexpr std::array<Op, 5> cells(const mote_contract& by) {
   return {Op{"lstm_cell", recurrent_cell, &by}, Op{"gru_cell", recurrent_cell, &by},
-          Op{"rnn_cell", recurrent_cell, &by}};
+          Op{"rnn_cell", recurrent_cell, &by}, Op{"lstm_cell.grad", recurrent_gradient, &by},
+          Op{"gru_cell.grad", recurrent_gradient, &by}};
 }
 
 /// What multiplies, in all kinds.

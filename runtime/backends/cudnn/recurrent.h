@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "describe.h"
 
@@ -15,7 +17,7 @@ struct Cell {
   int biases = kInputBias;
   std::span<const int> gates;
 };
-/// lstm_cell, gru_cell or rnn_cell.
+/// lstm_cell, gru_cell or rnn_cell, or their gradients.
 const Cell& cell_of(const std::string& op);
 
 /// One layer of one direction: x[N,I] and h[N,H] to h[N,H].
@@ -29,5 +31,56 @@ std::shared_ptr<RecurrentDesc> describe(const Cell& cell, const Layer& layer);
 std::shared_ptr<SequenceDesc> describe_sequences(const Layer& layer, std::int64_t extent);
 /// States [1,N,H], without gaps.
 std::shared_ptr<TensorDesc> describe_states(const Layer& layer);
+
+/// The weights of a cell as the catalogue has them, by gate: those of x, those of the state, and
+/// the biases. Where they are gradients some may not be asked for.
+struct Weights {
+  Tensor w, r, b;
+  bool has_w = true, has_r = true, has_b = true;
+};
+/// The layer of a call with these; rejects other extents.
+Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weights& weights);
+/// Throws unless it is [N,H], without gaps.
+Tensor states_of(Tensor t, const Layer& layer);
+/// x[N,I], without gaps.
+Tensor inputs_of(Tensor t, const Layer& layer);
+
+/// A matrix or a bias of one gate, in the catalogue's tensor and in cuDNN's buffer.
+struct Part {
+  Tensor of;               ///< of rank 4; its slot is the tensor's
+  std::int64_t first = 0;  ///< of its elements in the tensor
+  bool is_there = true;    ///< zeros in the buffer, and nothing in a tensor, where it is not
+  std::shared_ptr<TensorDesc> in_tensor, in_buffer;
+};
+/// One of cuDNN's linear layers: a gate's product with x, or with h.
+struct Linear {
+  int number = 0;
+  std::int64_t rows = 0, columns = 0;
+  Part matrix;
+  std::optional<Part> bias;
+};
+
+/// The buffer in which cuDNN has the weights of all gates, laid out as it says.
+class WeightBuffer {
+ public:
+  WeightBuffer(Handle* handle, const Cell& cell, const Layer& layer,
+               std::shared_ptr<RecurrentDesc> desc);
+  std::size_t bytes() const { return bytes_; }
+  /// From the tensors into the buffer.
+  void fill(Handle* handle, const std::vector<Linear>& all, void* buffer, const OnDevice& at) const;
+  /// From the buffer into the tensors that are there.
+  void give(Handle* handle, const std::vector<Linear>& all, void* buffer, const OnDevice& at) const;
+  std::vector<Linear> linear_layers(const Weights& weights) const;
+
+ private:
+  template <typename F>
+  void for_each_part(Handle* handle, const std::vector<Linear>& all, void* buffer,
+                     const F& f) const;
+  const Cell& cell_;
+  DType dtype_;
+  std::shared_ptr<RecurrentDesc> desc_;
+  std::shared_ptr<TensorDesc> of_matrix_, of_bias_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace mote::cudnn
