@@ -5,11 +5,12 @@
 #   DTYPE type          the element type; default f32
 #   WITHOUT input...    optional inputs that it does not take
 #   ROW_MAJOR           it takes tensors without gaps only
+#   NONDETERMINISTIC    equal calls need not give equal bits, as where threads add in any order
 #   ACCUMULATOR type    what its sums are kept in: native (the element type, the default), f32, f64
 #   COUNT n             how many random cases are tried; default 500
 #   ARGUMENTS ...       more of `mote check`: --junit FILE.xml, --html FILE.html, …
 function(mote_add_check name)
-  cmake_parse_arguments(arg "ROW_MAJOR" "OP;FUNCTION;DTYPE;ACCUMULATOR;COUNT"
+  cmake_parse_arguments(arg "ROW_MAJOR;NONDETERMINISTIC" "OP;FUNCTION;DTYPE;ACCUMULATOR;COUNT"
     "LIBRARY;WITHOUT;ARGUMENTS" ${ARGN})
   if(NOT arg_OP OR NOT arg_FUNCTION OR NOT arg_LIBRARY OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mote_add_check(${name}): expected OP, FUNCTION and LIBRARY, got '${ARGN}'")
@@ -26,6 +27,9 @@ function(mote_add_check name)
   set(options --dtype ${arg_DTYPE} --accumulator ${arg_ACCUMULATOR})
   if(arg_ROW_MAJOR)
     list(APPEND options --row-major)
+  endif()
+  if(arg_NONDETERMINISTIC)
+    list(APPEND options --nondeterministic)
   endif()
   foreach(input IN LISTS arg_WITHOUT)
     list(APPEND options --without ${input})

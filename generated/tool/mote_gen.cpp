@@ -75,7 +75,6 @@ std::vector<const OpRecord*> described_ops(const std::string& library) {
 
 /// How many files changed.
 int write_all(const std::vector<Kernel>& kernels, const Options& options) {
-  fs::create_directories(options.folder);
   int written = 0;
   const auto put = [&](const std::string& file, const std::string& text) {
     written += write_if_changed(options.folder / file, text) ? 1 : 0;
@@ -184,6 +183,7 @@ void run(const Options& options) {
     for (const Kernel& k : kernels) fmt::print("{} {}\n", k.function, describe(k));
     return;
   }
+  fs::create_directories(options.folder);  // before the work that would be lost
   std::optional<TextCache> cache;
   if (options.cache) cache.emplace(*options.cache, options.built_from);
   emit_all(kernels, cache ? &*cache : nullptr);

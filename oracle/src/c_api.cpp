@@ -95,6 +95,7 @@ mote_status mote_check_function(const char* op, mote_function function,
     how.dtype = mote::dtype_of(given);
     how.accumulator = given.accumulator;
     how.row_major = given.row_major != 0;
+    how.nondeterministic = given.nondeterministic != 0;
     how.count = given.count;
     how.seed = given.seed;
     return mote::check_function(op, {function, std::nullopt}, how);

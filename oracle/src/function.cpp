@@ -40,6 +40,7 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
   const PluginOptions how{.function = kName,
                           .accumulator = options.accumulator,
                           .row_major = options.row_major,
+                          .nondeterministic = options.nondeterministic,
                           .pointer = true};
   Subject subject;
   subject.library = load_c(plugin_around(resolved, how));

@@ -80,12 +80,26 @@ TEST(CudaTf32, EveryOpThatHasItIsOffered) {
     if (has) offered.push_back(record->name);
   }
   std::ranges::sort(offered);
-  EXPECT_EQ(offered,
-            (std::vector<std::string>{
-                "attention", "attention.grad", "attention_softcap", "attention_softcap_with_lse",
-                "attention_with_lse", "conv1d", "conv1d.grad", "conv2d", "conv2d.grad",
-                "conv2d.grad.grad", "conv3d", "conv3d.grad", "conv_transpose2d",
-                "conv_transpose2d.grad", "gemm", "matmul", "matmul.grad", "matmul.grad.grad"}));
+  EXPECT_EQ(offered, (std::vector<std::string>{"attention",
+                                               "attention.grad",
+                                               "attention_softcap",
+                                               "attention_softcap_with_lse",
+                                               "attention_with_lse",
+                                               "conv1d",
+                                               "conv1d.grad",
+                                               "conv2d",
+                                               "conv2d.grad",
+                                               "conv2d.grad.grad",
+                                               "conv2d_relu",
+                                               "conv2d_relu.grad",
+                                               "conv3d",
+                                               "conv3d.grad",
+                                               "conv_transpose2d",
+                                               "conv_transpose2d.grad",
+                                               "gemm",
+                                               "matmul",
+                                               "matmul.grad",
+                                               "matmul.grad.grad"}));
 }
 
 }  // namespace

@@ -63,6 +63,26 @@ TEST(Function, ACrashIsAFailureOfTheCaseOnly) {
   EXPECT_NE(report.text.find("sqrt on function"), std::string::npos) << report.text;
 }
 
+/// Adds the terms now from the first, now from the last.
+int sum_in_turns(const float* x, Strides sx, float* y, Strides sy, std::int64_t R, std::int64_t N,
+                 std::int64_t C) {
+  static bool is_forward = false;
+  is_forward = !is_forward;
+  for (std::int64_t r = 0; r < R; ++r)
+    for (std::int64_t c = 0; c < C; ++c) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < N; ++k)
+        sum += x[r * sx[0] + (is_forward ? k : N - 1 - k) * sx[1] + c * sx[2]];
+      y[r * sy[0] + c * sy[1]] = sum;
+    }
+  return 0;
+}
+
+TEST(Function, MayRoundEqualCallsOtherwiseIfItSaysSo) {
+  EXPECT_FALSE(check_function("sum", typed(sum_in_turns)).passed);
+  MOTE_EXPECT_KERNEL("sum", sum_in_turns, {.nondeterministic = true});
+}
+
 TEST(Function, AReturnedErrorIsAFailure) {
   EXPECT_FALSE(check_function("sqrt", typed(fails), {.count = 20}).passed);
 }

@@ -21,13 +21,22 @@ constexpr std::size_t kMostPredicates = 3;
 constexpr std::ptrdiff_t kLeastExcluded = 3;
 constexpr int kMostEnded = 30;     ///< crashes, which take time; a hang takes that of ten
 constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
+/// What filling, storing and comparing an element takes, in multiply-adds: about a microsecond.
+constexpr double kElement = 64;
+
+double work_of(const Case& c) {
+  double elements = 0;
+  for (const auto* tensors : {&c.inputs, &c.outputs})
+    for (const CaseTensor& t : *tensors) elements += static_cast<double>(volume(t.shape));
+  return multiply_adds(*c.program, c.binding) + kElement * elements;
+}
 
 class Sampler {
  public:
   explicit Sampler(const std::function<Outcome(const Case&)>& judge) : judge_(judge) {}
 
   void add(const Case& c, bool drawn) {
-    work_ += multiply_adds(*c.program, c.binding);
+    work_ += work_of(c);
     if (work_ > kMostWork || ended_ > kMostEnded) return;
     Sample sample{c, {}, drawn};
     try {

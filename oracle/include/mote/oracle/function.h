@@ -17,6 +17,7 @@ struct FunctionOptions {
   std::vector<std::string> without = {};  ///< optional inputs that it does not take
   std::string accumulator = "native";     ///< what its sums are kept in: native, f32 or f64
   bool row_major = false;                 ///< it takes tensors without gaps only
+  bool nondeterministic = false;          ///< equal calls need not give equal bits
   std::int64_t count = 300;               ///< random cases
   std::uint64_t seed = 1;                 ///< of the random cases
   std::vector<std::string> cases = {};    ///< run first: the text of `mote replay`

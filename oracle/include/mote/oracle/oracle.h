@@ -26,9 +26,9 @@ typedef struct mote_check_options {
                               a plug-in: all */
   const char* accumulator; /* of a function: "native", "f32" or "f64" */
   int32_t row_major;       /* of a function: it takes tensors without gaps only */
-  int32_t reserved;
-  int64_t count; /* random cases of each op and dtype; default 300 */
-  uint64_t seed; /* of the random cases */
+  int32_t nondeterministic; /* of a function: equal calls need not give equal bits */
+  int64_t count;            /* random cases of each op and dtype; default 300 */
+  uint64_t seed;            /* of the random cases */
 } mote_check_options;
 
 /* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare
