@@ -304,12 +304,31 @@ TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   EXPECT_LE(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), 0);
 }
 
+/// Four products of three quarters of the least number.
 TEST(BoundRules, DeclaredDotCutsEachOfSeveralProducts) {
   Contract tensor_cores;
   tensor_cores.functions[kDot] = {.ulp = 2};
   const std::vector<double> x(1, 0x1.8p-75), w(1, 0x1p-75);
-  EXPECT_GT(ends("sum[0](x*w + x*w)", x, w).lo[0].real(), 0);
-  EXPECT_LE(ends("sum[0](x*w + x*w)", x, w, tensor_cores).lo[0].real(), 0);
+  EXPECT_GT(ends("sum[0]((x*w + x*w) + (x*w + x*w))", x, w).lo[0].real(), 0);
+  EXPECT_LE(ends("sum[0]((x*w + x*w) + (x*w + x*w))", x, w, tensor_cores).lo[0].real(), 0);
+}
+
+/// fl(2^30 + 1) - 2^30 is 0, where a kernel sums the squares of each by themselves.
+TEST(BoundRules, ProductsOfOneTermMayBeSummedApart) {
+  const std::vector<double> x = {0x1p15, 1}, w = {0x1p15, 0};
+  EXPECT_LE(ends("sum[0](x*x - w*w)", x, w).lo[0].real(), 0);
+  EXPECT_LE(ends("sum[0](x*x - where(w > 0, w*w, 0))", x, w).lo[0].real(), 0);
+  EXPECT_GE(ends("sum[0](w*w - x*x)", x, w).hi[0].real(), 0);
+  // What any order holds exactly stays certain; a difference alone is one term.
+  expect_point(ends("sum[0](x*w + w*w)", {3, 5}, {7, 9}), 0, 3 * 7 + 7 * 7 + 5 * 9 + 9 * 9);
+  EXPECT_EQ(ends("sum[0](x - w)", x, w).lo[0].real(), 1);
+}
+
+/// A truncating tensor core keeps nothing of the second product.
+TEST(BoundRules, DeclaredDotOfTwoProductsOfOneTermIsNotExact) {
+  Contract tensor_cores;
+  tensor_cores.functions[kDot] = {.ulp = 2};
+  EXPECT_LE(ends("sum[0](x*x + w*x)", {1}, {0x1.8p-24}, tensor_cores).lo[0].real(), 1);
 }
 
 TEST(BoundRules, DeclaredFlushingReachesZero) {

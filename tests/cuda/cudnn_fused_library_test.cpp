@@ -71,6 +71,27 @@ TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBiasAndActivation) {
         << packed(c.x, DType::f32).text();
 }
 
+/// Which is why an activation without a bias is a step of its own.
+TEST_F(CudnnGraphLibrary, HasNoEnginesForConvolutionsWithAnActivationAlone) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32})
+    EXPECT_EQ(answer(
+                  [&] {
+                    Graph graph;
+                    const Graph::Node sums = graph.between({2, 64, 28, 28});
+                    graph.convolve({.x = graph.tensor(packed({2, 64, 28, 28}, dtype)),
+                                    .w = graph.tensor(packed({64, 64, 3, 3}, dtype)),
+                                    .y = sums,
+                                    .pads = {1, 1},
+                                    .strides = {1, 1},
+                                    .dilations = {1, 1}});
+                    graph.map_into(graph.tensor(packed({2, 64, 28, 28}, dtype)), kRectify, sums);
+                    return graph;
+                  },
+                  kind_of(dtype)),
+              "none")
+        << packed({1}, dtype).text();
+}
+
 struct AttentionCase {
   std::int64_t heads, shared_heads, queries, keys, depth, width;
   std::vector<std::int64_t> mask;  ///< none where it is empty

@@ -97,7 +97,7 @@ class Run {
         case 15:
           return y.set(at, std::log(left));
         case 100:
-          return y.set(at, left > 0 || std::isnan(left) ? left : 0);
+          return y.set(at, left > 0 ? left : 0);  // NaN is not kept unless that is asked for
         case 303:
           return y.set(at, left >= right ? 1 : 0);
         case 501:

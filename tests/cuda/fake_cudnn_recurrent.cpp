@@ -46,8 +46,11 @@ class Step {
   double next(std::int64_t k, double& c, const std::optional<Reserve>& kept) const {
     std::vector<double> numbers;
     const double h = next(k, c, numbers);
-    for (std::size_t n = 0; kept && n < numbers.size(); ++n)
+    if (!kept) return h;
+    for (std::size_t n = 0; n < numbers.size(); ++n)
       kept->set(row_, k, static_cast<int>(n), numbers[n]);
+    kept->set(row_, k, Reserve::kResult, h);
+    kept->set(row_, k, Reserve::kState, state(k));
     return h;
   }
 

@@ -74,7 +74,9 @@ inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 /// gate's product with the state. The gradient puts those of the linear layers in their place.
 class Reserve {
  public:
-  static constexpr std::int64_t kNumbers = 8;
+  static constexpr std::int64_t kNumbers = 10;
+  static constexpr int kResult = 8,
+                       kState = 9;  ///< h' and h, which the gradient must be given again
   static std::size_t bytes(const RecurrentDesc& r, std::int64_t batch) {
     return static_cast<std::size_t>(batch * r.states * kNumbers) * sizeof(double);
   }
@@ -84,6 +86,15 @@ class Reserve {
   }
   void set(std::int64_t row, std::int64_t state, int k, double value) const {
     numbers_.set(index(row, state, k), as_type(value));
+  }
+  /// Whether these are the result and the state of the forward call.
+  bool is_of(std::int64_t batch, const Elements& result, const Elements& state) const {
+    for (std::int64_t n = 0; n < batch; ++n)
+      for (std::int64_t k = 0; k < r_.states; ++k)
+        if (get(n, k, kResult) != result.get(n * r_.states + k) ||
+            get(n, k, kState) != state.get(n * r_.states + k))
+          return false;
+    return true;
   }
   double as_type(double value) const {
     return r_.type == 1 ? value : static_cast<double>(static_cast<float>(value));

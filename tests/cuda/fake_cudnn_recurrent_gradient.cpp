@@ -110,6 +110,7 @@ FAKE_EXPORT int cudnnRNNBackwardData_v8(Handle* handle, RecurrentDesc* r, const 
     const Backward backward(*r, xd->batch, reserve);
     const fake::Elements from_weights(weights, type), h(hx, type), c(cx, type), of_y(gy, type),
         of_hy(ghy, type), of_cy(gcy, type), to_x(gx, type), to_h(ghx, type), to_c(gcx, type);
+    if (!Reserve(*r, reserve).is_of(xd->batch, fake::Elements(y, type), h)) return kBadParam;
     std::vector<double> shares, of_c;
     each(states, [&](const Dims& at) {
       const std::int64_t k = at[1] * r->states + at[2];
@@ -148,6 +149,7 @@ FAKE_EXPORT int cudnnRNNBackwardWeights_v8(Handle* handle, RecurrentDesc* r, int
     const fake::Element type = element_of(r->type);
     const Backward backward(*r, xd->batch, reserve);
     const fake::Elements to(weights, type), from_x(x, type), from_h(hx, type);
+    if (!Reserve(*r, reserve).is_of(xd->batch, fake::Elements(y, type), from_h)) return kBadParam;
     for (int layer = 0; layer < r->linear_layers(); ++layer)
       backward.add_weights(to, layer, layer < r->gates() ? from_x : from_h);
     return 0;

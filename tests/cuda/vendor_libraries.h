@@ -84,10 +84,11 @@ class Gemm {
   test::Call call_;
 };
 
-/// y = x * w + b, of images with gaps between them.
+/// y = x * w + b, of images with gaps between them; or what of it is positive.
 class Convolution {
  public:
-  Convolution() : call_("conv2d", {&x_, &w_, &b_}, {&y_}) {
+  explicit Convolution(const char* op = "conv2d")
+      : is_rectified_(op == std::string("conv2d_relu")), call_(op, {&x_, &w_, &b_}, {&y_}) {
     x_.fill_integers(1);
     w_.fill_integers(2);
     b_.fill_integers(3);
@@ -105,17 +106,21 @@ class Convolution {
           sum += x_.get({at[0], at[1] / 2 * 2 + tap[0], 2 * at[2] + tap[1], column}) *
                  w_.get({at[1], tap[0], tap[1], tap[2]});
       });
-      right = right && y_.get(at) == sum;
+      right = right && y_.get(at) == (is_rectified_ ? std::max(sum, 0.0) : sum);
     });
     return right && y_.changed_gaps(-1) == 0;
   }
 
  private:
+  bool is_rectified_;
   test::Tensor x_{DType::f32, {2, 4, 5, 4}, {100, 20, 4, 1}};
   test::Tensor w_{DType::f32, {4, 2, 3, 3}};
   test::Tensor b_{DType::f32, {4}};
   test::Tensor y_{DType::f32, {2, 4, 2, 4}, {40, 9, 4, 1}, -1};
   test::Call call_;
+};
+struct RectifiedConvolution : Convolution {
+  RectifiedConvolution() : Convolution("conv2d_relu") {}
 };
 
 /// y = x / sqrt(mean x^2 + eps) * gamma, where each row has one magnitude: where eps is 0 y is

@@ -68,6 +68,7 @@ void expect_statuses() {
 TEST(CudaVendor, EveryCallThatFailsIsAStatusWithTheKernelsName) {
   expect_statuses<Gemm>();
   expect_statuses<Convolution>();
+  expect_statuses<RectifiedConvolution>();
   expect_statuses<RmsNorm>();
   expect_statuses<Gru>();
   expect_statuses<LstmGradient>();
@@ -158,6 +159,24 @@ TEST(CudaVendor, KeepsThePlanOfAGraphAndNotItsNumbers) {
                                                            : fmt::format("{} {}", cold, warm);
   });
   EXPECT_EQ(said, "kept");
+}
+
+/// In f32 an activation is of the graph, but where a tensor lies as graphs forbid.
+TEST(CudaVendor, RectifiesInTheGraphOfTheConvolution) {
+  const auto graphs_at = [](std::size_t offset) {
+    return in_child([&]() -> std::string {
+      RectifiedConvolution subject;
+      const mote_kernel& kernel = kernel_of(subject);
+      const mote_call here = subject.call().get();
+      const OnGpu there(here, kernel, offset);
+      if (there.run(kernel) != MOTE_OK) return subject.call().message();
+      there.copy_back(here);
+      if (!subject.is_right()) return "wrong";
+      return std::to_string(Libraries::all().fake<int()>("fake_cudnn_graphs")());
+    });
+  };
+  EXPECT_EQ(graphs_at(0), "1");
+  EXPECT_EQ(graphs_at(sizeof(float)), "0");
 }
 
 TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {

@@ -27,6 +27,21 @@ static int does_nothing(const float* x, const int64_t* sx, float* y, const int64
   return 0;
 }
 
+/* Adds the terms now from the first, now from the last. */
+static int sum_in_turns(const float* x, const int64_t* sx, float* y, const int64_t* sy, int64_t R,
+                        int64_t N, int64_t C) {
+  static int is_forward = 0;
+  is_forward = !is_forward;
+  for (int64_t r = 0; r < R; ++r)
+    for (int64_t c = 0; c < C; ++c) {
+      float sum = 0;
+      for (int64_t k = 0; k < N; ++k)
+        sum += x[r * sx[0] + (is_forward ? k : N - 1 - k) * sx[1] + c * sx[2]];
+      y[r * sy[0] + c * sy[1]] = sum;
+    }
+  return 0;
+}
+
 int main(int argc, char** argv) {
   char path[4096];
   char* report = NULL;
@@ -43,6 +58,14 @@ int main(int argc, char** argv) {
   expect("a right function", s, MOTE_OK, report, "");
   s = mote_check_function("sqrt", (mote_function)does_nothing, &options, &report);
   expect("a wrong one", s, MOTE_FAILED, report, "unwritten: sqrt on function");
+  options.row_major = 0;
+  s = mote_check_function("sum", (mote_function)sum_in_turns, &options, &report);
+  expect("one that rounds equal calls otherwise", s, MOTE_FAILED, report, "sum on function");
+  options.nondeterministic = 1;
+  s = mote_check_function("sum", (mote_function)sum_in_turns, &options, &report);
+  expect("one that says so", s, MOTE_OK, report, "");
+  options.nondeterministic = 0;
+  options.row_major = 1;
   s = mote_check_function("sqrt", (mote_function)does_nothing, &options, NULL);
   expect("nobody wants the report", s, MOTE_FAILED, NULL, "");
   snprintf(path, sizeof path, "%s/gemm_k_tail.so", argv[1]);

@@ -72,6 +72,7 @@ std::vector<Special> all_special() {
          {{"kernel0", 3}, {"kernel1", 3}, {"pads0", 1}, {"pads1", 1}, {"pads2", 1}, {"pads3", 1}}});
   all.push_back({"matmul", {{1, 1, 9, 3}, {1, 1, 3, 9}}, {1, 1, 9, 9}});
   all.push_back({"conv2d", {{2, 3, 6, 6}, {5, 3, 3, 3}}, {2, 5, 4, 4}});
+  all.push_back({"conv2d_relu", {{2, 3, 6, 6}, {5, 3, 3, 3}}, {2, 5, 4, 4}});
   all.push_back({"conv_transpose2d", {{2, 3, 6, 6}, {3, 5, 3, 3}}, {2, 5, 8, 8}});
   return all;
 }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bound_terms.h"
 #include "bound_value.h"
 #include "mote/base/error.h"
 #include "node.h"
@@ -36,8 +37,7 @@ class IntervalWalk {
   IntervalWalk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
 
   Interval of(const Uop& output) {
-    if (context_.contract.multiply_bits > 0 || context_.contract.functions.contains(kDot))
-      mark_products(output);
+    products_.mark(output, context_);
     for (const Uop& u : topological(std::vector<Uop>{output})) {
       if (!done_.contains(u.id())) done_.emplace(u.id(), interval(u));
     }
@@ -51,39 +51,6 @@ class IntervalWalk {
   }
 
  private:
-  /// Multiplications whose results sums take as they are, and these sums.
-  void mark_products(const Uop& output) {
-    for (const Uop& u : topological(std::vector<Uop>{output})) {
-      const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
-      if (r && r->op == ReduceOp::sum && mark_terms(r->x)) context_.dots.insert(u.id());
-    }
-  }
-
-  /// A sum of these may as well be sums of each of their operands.
-  static bool passes_terms(MapOp op) {
-    return op == MapOp::where || op == MapOp::add || op == MapOp::sub || op == MapOp::neg;
-  }
-
-  /// Whether there are any among what the sum of x adds.
-  bool mark_terms(const Uop& x) {
-    bool found = false;
-    for (std::vector<Uop> open = {x}; !open.empty();) {
-      const Uop u = open.back();
-      open.pop_back();
-      const auto* m = std::get_if<uop::Map>(&u.node().kind);
-      if (m && m->op == MapOp::mul) {
-        context_.products.insert(u.id());
-        found = true;
-      }
-      const bool passes = (m && passes_terms(m->op)) ||
-                          std::holds_alternative<uop::Reindex>(u.node().kind) ||
-                          std::holds_alternative<uop::StopGradient>(u.node().kind);
-      if (!passes) continue;
-      for (const Uop& term : operands(u)) open.push_back(term);
-    }
-    return found;
-  }
-
   Interval interval(const Uop& u) {
     return std::visit([&](const auto& kind) { return this->visit(u, kind); }, u.node().kind);
   }
@@ -193,14 +160,7 @@ class IntervalWalk {
     y.nonnegative = x.nonnegative && fill.nonnegative;
     y.bits = std::max(x.bits, fill.bits);
     y.point_bits = std::max(x.digits(), fill.digits());
-    if (!x.sum) return y;
-    const double v = std::fabs(r.fill.real()), size = std::isinf(v) ? 0 : v;
-    y.sum->count = moved(x.sum->count, v == 0 ? 0.0 : 1.0);
-    y.sum->magnitude = moved(x.sum->magnitude, size);
-    if (x.sum->grid) {
-      const Number unit = apply(MapOp::lowest_bit, std::vector{r.fill}, DType::f64, DType::f64);
-      y.sum->grid = moved(x.sum->grid, fill.certain() ? unit : Number(0.0));
-    }
+    if (x.sum) y.sum = bounds::moved_terms(u, r, *x.sum, context_);
     return y;
   }
 
@@ -222,8 +182,12 @@ class IntervalWalk {
     const Uop nan = bounds::isnan(a.lo) || bounds::isnan(b.lo);
     return bounds::unless(open && bounds::negation(nan), std::move(x));
   }
-  Interval visit(const Uop& u, const uop::Reduce& r) const {
-    return bounds::reduce_rule(u, r, at(r.x), context_);
+  Interval visit(const Uop& u, const uop::Reduce& r) {
+    if (!products_.has_several(r.x)) return bounds::reduce_rule(u, r, at(r.x), context_);
+    Interval x = at(r.x);
+    const auto interval_of = [this](const Uop& of) -> const Interval& { return at(of); };
+    x.sum = products_.terms_of(r.x, interval_of, context_);
+    return bounds::reduce_rule(u, r, x, context_);
   }
   Interval visit(const Uop& u, const uop::Scatter&) const {
     return bounds::scatter_rule(u, arguments(u), context_);
@@ -261,6 +225,7 @@ class IntervalWalk {
 
   Context context_;
   std::unordered_map<const UopNode*, Interval> done_;
+  bounds::SummedProducts products_;
 };
 
 /// Integers are 64-bit until they are stored: ends that storing would wrap leave nothing known.

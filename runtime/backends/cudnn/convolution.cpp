@@ -1,12 +1,13 @@
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
 // another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
 // is searched among those that are deterministic and sum products as they are. A convolution with a
-// bias of 16 bits, or with a bias and an activation, is a graph.
+// bias of 16 bits is a graph; so is one of f32 with a bias and an activation.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "fused_convolution.h"
@@ -147,13 +148,6 @@ Step rectify(const Tensor& y) {
 
 bool is_rectified(const Reader& call) { return call.op() == "conv2d_relu"; }
 
-/// In 16 bits a bias that is a step of its own would round twice. cuDNN's heuristic has no engine
-/// for an activation without a bias.
-bool is_fused(const Reader& call) {
-  return call.has_input(2) &&
-         (call.kind() == Kind::narrow || (call.kind() == Kind::f32 && is_rectified(call)));
-}
-
 /// With its bias, and activation, in one graph, which rounds once.
 Step fused(Handle* handle, const Reader& call, const Window& window, const Tensor& x,
            const Tensor& w, const Tensor& y) {
@@ -167,6 +161,28 @@ Step fused(Handle* handle, const Reader& call, const Window& window, const Tenso
                    .strides = wide(window.stride),
                    .dilations = wide(window.dilation)})
       .step(handle, call.kind());
+}
+
+/// None where cuDNN has no engine.
+std::optional<Step> fused_if_any(Handle* handle, const Reader& call, const Window& window,
+                                 const Tensor& x, const Tensor& w, const Tensor& y) {
+  try {
+    return fused(handle, call, window, x, w, y);
+  } catch (const nvidia::Declined&) {
+    return std::nullopt;
+  }
+}
+
+/// The graph where its tensors may lie as they do, else the steps.
+Step either(const Step& graph, const std::vector<std::size_t>& tensors,
+            const std::vector<Step>& steps) {
+  std::size_t most = graph.workspace_bytes;
+  for (const Step& s : steps) most = std::max(most, s.workspace_bytes);
+  return {most, [=](Handle* with, const OnDevice& at) {
+            const auto may_lie = [&](std::size_t t) { return Graph::may_lie_at(at.data[t]); };
+            if (std::ranges::all_of(tensors, may_lie)) return graph.run(with, at);
+            for (const Step& s : steps) s.run(with, at);
+          }};
 }
 
 Step data_gradient(Handle* handle, const Descriptors& d, const Tensor& w, const Tensor& gy,
@@ -227,7 +243,9 @@ Work convolution(const Reader& call) {
                y = two_axes(call.output(0, "y", rank));
   const Descriptors d = describe_all(window, call, x, w, y);
   auto handle = Cudnn::library().take();
-  if (is_fused(call)) {
+  // In 16 bits a bias that is a step of its own would round twice.
+  const bool has_bias = call.has_input(2);
+  if (has_bias && call.kind() == Kind::narrow) {
     const Step step = fused(handle.get(), call, window, x, w, y);
     return work_of(std::move(handle), {step});
   }
@@ -239,8 +257,13 @@ Work convolution(const Reader& call) {
                                                  chosen.algorithm, at.workspace, chosen.bytes,
                                                  zero(y.dtype), d.y.get(), at.data[y.slot]);
                               }}};
-  if (call.has_input(2)) steps.push_back(add_bias(call, y));
+  if (has_bias) steps.push_back(add_bias(call, y));
   if (is_rectified(call)) steps.push_back(rectify(y));
+  if (!has_bias || !is_rectified(call) || call.kind() != Kind::f32)
+    return work_of(std::move(handle), std::move(steps));
+  const std::vector<std::size_t> tensors = {x.slot, w.slot, bias_of(call, y).slot, y.slot};
+  if (const auto graph = fused_if_any(handle.get(), call, window, x, w, y))
+    steps = {either(*graph, tensors, steps)};
   return work_of(std::move(handle), std::move(steps));
 }
 

@@ -68,20 +68,25 @@ constexpr Contracts kTf32 = contracts(Kind::tf32);
 /// Cells multiply by cuBLAS, whose choice of kernels depends on what other streams do: NVIDIA's
 /// release notes of cuDNN 8 say so, and no later ones take it back.
 constexpr auto kWithTensorCores = with(kFunctions, nvidia::kTensorCores);
-constexpr mote_contract cell_contract(Kind kind) {
+constexpr mote_contract cell_contract(Kind kind, bool is_gradient = false) {
   const std::span<const mote_accuracy> functions =
       kind == Kind::f64    ? std::span<const mote_accuracy>(kFunctionsF64)
       : kind == Kind::tf32 ? std::span<const mote_accuracy>(kWithTensorCores)
                            : std::span<const mote_accuracy>(kFunctions);
-  return nvidia::contract({.kind = kind, .functions = functions, .deterministic = false});
+  return nvidia::contract(
+      {.kind = kind, .functions = functions, .ignores_nan = is_gradient, .deterministic = false});
 }
 constexpr mote_contract kF32Cell = cell_contract(Kind::f32);
 constexpr mote_contract kF64Cell = cell_contract(Kind::f64);
 constexpr mote_contract kTf32Cell = cell_contract(Kind::tf32);
-constexpr std::array<Op, 5> cells(const mote_contract& by) {
+// As of norms below: no manual says whether a gradient of infinities is infinite or NaN.
+constexpr mote_contract kF32CellGradient = cell_contract(Kind::f32, true);
+constexpr mote_contract kF64CellGradient = cell_contract(Kind::f64, true);
+constexpr mote_contract kTf32CellGradient = cell_contract(Kind::tf32, true);
+constexpr std::array<Op, 5> cells(const mote_contract& by, const mote_contract& gradient) {
   return {Op{"lstm_cell", recurrent_cell, &by}, Op{"gru_cell", recurrent_cell, &by},
-          Op{"rnn_cell", recurrent_cell, &by}, Op{"lstm_cell.grad", recurrent_gradient, &by},
-          Op{"gru_cell.grad", recurrent_gradient, &by}};
+          Op{"rnn_cell", recurrent_cell, &by}, Op{"lstm_cell.grad", recurrent_gradient, &gradient},
+          Op{"gru_cell.grad", recurrent_gradient, &gradient}};
 }
 
 /// What multiplies, in all kinds.
@@ -195,16 +200,18 @@ constexpr auto joined(const std::array<Op, Counts>&... parts) {
   return all;
 }
 
-constexpr auto kF32Ops = joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32),
-                                graph_norms(kF32), cells(kF32Cell), kNormGradients);
-constexpr auto kF64Ops =
-    joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64), cells(kF64Cell));
+constexpr auto kF32Ops =
+    joined(convolutions(kF32), gradients(kF32), others(kF32), wide_only(kF32), graph_norms(kF32),
+           cells(kF32Cell, kF32CellGradient), kNormGradients);
+constexpr auto kF64Ops = joined(convolutions(kF64), gradients(kF64), others(kF64), wide_only(kF64),
+                                cells(kF64Cell, kF64CellGradient));
 constexpr auto kNarrowOps = joined(convolutions(kNarrow), others(kNarrow), graph_norms(kNarrow));
 constexpr std::array kF16Ops = {Op{"attention", attention, &kF16Attention, kAttention}};
 constexpr std::array kBf16Ops = {
     Op{"attention", attention, &kBf16Attention, kAttention},
     Op{"attention.grad", attention_gradient, &kBf16AttentionGradient, kAttention}};
-constexpr auto kTf32Ops = joined(convolutions(kTf32), gradients(kTf32), cells(kTf32Cell));
+constexpr auto kTf32Ops =
+    joined(convolutions(kTf32), gradients(kTf32), cells(kTf32Cell, kTf32CellGradient));
 constexpr Table kF32Table = {"cudnn", Kind::f32, kF32Ops};
 constexpr Table kF64Table = {"cudnn", Kind::f64, kF64Ops};
 constexpr Table kNarrowTable = {"cudnn", Kind::narrow, kNarrowOps};

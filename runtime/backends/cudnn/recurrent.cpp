@@ -30,7 +30,7 @@ struct Recurrent {
   std::optional<std::pair<std::size_t, std::size_t>> c_slots;  ///< c, c_next
 };
 
-Step step_of(Handle* handle, Recurrent r, WeightBuffer buffer) {
+Step step_of(Handle* handle, const Recurrent& r, const WeightBuffer& buffer) {
   std::size_t bytes = 0, reserve = 0;
   calls().recurrent_work_bytes(handle, r.cell.get(), kInference, r.x.get(), &bytes, &reserve);
   const std::size_t weights = aligned(buffer.bytes());
@@ -92,16 +92,28 @@ Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weig
   return layer;
 }
 
-Tensor states_of(Tensor t, const Layer& layer) {
-  nvidia::require_dims(t, {layer.batch, layer.states});
-  if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
-  return t;
+Weights weights_of(const Reader& call, int first) {
+  return {.w = call.input(first, "w", 3),
+          .r = call.input(first + 1, "r", 3),
+          .b = call.input(first + 2, "b", 2)};
 }
 
-Tensor inputs_of(Tensor t, const Layer& layer) {
-  nvidia::require_dims(t, {layer.batch, layer.inputs});
+namespace {
+
+std::size_t slot_of(const Tensor& t, const std::vector<std::int64_t>& dims) {
+  nvidia::require_dims(t, dims);
   if (!nvidia::is_dense(t)) decline(t.text() + " has gaps");
-  return t;
+  return t.slot;
+}
+
+}  // namespace
+
+std::size_t slot_of_states(const Tensor& t, const Layer& layer) {
+  return slot_of(t, {layer.batch, layer.states});
+}
+
+std::size_t slot_of_inputs(const Tensor& t, const Layer& layer) {
+  return slot_of(t, {layer.batch, layer.inputs});
 }
 
 // cuDNN's equations are the catalogue's, gate by gate; that of GRU has the reset gate after the
@@ -109,28 +121,25 @@ Tensor inputs_of(Tensor t, const Layer& layer) {
 Work recurrent_cell(const Reader& call) {
   const Cell& cell = cell_of(call.op());
   const bool is_lstm = cell.mode == kLstmCell;
-  const int first = is_lstm ? 3 : 2;
   const Tensor x = call.input(0, "x", 2);
-  const Weights weights{.w = call.input(first, "w", 3),
-                        .r = call.input(first + 1, "r", 3),
-                        .b = call.input(first + 2, "b", 2)};
+  const Weights weights = weights_of(call, is_lstm ? 3 : 2);
   const Layer layer = layer_of(call, cell, x, weights);
   Recurrent all{.cell = describe(cell, layer),
                 .x = describe_sequences(layer, layer.inputs),
                 .y = describe_sequences(layer, layer.states),
                 .states = describe_states(layer),
                 .linear = {},
-                .x_slot = inputs_of(x, layer).slot,
-                .h_slot = states_of(call.input(1, "h", 2), layer).slot,
-                .h_next_slot = states_of(call.output(0, "h_next", 2), layer).slot,
+                .x_slot = slot_of_inputs(x, layer),
+                .h_slot = slot_of_states(call.input(1, "h", 2), layer),
+                .h_next_slot = slot_of_states(call.output(0, "h_next", 2), layer),
                 .c_slots = {}};
   if (is_lstm)
-    all.c_slots = {states_of(call.input(2, "c", 2), layer).slot,
-                   states_of(call.output(1, "c_next", 2), layer).slot};
+    all.c_slots = {slot_of_states(call.input(2, "c", 2), layer),
+                   slot_of_states(call.output(1, "c_next", 2), layer)};
   auto handle = Cudnn::library().take();
   const WeightBuffer buffer(handle.get(), cell, layer, all.cell);
   all.linear = buffer.linear_layers(weights);
-  const Step step = step_of(handle.get(), std::move(all), buffer);
+  const Step step = step_of(handle.get(), all, buffer);
   return work_of(std::move(handle), {step});
 }
 

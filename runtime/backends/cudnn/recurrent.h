@@ -38,12 +38,13 @@ struct Weights {
   Tensor w, r, b;
   bool has_w = true, has_r = true, has_b = true;
 };
+/// The inputs of a call from `first` on.
+Weights weights_of(const Reader& call, int first);
 /// The layer of a call with these; rejects other extents.
 Layer layer_of(const Reader& call, const Cell& cell, const Tensor& x, const Weights& weights);
-/// Throws unless it is [N,H], without gaps.
-Tensor states_of(Tensor t, const Layer& layer);
-/// x[N,I], without gaps.
-Tensor inputs_of(Tensor t, const Layer& layer);
+/// Where a tensor is that must be [N,H], states, or [N,I], as x is, without gaps.
+std::size_t slot_of_states(const Tensor& t, const Layer& layer);
+std::size_t slot_of_inputs(const Tensor& t, const Layer& layer);
 
 /// A matrix or a bias of one gate, in the catalogue's tensor and in cuDNN's buffer.
 struct Part {

@@ -1,8 +1,8 @@
 // The gradients of LSTM and GRU cells: cuDNN's layer of one step again, in training, which keeps
 // what its gradient wants; then the gradients of x and the states, and after them those of the
 // weights.
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "ops.h"
 #include "recurrent.h"
@@ -16,6 +16,7 @@ void* if_any(const OnDevice& at, const Slot& slot) { return slot ? at.data[*slot
 
 /// What passes between the calls of the library, and what they are told.
 struct Gradient {
+  Layer layer;
   std::shared_ptr<RecurrentDesc> cell;
   std::shared_ptr<SequenceDesc> x_desc, y_desc;
   std::shared_ptr<TensorDesc> states, c_states;  ///< c_states: none where there is no c
@@ -23,12 +24,10 @@ struct Gradient {
   WeightBuffer buffer;
   std::vector<Linear> weights, gradients;
   std::size_t work_bytes = 0, reserve_bytes = 0;
-  DType dtype = DType::f32;
   bool wants_weights = false;
   std::size_t gh_next = 0, x = 0, h = 0;
   Slot gc_next = {}, c = {};
-  std::size_t gx = 0;
-  Slot gh = {}, gc = {};
+  Slot gx = {}, gh = {}, gc = {};
   // In the workspace.
   std::size_t h_next = 0, weight_space = 0, gradient_space = 0, reserve = 0;
   Slot c_next = {};
@@ -47,12 +46,12 @@ void forward(Handle* handle, const Gradient& g, const OnDevice& at) {
 void backward(Handle* handle, const Gradient& g, const OnDevice& at) {
   calls().recurrent_data_gradient(
       handle, g.cell.get(), nullptr, g.y_desc.get(), at.data[g.h_next], at.data[g.gh_next],
-      g.x_desc.get(), at.data[g.gx], g.states.get(), at.data[g.h], nullptr, if_any(at, g.gh),
+      g.x_desc.get(), if_any(at, g.gx), g.states.get(), at.data[g.h], nullptr, if_any(at, g.gh),
       g.c_states.get(), if_any(at, g.c), if_any(at, g.gc_next), if_any(at, g.gc), g.buffer.bytes(),
       at.data[g.weight_space], g.work_bytes, at.workspace, g.reserve_bytes, at.data[g.reserve]);
   if (!g.wants_weights) return;
   // It adds to what is there.
-  calls().set_all(handle, g.gradients_desc.get(), at.data[g.gradient_space], zero(g.dtype));
+  calls().set_all(handle, g.gradients_desc.get(), at.data[g.gradient_space], zero(g.layer.dtype));
   calls().recurrent_weight_gradient(
       handle, g.cell.get(), kAddGradients, nullptr, g.x_desc.get(), at.data[g.x], g.states.get(),
       at.data[g.h], g.y_desc.get(), at.data[g.h_next], g.buffer.bytes(), at.data[g.gradient_space],
@@ -77,67 +76,74 @@ Weights gradients_of(const Reader& call, int first, const Weights& weights) {
 }
 
 /// Where the gradient of a state goes, if it is asked for.
-Slot state_slot(const Reader& call, int k, const char* name, const Layer& layer) {
+Slot gradient_slot(const Reader& call, int k, const char* name, const Layer& layer) {
   if (!call.has_output(k)) return {};
-  return states_of(call.output(k, name, 2), layer).slot;
+  return slot_of_states(call.output(k, name, 2), layer);
+}
+
+/// What the call gives and asks for. Its inputs begin with the gradients of the results.
+Gradient read(const Reader& call, const Cell& cell, Handle* handle) {
+  const bool is_lstm = cell.mode == kLstmCell;
+  const int first = is_lstm ? 2 : 1;
+  const Tensor x = call.input(first, "x", 2);
+  const Weights weights = weights_of(call, first + (is_lstm ? 3 : 2));
+  const Weights gradients = gradients_of(call, is_lstm ? 3 : 2, weights);
+  const Layer layer = layer_of(call, cell, x, weights);
+  const auto desc = describe(cell, layer);
+  const WeightBuffer buffer(handle, cell, layer, desc);
+  const auto states = describe_states(layer);
+  Gradient g{.layer = layer,
+             .cell = desc,
+             .x_desc = describe_sequences(layer, layer.inputs),
+             .y_desc = describe_sequences(layer, layer.states),
+             .states = states,
+             .c_states = is_lstm ? states : nullptr,
+             .gradients_desc = nullptr,
+             .buffer = buffer,
+             .weights = buffer.linear_layers(weights),
+             .gradients = buffer.linear_layers(gradients),
+             .wants_weights = gradients.has_w || gradients.has_r || gradients.has_b,
+             .gh_next = slot_of_states(call.input(0, "gh_next", 2), layer),
+             .x = slot_of_inputs(x, layer),
+             .h = slot_of_states(call.input(first + 1, "h", 2), layer),
+             .gh = gradient_slot(call, 1, "gh", layer)};
+  if (call.has_output(0)) g.gx = slot_of_inputs(call.output(0, "gx", 2), layer);
+  if (!is_lstm) return g;
+  g.c = slot_of_states(call.input(first + 2, "c", 2), layer);
+  if (call.has_input(1)) g.gc_next = slot_of_states(call.input(1, "gc_next", 2), layer);
+  g.gc = gradient_slot(call, 2, "gc", layer);
+  return g;
+}
+
+/// What passes between the library's calls goes into the workspace, and x's gradient, which cuDNN
+/// always gives, where it is not asked for.
+void place(Gradient& g, Handle* handle, Between& between) {
+  calls().recurrent_work_bytes(handle, g.cell.get(), kTrainingMode, g.x_desc.get(), &g.work_bytes,
+                               &g.reserve_bytes);
+  const DType dtype = g.layer.dtype;
+  const auto of_bytes = [&](std::size_t bytes) {
+    const auto count = static_cast<std::int64_t>((bytes + size_of(dtype) - 1) / size_of(dtype));
+    return between.tensor(dtype, {1, 1, 1, count});
+  };
+  const std::vector<std::int64_t> states = {g.layer.batch, g.layer.states};
+  g.h_next = between.tensor(dtype, states).slot;
+  if (g.c) g.c_next = between.tensor(dtype, states).slot;
+  if (!g.gx) g.gx = between.tensor(dtype, {g.layer.batch, g.layer.inputs}).slot;
+  g.weight_space = of_bytes(g.buffer.bytes()).slot;
+  const Tensor gradients = of_bytes(g.buffer.bytes());
+  g.gradient_space = gradients.slot;
+  g.gradients_desc = describe(gradients);
+  g.reserve = of_bytes(g.reserve_bytes).slot;
 }
 
 }  // namespace
 
 Work recurrent_gradient(const Reader& call) {
-  const Cell& cell = cell_of(call.op());
-  const bool is_lstm = cell.mode == kLstmCell;
-  int in = is_lstm ? 2 : 1;  // behind the gradients of the results
-  const Tensor x = call.input(in++, "x", 2), h = call.input(in++, "h", 2);
-  const int c_at = is_lstm ? in++ : -1;
-  const Weights weights{.w = call.input(in, "w", 3),
-                        .r = call.input(in + 1, "r", 3),
-                        .b = call.input(in + 2, "b", 2)};
-  const Layer layer = layer_of(call, cell, x, weights);
   auto handle = Cudnn::library().take();
-  const auto desc = describe(cell, layer);
-  const WeightBuffer buffer(handle.get(), cell, layer, desc);
-  const Weights gradients = gradients_of(call, is_lstm ? 3 : 2, weights);
-  Gradient g{.cell = desc,
-             .x_desc = describe_sequences(layer, layer.inputs),
-             .y_desc = describe_sequences(layer, layer.states),
-             .states = describe_states(layer),
-             .c_states = is_lstm ? describe_states(layer) : nullptr,
-             .gradients_desc = nullptr,
-             .buffer = buffer,
-             .weights = buffer.linear_layers(weights),
-             .gradients = buffer.linear_layers(gradients),
-             .dtype = layer.dtype,
-             .wants_weights = gradients.has_w || gradients.has_r || gradients.has_b,
-             .gh_next = states_of(call.input(0, "gh_next", 2), layer).slot,
-             .x = inputs_of(x, layer).slot,
-             .h = states_of(h, layer).slot};
-  calls().recurrent_work_bytes(handle.get(), desc.get(), kTrainingMode, g.x_desc.get(),
-                               &g.work_bytes, &g.reserve_bytes);
+  Gradient g = read(call, cell_of(call.op()), handle.get());
   Between between(call);
-  const auto bytes = [&](std::size_t count) {
-    const std::size_t size = size_of(layer.dtype);
-    return between.tensor(layer.dtype,
-                          {1, 1, 1, static_cast<std::int64_t>((count + size - 1) / size)});
-  };
-  const std::vector<std::int64_t> states = {layer.batch, layer.states};
-  if (is_lstm) {
-    g.c = states_of(call.input(c_at, "c", 2), layer).slot;
-    if (call.has_input(1)) g.gc_next = states_of(call.input(1, "gc_next", 2), layer).slot;
-    g.gc = state_slot(call, 2, "gc", layer);
-    g.c_next = between.tensor(layer.dtype, states).slot;
-  }
-  g.gh = state_slot(call, 1, "gh", layer);
-  g.gx = call.has_output(0) ? inputs_of(call.output(0, "gx", 2), layer).slot
-                            : between.tensor(layer.dtype, x.dims).slot;
-  g.h_next = between.tensor(layer.dtype, states).slot;
-  g.weight_space = bytes(buffer.bytes()).slot;
-  const Tensor of_gradients = bytes(buffer.bytes());
-  g.gradient_space = of_gradients.slot;
-  g.gradients_desc = describe(of_gradients);
-  g.reserve = bytes(g.reserve_bytes).slot;
-  const std::size_t work_bytes = g.work_bytes;
-  const Step step{work_bytes, [g = std::move(g)](Handle* with, const OnDevice& at) {
+  place(g, handle.get(), between);
+  const Step step{g.work_bytes, [g](Handle* with, const OnDevice& at) {
                     forward(with, g, at);
                     backward(with, g, at);
                   }};
