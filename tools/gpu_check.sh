@@ -370,15 +370,15 @@ if grep -q '^{"type":"cut"' "$results/benchmark.json" 2> /dev/null; then
   say "  and $(grep -c '^{"type":"cut"' "$results/benchmark.json") cases not begun"
 fi
 
-convolutions="conv1d conv2d conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
+convolutions="conv1d conv2d conv2d_relu conv3d conv1d.grad conv2d.grad conv3d.grad conv_transpose2d"
 vendor 60 80 cublas cublas "gemm matmul matmul_integer" "$@"
-vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm layer_norm.grad layer_norm_with_statistics.grad rms_norm.grad instance_norm.grad attention attention.grad lstm_cell gru_cell rnn_cell lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
-# What cases that are drawn seldom have: shapes that products of 8 bits take, and attention that a graph has.
+vendor 90 40 cudnn cudnn "$convolutions max_pool2d max_pool3d avg_pool2d avg_pool3d avg_pool2d.grad avg_pool3d.grad softmax log_softmax softmax.grad layer_norm layer_norm_with_statistics rms_norm instance_norm group_norm layer_norm.grad layer_norm_with_statistics.grad rms_norm.grad instance_norm.grad attention attention.grad lstm_cell lstm_cell.grad gru_cell gru_cell.grad rnn_cell lrn batch_norm batch_norm_training relu elu sigmoid silu tanh sigmoid.grad tanh.grad add sub mul min max sqrt sum mean prod reduce_min reduce_max norm1 norm2 global_avg_pool global_max_pool" "$@"
+# What cases that are drawn seldom have: shapes that products of 8 bits take, attention and convolutions of graphs.
 if [ $asked -eq 0 ]; then
-  for of in "cublas integers" "cudnn attention"; do
+  for of in "cublas integers" "cudnn attention" "cudnn convolutions"; do
     library=${of% *}
     has "$library" || continue
-    step cases_"$library".json 60 $loader "$build/bin/mote" replay "$cases/vendor_${of#* }.cases" \
+    step cases_"$library"_"${of#* }".json 60 $loader "$build/bin/mote" replay "$cases/vendor_${of#* }.cases" \
       --plugin "$build/lib/mote/$library.so" --backend "$library" --timeout 60s --json
   done
 fi
@@ -403,9 +403,9 @@ if [ $asked -eq 0 ]; then
 else
   check oracle_cuda 60 cuda cuda 18 "$@"
 fi
-vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad matmul.grad.grad $convolutions conv2d.grad.grad conv_transpose2d.grad attention attention_softcap" "$@"
+vendor 60 40 cuda cuda_tf32 "gemm matmul matmul.grad matmul.grad.grad $convolutions conv2d.grad.grad conv2d_relu.grad conv_transpose2d.grad attention attention_softcap" "$@"
 vendor 60 80 cublas cublas_tf32 "gemm matmul" "$@"
-vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell gru_cell rnn_cell" "$@"
+vendor 60 40 cudnn cudnn_tf32 "$convolutions lstm_cell lstm_cell.grad gru_cell gru_cell.grad rnn_cell" "$@"
 check oracle_cuda_oracle 120 cuda cuda_oracle 8 "$@"
 
 state=passed
