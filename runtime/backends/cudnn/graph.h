@@ -89,7 +89,8 @@ class Graph {
   /// The first configuration that compiles and wants no more than 256 MiB of workspace. Plans are
   /// kept, since some take a second to compile. Declines where there is none.
   Step step(Handle* handle, Kind kind) const;
-  /// Whether a tensor may lie there: at a multiple of 16.
+  static constexpr std::int64_t kAlignment = 16;  ///< of all tensors' addresses
+  /// Whether a tensor may lie there.
   static bool may_lie_at(const void* address);
 
  private:

@@ -15,7 +15,7 @@ using Slot = std::optional<std::size_t>;
 void* if_any(const OnDevice& at, const Slot& slot) { return slot ? at.data[*slot] : nullptr; }
 
 /// What passes between the calls of the library, and what they are told.
-struct Gradient {
+struct CellGradient {
   Layer layer;
   std::shared_ptr<RecurrentDesc> cell;
   std::shared_ptr<SequenceDesc> x_desc, y_desc;
@@ -33,7 +33,7 @@ struct Gradient {
   Slot c_next = {};
 };
 
-void forward(Handle* handle, const Gradient& g, const OnDevice& at) {
+void run_step(Handle* handle, const CellGradient& g, const OnDevice& at) {
   g.buffer.fill(handle, g.weights, at.data[g.weight_space], at);
   calls().recur(handle, g.cell.get(), kTrainingMode, nullptr, g.x_desc.get(), at.data[g.x],
                 g.y_desc.get(), at.data[g.h_next], g.states.get(), at.data[g.h], nullptr,
@@ -43,7 +43,7 @@ void forward(Handle* handle, const Gradient& g, const OnDevice& at) {
 }
 
 /// h_next is both the layer's result and its last state: its gradient is given as the result's.
-void backward(Handle* handle, const Gradient& g, const OnDevice& at) {
+void run_gradient(Handle* handle, const CellGradient& g, const OnDevice& at) {
   calls().recurrent_data_gradient(
       handle, g.cell.get(), nullptr, g.y_desc.get(), at.data[g.h_next], at.data[g.gh_next],
       g.x_desc.get(), if_any(at, g.gx), g.states.get(), at.data[g.h], nullptr, if_any(at, g.gh),
@@ -82,7 +82,7 @@ Slot gradient_slot(const Reader& call, int k, const char* name, const Layer& lay
 }
 
 /// What the call gives and asks for. Its inputs begin with the gradients of the results.
-Gradient read(const Reader& call, const Cell& cell, Handle* handle) {
+CellGradient read_gradient(const Reader& call, const Cell& cell, Handle* handle) {
   const bool is_lstm = cell.mode == kLstmCell;
   const int first = is_lstm ? 2 : 1;
   const Tensor x = call.input(first, "x", 2);
@@ -92,21 +92,21 @@ Gradient read(const Reader& call, const Cell& cell, Handle* handle) {
   const auto desc = describe(cell, layer);
   const WeightBuffer buffer(handle, cell, layer, desc);
   const auto states = describe_states(layer);
-  Gradient g{.layer = layer,
-             .cell = desc,
-             .x_desc = describe_sequences(layer, layer.inputs),
-             .y_desc = describe_sequences(layer, layer.states),
-             .states = states,
-             .c_states = is_lstm ? states : nullptr,
-             .gradients_desc = nullptr,
-             .buffer = buffer,
-             .weights = buffer.linear_layers(weights),
-             .gradients = buffer.linear_layers(gradients),
-             .wants_weights = gradients.has_w || gradients.has_r || gradients.has_b,
-             .gh_next = slot_of_states(call.input(0, "gh_next", 2), layer),
-             .x = slot_of_inputs(x, layer),
-             .h = slot_of_states(call.input(first + 1, "h", 2), layer),
-             .gh = gradient_slot(call, 1, "gh", layer)};
+  CellGradient g{.layer = layer,
+                 .cell = desc,
+                 .x_desc = describe_sequences(layer, layer.inputs),
+                 .y_desc = describe_sequences(layer, layer.states),
+                 .states = states,
+                 .c_states = is_lstm ? states : nullptr,
+                 .gradients_desc = nullptr,
+                 .buffer = buffer,
+                 .weights = buffer.linear_layers(weights),
+                 .gradients = buffer.linear_layers(gradients),
+                 .wants_weights = gradients.has_w || gradients.has_r || gradients.has_b,
+                 .gh_next = slot_of_states(call.input(0, "gh_next", 2), layer),
+                 .x = slot_of_inputs(x, layer),
+                 .h = slot_of_states(call.input(first + 1, "h", 2), layer),
+                 .gh = gradient_slot(call, 1, "gh", layer)};
   if (call.has_output(0)) g.gx = slot_of_inputs(call.output(0, "gx", 2), layer);
   if (!is_lstm) return g;
   g.c = slot_of_states(call.input(first + 2, "c", 2), layer);
@@ -117,7 +117,7 @@ Gradient read(const Reader& call, const Cell& cell, Handle* handle) {
 
 /// What passes between the library's calls goes into the workspace, and x's gradient, which cuDNN
 /// always gives, where it is not asked for.
-void place(Gradient& g, Handle* handle, Between& between) {
+void place_gradient(CellGradient& g, Handle* handle, Between& between) {
   calls().recurrent_work_bytes(handle, g.cell.get(), kTrainingMode, g.x_desc.get(), &g.work_bytes,
                                &g.reserve_bytes);
   const DType dtype = g.layer.dtype;
@@ -140,12 +140,12 @@ void place(Gradient& g, Handle* handle, Between& between) {
 
 Work recurrent_gradient(const Reader& call) {
   auto handle = Cudnn::library().take();
-  Gradient g = read(call, cell_of(call.op()), handle.get());
+  CellGradient g = read_gradient(call, cell_of(call.op()), handle.get());
   Between between(call);
-  place(g, handle.get(), between);
+  place_gradient(g, handle.get(), between);
   const Step step{g.work_bytes, [g](Handle* with, const OnDevice& at) {
-                    forward(with, g, at);
-                    backward(with, g, at);
+                    run_step(with, g, at);
+                    run_gradient(with, g, at);
                   }};
   return between.work_of(std::move(handle), {step});
 }
