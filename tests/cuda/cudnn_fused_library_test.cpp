@@ -51,7 +51,7 @@ TEST_F(CudnnGraphLibrary, HasEnginesForConvolutionsWithTheirBiasAndActivation) {
                            .strides = c.strides,
                            .dilations = c.dilations});
         },
-        kind_of(dtype));
+        kind_for(dtype));
   };
   for (const Case& c : cases)
     EXPECT_EQ(with_driver([&] {
@@ -87,7 +87,7 @@ TEST_F(CudnnGraphLibrary, HasNoEnginesForConvolutionsWithAnActivationAlone) {
                     graph.map_into(graph.tensor(packed({2, 64, 28, 28}, dtype)), kRectify, sums);
                     return graph;
                   },
-                  kind_of(dtype)),
+                  kind_for(dtype)),
               "none")
         << packed({1}, dtype).text();
 }

@@ -21,7 +21,7 @@ std::string answer_of(const NormCase& c, DType dtype) {
         if (c.statistics) norm.statistics = {statistic, statistic};
         return graph_of(norm);
       },
-      kind_of(dtype));
+      kind_for(dtype));
 }
 
 TEST_F(CudnnGraphLibrary, HasEnginesForTheNormsThatWeAskFor) {

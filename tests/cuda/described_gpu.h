@@ -86,6 +86,6 @@ inline Tensor packed(std::vector<std::int64_t> dims, DType dtype) {
   return t;
 }
 
-inline Kind kind_of(DType dtype) { return dtype == DType::f32 ? Kind::f32 : Kind::narrow; }
+inline Kind kind_for(DType dtype) { return dtype == DType::f32 ? Kind::f32 : Kind::narrow; }
 
 }  // namespace mote::cudnn
