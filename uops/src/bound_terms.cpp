@@ -91,7 +91,10 @@ Pending SummedProducts::find(const Uop& u, const std::function<const Interval&(c
                   [](const Uop& p, const Uop& q) { return p + q; });
   const Interval& condition = at(of[0]);
   return joined(terms_of(of[1], at, c), terms_of(of[2], at, c), [&](const Uop& p, const Uop& q) {
-    return condition.certain() ? where(condition.lo, p, q) : max(p, q);
+    const Uop chosen = where(condition.lo, p, q);
+    if (condition.certain()) return chosen;
+    const Uop most = max(p, q);  // of nothing known where it is NaN
+    return where(eq(condition.lo, condition.hi), chosen, where(isnan(most), kInf, most));
   });
 }
 
