@@ -228,14 +228,18 @@ TEST(BoundRules, DeclaredMultiplyRoundingWidensWhatItRounds) {
   EXPECT_LT(e.lo[0].real(), 1);
 }
 
-/// A kernel may sum each of them by itself.
+/// A kernel may sum each of them by itself: to 11 bits 1.0001 is 1.
 TEST(BoundRules, DeclaredMultiplyRoundingHoldsForSumsOfSeveralProducts) {
   Contract tf32;
   tf32.multiply_bits = 11;
-  for (const char* sum : {"sum[0](x*w + w*w)", "sum[0](w*w - x*w)", "sum[0](-(x*w))"}) {
-    const Ends fine = ends(sum, {1.0001, 0}, {1, 0}), e = ends(sum, {1.0001, 0}, {1, 0}, tf32);
-    EXPECT_GT(e.hi[0].real() - e.lo[0].real(), 9e-5) << sum;
-    EXPECT_LT(fine.hi[0].real() - fine.lo[0].real(), 1e-6) << sum;
+  for (const auto& [sum, rounded] :
+       {std::pair("sum[0](x*w + w*w)", 2.0), std::pair("sum[0](w*w - x*w)", 0.0),
+        std::pair("sum[0](-(x*w))", -1.0)}) {
+    const auto holds = [&, value = rounded](const Ends& e) {
+      return e.lo[0].real() <= value && value <= e.hi[0].real();
+    };
+    EXPECT_TRUE(holds(ends(sum, {1.0001, 0}, {1, 0}, tf32))) << sum;
+    EXPECT_FALSE(holds(ends(sum, {1.0001, 0}, {1, 0}))) << sum;
   }
 }
 
@@ -295,22 +299,17 @@ TEST(BoundRules, DeclaredDotCountsATermAsOneRounding) {
   }
 }
 
-/// Two products that a float rounds to its least number, of which tensor cores keep nothing.
+/// Products that a float rounds to its least number, of which tensor cores keep nothing: two terms,
+/// and four products of one term.
 TEST(BoundRules, DeclaredDotCutsBelowTheLeastNumber) {
   Contract tensor_cores;
   tensor_cores.functions[kDot] = {.ulp = 2};
-  const std::vector<double> x(2, 0x1.8p-75), w(2, 0x1p-75);
-  EXPECT_GT(ends("sum[0](x*w)", x, w).lo[0].real(), 0);
-  EXPECT_LE(ends("sum[0](x*w)", x, w, tensor_cores).lo[0].real(), 0);
-}
-
-/// Four products of three quarters of the least number.
-TEST(BoundRules, DeclaredDotCutsEachOfSeveralProducts) {
-  Contract tensor_cores;
-  tensor_cores.functions[kDot] = {.ulp = 2};
-  const std::vector<double> x(1, 0x1.8p-75), w(1, 0x1p-75);
-  EXPECT_GT(ends("sum[0]((x*w + x*w) + (x*w + x*w))", x, w).lo[0].real(), 0);
-  EXPECT_LE(ends("sum[0]((x*w + x*w) + (x*w + x*w))", x, w, tensor_cores).lo[0].real(), 0);
+  for (const auto& [sum, terms] :
+       {std::pair("sum[0](x*w)", 2U), std::pair("sum[0]((x*w + x*w) + (x*w + x*w))", 1U)}) {
+    const std::vector<double> x(terms, 0x1.8p-75), w(terms, 0x1p-75);
+    EXPECT_GT(ends(sum, x, w).lo[0].real(), 0) << sum;
+    EXPECT_LE(ends(sum, x, w, tensor_cores).lo[0].real(), 0) << sum;
+  }
 }
 
 /// fl(2^30 + 1) - 2^30 is 0, where a kernel sums the squares of each by themselves.

@@ -19,8 +19,6 @@ using test::KernelSubject;
 using test::library_of;
 
 constexpr std::uint64_t kSeeds = 50;
-/// Where tensor cores multiply, which takes the shim 80 ms a run.
-constexpr std::uint64_t kFewSeeds = 10;
 constexpr cuda::Grid kWide = KernelSubject::kWide;
 
 std::string replaced(std::string text, std::size_t at, const std::string& old,
@@ -77,14 +75,13 @@ TEST(CudaTiles, OfAConvolutionNeedTheirBarriers) {
 
 /// Multiplied by tensor cores, whose lanes exchange operands.
 TEST(CudaTiles, OfSixteenBitsNeedTheirBarriers) {
-  expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4,
-                            cuda::Variant::gen, KernelSubject::kFew, kFewSeeds);
+  expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4);
 }
 
 /// The same of f32, staged and given back in one array.
 TEST(CudaTiles, OfTf32NeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f32[4,1,9,17] b=f32[1,1,17,10] fill=uniform:1", 4,
-                            cuda::Variant::tf32, KernelSubject::kFew, kFewSeeds);
+                            cuda::Variant::tf32);
 }
 
 /// Where an infinity is staged all threads must know of it.

@@ -161,19 +161,25 @@ TEST(CudaVendor, KeepsThePlanOfAGraphAndNotItsNumbers) {
   EXPECT_EQ(said, "kept");
 }
 
+/// What a function of the fakes says when the subject was right on tensors that lie so.
+template <typename Subject, typename Number>
+std::string said_after(std::size_t offset, const char* function) {
+  return in_child([&]() -> std::string {
+    Subject subject;
+    const mote_kernel& kernel = kernel_of(subject);
+    const mote_call here = subject.call().get();
+    const OnGpu there(here, kernel, offset);
+    if (there.run(kernel) != MOTE_OK) return subject.call().message();
+    there.copy_back(here);
+    if (!subject.is_right()) return "wrong";
+    return std::to_string(Libraries::all().fake<Number()>(function)());
+  });
+}
+
 /// In f32 an activation is of the graph, but where a tensor lies as graphs forbid.
 TEST(CudaVendor, RectifiesInTheGraphOfTheConvolution) {
   const auto graphs_at = [](std::size_t offset) {
-    return in_child([&]() -> std::string {
-      RectifiedConvolution subject;
-      const mote_kernel& kernel = kernel_of(subject);
-      const mote_call here = subject.call().get();
-      const OnGpu there(here, kernel, offset);
-      if (there.run(kernel) != MOTE_OK) return subject.call().message();
-      there.copy_back(here);
-      if (!subject.is_right()) return "wrong";
-      return std::to_string(Libraries::all().fake<int()>("fake_cudnn_graphs")());
-    });
+    return said_after<RectifiedConvolution, int>(offset, "fake_cudnn_graphs");
   };
   EXPECT_EQ(graphs_at(0), "1");
   EXPECT_EQ(graphs_at(sizeof(float)), "0");
@@ -189,16 +195,7 @@ TEST(CudaVendor, UsesTensorsAndWorkspaceOfTheGpuWhereTheyAre) {
 
 /// The workspace that the algorithm of a gemm asks for whose tensors lie so.
 std::string workspace_of_gemm(std::size_t offset) {
-  return in_child([&]() -> std::string {
-    Gemm subject;
-    const mote_kernel& kernel = kernel_of(subject);
-    const mote_call here = subject.call().get();
-    const OnGpu there(here, kernel, offset);
-    if (there.run(kernel) != MOTE_OK) return subject.call().message();
-    there.copy_back(here);
-    if (!subject.is_right()) return "wrong";
-    return std::to_string(Libraries::all().fake<std::size_t()>("fake_cublas_last_workspace")());
-  });
+  return said_after<Gemm, std::size_t>(offset, "fake_cublas_last_workspace");
 }
 
 /// Where tensors will lie is not known when the workspace is asked for.

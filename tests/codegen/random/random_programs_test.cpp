@@ -154,7 +154,7 @@ void expect_share(const std::string& what, const std::map<std::string, int>& cou
 void check_random_programs() {
   const std::string wanted = environment("MOTE_SEED");
   const std::string how_many = environment("MOTE_RANDOM_PROGRAMS");
-  const int count = how_many.empty() ? 600 : std::stoi(how_many);
+  const int count = how_many.empty() ? 1000 : std::stoi(how_many);
   const std::uint64_t first =
       wanted.empty() ? std::random_device{}() % 1000000000 : std::stoull(wanted);
   std::cout << count << " random programs from MOTE_SEED=" << first << "\n";
