@@ -265,49 +265,6 @@ Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_do
   return x;
 }
 
-Terms as_terms(const Interval& x, const Context& c) {
-  Terms t{x, {}};
-  t.ends.sum.reset();
-  if (x.sum) {
-    t.sum = *x.sum;
-    return t;
-  }
-  if (x.certain()) {
-    const Uop size = abs(x.lo);
-    t.sum.magnitude = where(isinf(size), 0, size);
-    t.sum.count = cast(ne(x.lo, 0), DType::f64);
-    if (c.rigid) t.sum.grid = lowest_bit(x.lo);
-    return t;
-  }
-  // A certain infinity takes no part in rounding; a possible one leaves nothing to say.
-  const Uop size = x.nonnegative ? x.hi : max(abs(x.lo), abs(x.hi));
-  t.sum.magnitude = where(isinf(x.lo) && eq(x.lo, x.hi), 0, size);
-  t.sum.count = cast(ne(size, 0), DType::f64);
-  if (c.rigid) t.sum.grid = where(eq(x.lo, x.hi), lowest_bit(x.lo), 0);
-  return t;
-}
-
-Interval settled(const Interval& x, DType dtype, const Context& c) {
-  if (!x.sum) return x;
-  const Format f = format_of(dtype, c.contract);
-  const Pending& s = *x.sum;
-  Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
-  if (c.contract.flushes_denormals) slack = slack + s.count * f.normal;
-  Interval y;
-  y.nonnegative = x.nonnegative;
-  Uop exact = s.count <= 1;
-  // Exact in any order: the format holds the sum of any terms.
-  if (s.grid) exact = exact || s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
-  slack = where(exact, 0, slack);
-  y.lo = x.lo - slack;
-  y.hi = x.hi + slack;
-  if (y.nonnegative) y.lo = not_below_zero(y.lo);
-  const Uop overflow = s.magnitude > f.greatest;
-  y.lo = y.nonnegative ? y.lo : where(overflow, -kInf, y.lo);
-  y.hi = where(overflow, kInf, y.hi);
-  return unless(ne(isnan(y.lo), isnan(y.hi)), y);
-}
-
 Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   const Pending& s = *sum.sum;
@@ -417,35 +374,6 @@ Interval divided(const Interval& a, const Interval& b, DType dtype, const Contex
   // The infinity of x/0 has the sign of a zero that correct implementations need not agree on.
   const Uop may_be_zero = b.lo <= 0 && b.hi >= 0;
   return unless(may_be_zero && negation(isnan(y.lo)), y);
-}
-
-Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c) {
-  const Terms t = as_terms(x, c);
-  Interval y;
-  y.nonnegative = x.nonnegative;
-  y.lo = sum_over(t.ends.lo, axes);
-  y.hi = t.ends.lo.id() == t.ends.hi.id() ? y.lo : sum_over(t.ends.hi, axes);
-  y.sum = Pending{sum_over(t.sum.count, axes), sum_over(t.sum.magnitude, axes), Uop()};
-  if (t.sum.grid) y.sum->grid = min_over(t.sum.grid, axes);
-  return y;
-}
-
-Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype,
-             const Context& c) {
-  Interval y = summed(products, axes, c);
-  const auto declared = c.contract.functions.find(kDot);
-  if (declared == c.contract.functions.end()) return y;
-  // A term counts as so many roundings, as one at least: settled() takes one alone for exact.
-  const Uop count = y.sum->count;
-  y.sum->count = where(count <= 1, count, count * std::max(1.0, 2 * declared->second.ulp));
-  if (products.certain()) return y;
-  // Below the least normal number digits are cut off where a product was to be rounded.
-  const Uop each = max(as_terms(products, c).sum.count, number(1));
-  const Uop unsure = where(eq(products.lo, products.hi), 0.0, each);
-  const Uop lost = sum_over(unsure, axes) * format_of(dtype, c.contract).least;
-  y.lo = y.nonnegative ? not_below_zero(y.lo - lost) : y.lo - lost;
-  y.hi = y.hi + lost;
-  return y;
 }
 
 }  // namespace mote::bounds
