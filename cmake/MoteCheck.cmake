@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # mote_add_check(name OP op FUNCTION function LIBRARY target...): a test that proves a C function
 # against the op's generated reference. The function has the signature that `mote emit OP` prints:
 # pointers with strides in elements, sizes, parameters; it returns 0.

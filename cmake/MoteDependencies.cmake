@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds every library that mote needs; a missing one ends the configuration with the name of the
 # Debian package that holds it.
 set(MOTE_MISSING_PACKAGES "")

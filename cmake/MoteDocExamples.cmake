@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # mote_doc_examples(document): its ```cpp blocks as doc_examples/<name>_<k>.inc in the binary folder, k
 # from 0, so that a test compiles what a reader copies.
 function(mote_doc_examples document)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: headers, the components' libraries, the tool with its cases and
 # plug-ins, a package for find_package(mote) and files for pkg-config.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How generated kernels are compiled, here and in projects that use mote; and mote_add_kernels, with
 # which such a project has kernels of its own ops.
 

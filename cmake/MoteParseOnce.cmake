@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # mote_parse_once(target header [option]): the outside headers that most files include, parsed once for
 # all targets that are compiled with the same option (-O1, say) and the same position independence, and
 # our own once for thirty-two files of the target, which are compiled as one: half of the time to build. With

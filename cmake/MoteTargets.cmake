@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Settings and helpers shared by every target: language level, warnings, sanitizers, ccache, output
 # folders (bin/ for programs, lib/mote/plugins/ for plug-ins, lib/mutants/ for planted bugs).
 option(MOTE_BUILD_TESTS "Build the tests" ON)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The ABI of a shared library against the one that is kept in docs/abi/ (libabigail; Debian package
 # abigail-tools):
 #   tools/abi.sh check LIBRARY INCLUDE [KEPT.abi.xz]   fails for what is gone or changed

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # gpu_bundle.sh [BUILD [FOLDER]]: what tools/gpu_check.sh needs on a machine with a GPU but without mote,
 # its build or Debian's packages, from the build folder BUILD (default build/release). Into FOLDER (default
 # BUILD/gpu_bundle), which is what has to be carried there:

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # gpu_check.sh [FROM [RESULTS [OP...]]]: what can be shown on a machine with an NVIDIA GPU, in at most
 # $MOTE_GPU_CHECK_SECONDS (default 540). FROM: a build folder, or an archive of tools/gpu_bundle.sh; by default the
 # archive mote_gpu.tar.gz beside this script, or else build/release. With OPs: the oracle and the benchmark on these

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that mote is built with; asks apt only for those that are missing.
 #   tools/install_packages.sh            what the build and the tests take
 #   tools/install_packages.sh --subjects also the libraries that the preset nightly checks

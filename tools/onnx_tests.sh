@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes the node tests of a later ONNX than Debian's to build/onnx-tests, where ctest's
 # mote_conformance_later finds them. Needs python3 with venv, and the network.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From a fresh clone to the main job: installs, builds, checks OpenBLAS against the generated
 # reference, then shows a planted bug found, shrunk and replayed. Exits 0 when all went as expected.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs all tests; ctest's closing line comes last.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What most files of the libraries include from outside, parsed once for each target.
 #pragma once
 

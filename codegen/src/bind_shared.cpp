@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sharing in a body: values form a graph whose nodes that are referenced twice become Lets.
 #include "bind_shared.h"
 

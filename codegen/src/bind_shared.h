@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that a body under construction has already computed, and the names that they get when they
 // are needed more than once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Range guards become loop limits, divisibility a stride. From inside out: a condition that
 // everything in a loop's body stands under either does not depend on the loop's variable (then it
 // moves out, as a branch around the loop; if it loads, then from an input, in range), or is linear

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two buffers become one: a temporary (the guest) moves into a later temporary, or into an output
 // (the host), whose element it leaves before the host's is stored.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conditions of statements, intersected.
 #include "common_conditions.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of the passes, read from top to bottom, and the loop that takes back a choice of lower:
 // a cheap value that got a tensor so that it is computed once, but whose tensor did not shrink to a
 // scalar, is computed in place instead.

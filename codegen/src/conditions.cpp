@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normal forms of conditions and of guarded values.
 #include "conditions.h"
 

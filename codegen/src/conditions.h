@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conditions under facts: what is proved goes, what is refuted is known, the rest gets a form that
 // loop limits can be read from.
 #pragma once

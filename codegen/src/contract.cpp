@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A temporary loses the axes along which every access goes alike under common loops: one round of
 // those loops touches one slice, so one slice is enough. Walking the common loops from outside in,
 // it stops at the first whose variable occurs in an axis that is not identical in all accesses:

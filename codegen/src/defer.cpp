@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A body that stores several outputs computes them all before it stores the first that another
 // still needs: an output may share memory with an input (in_place.h), and x' = f(x, m); m' = g(x,
 // m) must not read the new x. Where a later statement of the body reads an input that could be the

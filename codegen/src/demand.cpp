@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A temporary that is read only under some conditions is stored only under them, and so are the
 // reductions that only that store needs. So a causal mask on the scores becomes, with bound, loops
 // that end at the diagonal.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summaries of reads and writes.
 #include "dependence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What statements touch, and when they may change places.
 #pragma once
 

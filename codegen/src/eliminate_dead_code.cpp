@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes what no output needs: stores to temporaries that nobody reads, accumulators and names
 // likewise, loops and conditions whose bodies came to be empty, declarations that are not used.
 #include "dependence.h"

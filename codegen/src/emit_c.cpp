@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop programs as C11: one readable function a kernel. In: a program that verify() accepts; out:
 // text that compiles without a warning under -Wall -Wextra -Wconversion.
 #include "mote/codegen/emit_c.h"

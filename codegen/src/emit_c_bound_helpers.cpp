@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The helpers that only error bounds call: the digits of doubles. They are apart from the others,
 // so that the generated kernels do not depend on them.
 #include <array>

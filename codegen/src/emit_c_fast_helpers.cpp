@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The helpers of fast kernels: float functions without branches or calls, so that loops over them
 // become vector code. Each is accurate to what fast_accuracy() says over all of f32, with or
 // without fused multiply-add; NaN, infinities, zeros and denormals come out as the C library's.

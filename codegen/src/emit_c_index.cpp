@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions and conditions as C. Plain / and % stand where the facts prove that nothing is
 // negative, helpers elsewhere; a derived size stands by its name.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the C emitter share: identifiers, the text of expressions and values, and the
 // writer of one function. In: a loop program; out: C11 text.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifiers of the emitted C. In: a loop program; out: for every tensor, size, parameter, loop
 // variable and local a C identifier that is no keyword, no name of the headers that the C includes
 // and not in use yet. Names are given in the order of the signature, then of the body.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map ops in float, for schedules: what a program in f32 computes natively. A real that comes from
 // parameters and indices alone stays a double until it meets an element.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map ops as C expressions of their arguments. Mirrors apply(): reals in double (a float is widened
 // before arithmetic), integers through helpers that wrap.
 #include <fmt/format.h>

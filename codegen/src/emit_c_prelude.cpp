@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The helpers that emitted kernels call, and which of them a text needs. Each mirrors one rule of
 // the language (uops/src/scalar.cpp) or of index arithmetic; all are static inline.
 #include <algorithm>

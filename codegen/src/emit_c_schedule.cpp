@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a schedule adds to C: OpenMP's pragmas under a guard, temporaries of one round, strides as
 // constants, a function that chooses among versions, and one that opens a region of threads.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statements as C. In: statements of a loop program; out: lines of the function's body.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thunk of a kernel: a list of checks of a mote_call (mote/base/thunk.h), then the call of the
 // typed function. It checks what bind() checks. In: a loop program; out: C text.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values as C expressions. Mirrors apply(): reals are computed in double, integers in wrapping
 // 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body of one C function. In: a loop program; out: its statements as C, derived sizes bound at
 // the top, temporaries of rank 1 and more allocated there and freed at the end.
 #include "emit_c_writer.h"

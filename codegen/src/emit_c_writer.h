@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the body of one C function: derived sizes, temporaries, statements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop fusion, after the seed's: loops of one body with equal limits are merged, to the left where
 // the second depends on nothing between, else to the right where nothing between depends on the
 // first. In a fused loop round v of the second runs before round v+1 of the first; so the merge is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The proof that an input may share memory with an output: each read of the input precedes each
 // write of the output in the rounds of the loops that hold both, and different rounds touch
 // different elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uops that are index expressions: positions, whole constants and parameters, and what is compared
 // of them. Lowering makes conditions of them, which passes turn into limits of loops.
 #pragma once

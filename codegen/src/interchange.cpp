@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop distribution, expansion of scalars to arrays of a tile, interchange. In: a loop with
 // independent rounds, which may have scalars of their own; out: a loop over its tiles.
 #include "interchange.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of a schedule: a loop moves inside the loops that it holds.
 #pragma once
 

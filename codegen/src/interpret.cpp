@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs loop programs on dense arrays: reals in double, integers in wrapping 64-bit, outputs rounded
 // to their dtypes as they are stored. In: a program, inputs, parameters; out: the outputs. Every
 // index is checked against its tensor's shape, and every read against what has been stored.

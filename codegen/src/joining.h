@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fold into an accumulator as a store that reduces, for steps that keep accumulators in tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a loop with one fold and, behind it in the same body, a loop with one store to an output
 // that compute the same costly value for the same elements. Which calls in place are right stays as
 // it is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of a schedule: a costly value that two loops compute is kept in an output.
 #pragma once
 

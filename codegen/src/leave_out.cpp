@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For each statement the outputs that need it, found backwards from their stores: through the
 // tensors, names and accumulators that it gives a value. A statement that none but optional outputs
 // need gets a branch around it, as far out as it can stand; a name that is read in several branches

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls for some of the outputs.
 #pragma once
 

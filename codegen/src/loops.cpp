@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions about a loop program as a whole: its tensors, names that are still free, what its
 // source says about sizes and parameters, and the counts that the forms are judged by.
 #include "mote/codegen/loops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From uops to loops, by pulling: each output and each materialised node gets one nest that stores
 // it; values are pulled through Map and Reindex by composing index maps; reductions become loops
 // with an accumulator in front of the statement that reads it. A value that a body needs twice is

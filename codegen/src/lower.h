@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering with a given choice of what to materialise.
 #pragma once
 

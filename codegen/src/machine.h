@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop program with its names resolved to slots, so that running it looks nothing up. Sizes and
 // parameters are numbers here. In: a LoopProgram and its binding; out: code that interpret.cpp
 // runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of what to materialise, by counting from which places, at which index maps, each node
 // is read. A place is a root (a node with a tensor) and an index; the same index within a root is
 // shared.

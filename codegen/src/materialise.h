@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which uops get a tensor of their own when a program is lowered; the rest is pulled into its
 // readers.
 #pragma once

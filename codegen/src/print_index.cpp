@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of derived sizes and readable comparisons. In: an index expression or condition; out: text
 // with an equal meaning. A derived size is recognised by its value, so that passes never see names.
 #include "print_index.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions and conditions as the printer shows them: with the names of derived sizes and
 // with negative terms on the other side. In: an expression; out: text and how tightly it binds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collecting references, and proofs about the order in which two of them run.
 #include "references.h"
 

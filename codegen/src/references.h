@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a program touches its tensors: with the loops, branches and guards that enclose each place.
 // What demand and coalesce ask: whether a store runs before a read, in the same round of the loops
 // that hold both.

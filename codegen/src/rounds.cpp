@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dependences between the rounds of one loop, from the index expressions of all accesses in it.
 #include "rounds.h"
 

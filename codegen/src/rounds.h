@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the rounds of a loop may run in any order, or at once: what every step of a schedule asks
 // before it is taken.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds reductions over k, below a loop over n, whose terms are those before the n-th or those
 // behind it. In: native loops without marks; out: the same with an accumulator that is a scalar of
 // the round around n. A suffix is a prefix counted from the end: the element that k or n stands for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of a schedule: a reduction over a prefix, which each round takes anew, is carried on.
 #pragma once
 

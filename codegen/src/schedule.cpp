@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schedule, read from top to bottom: which versions there are, and the steps of each. In: the
 // loops of compile(); out: native loops with marks.
 #include "mote/codegen/schedule.h"

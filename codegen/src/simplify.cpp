@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions and conditions under what the enclosing loops, conditions and guards say: proved
 // conditions go, refuted branches too, neighbouring branches on the same conditions become one, a
 // loop of one round without accumulators is its body.

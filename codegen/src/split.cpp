@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A loop over A·c whose body divides its variable by c becomes two: v = g·c + r, so that v/c and
 // v%c turn into g and r (the groups of a convolution).
 #include "conditions.h"

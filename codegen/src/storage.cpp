@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors for the interpreter: views of inputs, storage for all others. In: declarations and the
 // values of sizes; out: shapes, strides and memory.
 #include "storage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of a running loop program. Inputs are views of the caller's arrays, in which an axis
 // of extent 1 repeats; outputs and temporaries own their values and know which were stored.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A temporary that is written once and read at the same index, later in the same body, becomes its
 // value: always if the value is trivial to repeat, else if it is read once and in no deeper loop.
 // Names likewise.

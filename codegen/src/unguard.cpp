@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // t[i] = c(i) ? v : f becomes a store under c; each load t[j] becomes c(j) ? t[j] : f. So a guard
 // that sits in a temporary reaches its readers, where it can become a loop limit.
 #include "conditions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses that move with a loop variable, by the index expression of each axis.
 #include "unit_strides.h"
 

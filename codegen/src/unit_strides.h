@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which strides must be 1 (or 0) for a loop to run over adjacent elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constructors of values and their structural equality. In: parts; out: immutable shared nodes.
 // guard_value keeps the invariant that conditions hold no duplicates.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The invariants of loop programs, checked in the order of execution. In: a program; out: nothing,
 // or an InternalError that names the program, the loop or statement, and what is wrong with it.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules for index expressions, conditions and values at one place of a program. In: the scope
 // and an expression; out: nothing, or an InternalError that says what is wrong.
 #include "verify_scope.h"

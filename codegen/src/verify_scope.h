@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What verify() knows at one place of a program: the names in scope and the tensors stored so far,
 // and whether index expressions, conditions and values are legal there. Failures are InternalErrors
 // that name the program, the statement and its loops.

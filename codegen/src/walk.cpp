@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The traversals that passes are made of: for_each over statements, values and index expressions,
 // summaries of what a body touches, and rewriting. In: a body; out: a summary or a new body.
 // Order is always that of execution, so that results are stable.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax along the middle axis, written by hand for a GPU: a block takes a row, threads stride
 // over it, shuffles join what a warp has, and shared memory joins the warps. The launcher has the
 // signature that `mote emit softmax` prints, and a stream; the next line is for `mote check`.

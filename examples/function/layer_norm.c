@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Layer normalisation in f32, written by hand: y = (x - mean) / sqrt(var + eps) * gamma + beta, each
  * row by itself. The signature is the one that `mote emit layer_norm` prints. It takes rows whose
  * elements lie side by side (the test says ROW_MAJOR). */

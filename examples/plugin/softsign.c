@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plug-in in one file: the op softsign, y = x / (1 + |x|), of f32 with any strides. */
 #include <math.h>
 #include <stdio.h>

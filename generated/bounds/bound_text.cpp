@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C of the catalogue's bounds: the program that bound() makes, compiled like any other in the
 // variant oracle.
 #include "bound_text.h"

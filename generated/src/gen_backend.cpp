@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend gen: the fast variants of the registry, as one table.
 #include <string>
 #include <string_view>

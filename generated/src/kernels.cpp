@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary search in the sorted registry that mote-gen wrote.
 #include "mote/generated/kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Asks the processor once. */
 #include "mote/generated/level.h"
 

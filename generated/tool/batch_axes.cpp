@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A walk from the outputs down: along which axis of each node the size runs, and that nothing mixes
 // its indices.
 #include "batch_axes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which axes of an op are a batch: the op is computed for each index along them by itself, so that
 // they may be merged with others, or taken one index at a time.
 #pragma once

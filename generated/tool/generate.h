@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the generators share: texts made on all cores, files that are written only where they
 // changed, and the choice of a shard.
 #pragma once

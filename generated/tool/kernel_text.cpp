@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C of the catalogue's kernels. A real kernel comes in two variants behind one thunk: oracle, and
 // fast, which is compiled once for each level of instruction sets; a kernel of integers has one,
 // and so has one that returns random numbers.

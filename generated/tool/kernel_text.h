@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that mote-gen writes, as text: helpers, shards, dispatch, registry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library's table and its plug-in, as C.
 #include "library_text.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written for a library of ops beside its kernels: the table that a program registers, and
 // a plug-in of its fast kernels.
 #pragma once

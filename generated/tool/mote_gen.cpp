@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote-gen: kernels as C. In: the catalogue, or with --library the ops that were added to it; out:
 // a folder with helpers, K shards of kernels, shards of their fast variants, the same for
 // gradients, and the tables that mote/base/registry.h and ops.h declare. A file is written only if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the records of the catalogue to mote_ops[].
 #include "ops_text.h"
 

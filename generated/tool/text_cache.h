@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts that an earlier run of a generator made, so that an edit of one op makes that op's anew.
 #pragma once
 

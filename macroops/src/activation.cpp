@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations: elementwise functions of one tensor, with parameters or a slope.
 #include <cmath>
 #include <numbers>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention, and the rotation of its queries and keys by position.
 #include "attention.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What attention and its gradient are made of. G heads of queries share one of keys: h = hk*G + g.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of attention by what each query makes of each key:
 //   p = exp(score - lse), gp = sum_e gy v, gscore = p (gp - sum_e gy y + glse).
 // These are computed twice, for each query to get gq and for each key to get gk and gv, so that a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation: by given statistics, and by those of the batch, which move the given ones.
 #include "families.h"
 

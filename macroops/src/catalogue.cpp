@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue: assembled from the families when first asked for, sorted by name; and from a
 // record to its checked programs.
 #include "mote/macroops/catalogue.h"

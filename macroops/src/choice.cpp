@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops that choose between values or change their dtype.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions over one, two or three spatial axes, and their transpose. Layout is strides of the
 // operands, never another kernel.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops, all made from two tables: a row is the op's name, its function, the dtypes that
 // it has a meaning for, how its equation is written and what is pinned.
 #include <fmt/format.h>

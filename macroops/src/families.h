@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the families share: one function each that returns its records, and short ways to say what
 // records and definitions are made of. A definition returns its program without name, equation and
 // parameters: instantiate() takes those from the record.

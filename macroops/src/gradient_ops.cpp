@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record of an op's gradient: which tensors a call of it has, in which instances, and its
 // program, derived or written by hand.
 #include "gradient_ops.h"

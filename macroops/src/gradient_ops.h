@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients as ops: what the catalogue knows of them.
 #pragma once
 

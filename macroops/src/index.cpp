@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that read where an index says, or keep a part by position.
 #include "families.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices. Transposition and broadcasting are strides of the operands, never another
 // kernel.
 #include "families.h"

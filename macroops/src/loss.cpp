@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses: one number for a batch, or one for each element or target.
 #include "families.h"
 

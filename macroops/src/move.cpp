@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that copy elements to other places and compute nothing.
 #include <fmt/format.h>
 

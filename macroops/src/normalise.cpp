@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalising ops, each over the middle or last axes; the axes around them are merged.
 #include <algorithm>
 

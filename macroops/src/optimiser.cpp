@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of an optimiser: new weights and state from old ones and a gradient.
 #include "families.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of 8 bits that stand for reals, x = scale*(q - zero), and products of them: summed as
 // integers, then scaled and rounded.
 #include "families.h"

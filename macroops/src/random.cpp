@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random ops: pure functions of seed, offset and an element's place, by Philox 4x32-10. What is
 // drawn is computed in double whatever the op's dtype, so that every backend draws the same.
 #include <cmath>

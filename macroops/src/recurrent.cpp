@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells of recurrent networks: one step in time. Weights have an axis for the gates in front, so
 // that PyTorch's [4H, I] is a view of w; a sequence is a loop over its cell.
 #include "families.h"

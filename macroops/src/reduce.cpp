@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over axis 1 of x[R, N, C], and sums that keep it; the axes around it are merged.
 #include "families.h"
 

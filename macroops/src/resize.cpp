@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images of another size. Where an output pixel lies in x is a rational number, and the pixels
 // beside it are taken by whole-number arithmetic, so that no rounding picks another one.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that write where an index says: onto a copy of x, or onto zeros. Each way to join what is
 // written with what is there is an op of its own.
 #include <fmt/format.h>

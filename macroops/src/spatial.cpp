@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spatial ops: windows that slide over the last two axes, or divide them.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's convolutions F(m x m, 3 x 3) as forms of conv2d: of each tile of m + 2 rows and
 // columns of x and of each kernel a transform, their products summed over channels, and a transform
 // back to m x m outputs. With t = m + 2, over tiles (h, w) that begin at output (m h, m w):

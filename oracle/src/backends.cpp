@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finding backends: those that are linked in, and plug-ins.
 #include "mote/oracle/backends.h"
 

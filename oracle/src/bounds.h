@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The intervals that the outputs of a case must lie in: from the compiled bound of an op, or from
 // the interpreter, which needs no time to get ready.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buffers: raw memory by element size; the meaning of bits only where values are compared.
 #include "buffer.h"
 

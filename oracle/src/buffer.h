@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of one tensor of a case: its elements where the layout puts them, everything else (gaps,
 // the space before and after) poisoned, so that a write outside is seen.
 #pragma once

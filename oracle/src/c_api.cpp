@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle's C functions: options in, a campaign, a status and a text out.
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Naming and trying the C compiler.
 #include "mote/oracle/c_compiler.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call frames: absent optional inputs are NULL, parameters keep the order of the program.
 #include "call_frame.h"
 

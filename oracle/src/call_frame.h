@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mote_call over the tensors of a case, with everything that it points to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler of campaigns: each op gets the same share of time, and within it each dtype; a
 // stream of cases that every backend declines comes to an end.
 #include "mote/oracle/campaign.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parsing of case text. Each name=value is looked up among the inputs, outputs and parameters of
 // the target; which instance it is follows from the inputs that are present and their dtypes.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases as text: printing, and the pieces that parsing shares with it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of verdicts: damage first, then elements never written, then runs that differ, then
 // values.
 #include "compare.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what two runs of a subject left behind to a verdict.
 #pragma once
 

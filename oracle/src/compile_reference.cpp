@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reference compiled at run time: C of the program with its thunk.
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the text beside the headers that it needs into a folder of its own, compiles it without a
 // shell, loads the library and removes the folder.
 #include "compiled_c.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C text as a library of this process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file is named by its op, verdict and case, so that a failure that is found again, here or by
 // another worker, is the same file. The backend is said in a comment: other backends run it too.
 #include "corpus.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of cases that failed once: replayed first, and one file more for each new failure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The crash handler. Everything that it prints is prepared beforehand: it only calls write and
 // _exit.
 #include "crash.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // While a subject runs in this process: a signal that would end it prints the case and how to
 // replay it, and exits with code 3; so does a run that takes too long. What a campaign has counted
 // so far is printed first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: the file's text; out: C around each of its functions, as `mote emit OP --plugin` prints it, a
 // table of them, and both compiled into one library with the file: by nvcc where there is a GPU to
 // run it, else by the C++ compiler, for the shim.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A .cu file of the user's own as a subject: compiled by the C++ compiler of the machine, its
 // kernels run on the CPU by the shim lib/mote/cuda_shim.so.
 #pragma once

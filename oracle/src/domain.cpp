@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Domains: which sizes are free, which derived ones are chosen instead of the size they grow with.
 #include "mote/oracle/domain.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a point of a domain to sizes and back: each pivot is the least size that reaches its derived
 // sizes, found by bisection, as they all grow with it.
 #include <algorithm>

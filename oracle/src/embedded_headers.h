@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C headers that an emitted kernel with a thunk includes, as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exactness by abstract interpretation: one Known per uop, operands first.
 #include "mote/oracle/exactness.h"
 

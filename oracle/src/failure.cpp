@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows and failures of a campaign: their sums, the smallest case, the exit code.
 #include <algorithm>
 #include <map>

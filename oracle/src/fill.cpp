@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills: hashes of (seed, name, index), so that any element can be had alone.
 #include "mote/oracle/fill.h"
 

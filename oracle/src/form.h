@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The form that a kernel's contract names: which program of the op its results are bounded by.
 #pragma once
 

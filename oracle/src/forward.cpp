@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The op's own case is made of the gradient's, by the names of its inputs, and run.
 #include "forward.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gradient's case: what it is given of its op's outputs.
 #pragma once
 

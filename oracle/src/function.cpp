@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The function becomes a backend of one kernel: the C that `mote emit OP --plugin` prints, compiled
 // here, with a pointer where the function would be linked.
 #include "mote/oracle/function.h"

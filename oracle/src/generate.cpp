@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing cases: parameters, then sizes that fit a budget of work, then layouts and the fill.
 #include "mote/oracle/generate.h"
 

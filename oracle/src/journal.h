@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file that a campaign can be resumed from: lines of JSON, appended. A case is written before
 // it runs; when it is done, what is counted of it is, in one line. The file is synchronised to the
 // disk once a second.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers are texts, since JSON has neither NaN nor 64-bit integers that every reader keeps.
 #include "journal_text.h"
 

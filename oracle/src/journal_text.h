@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results and failures as JSON, so that they read back to the same.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfer functions of exactness analysis.
 #include "known.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about the elements of a value: the domain of the abstract interpretation in
 // exactness.cpp, and its transfer functions for Map and Reduce.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C around functions that launch CUDA kernels: plug-ins of thunks, and one table of them.
 #pragma once
 

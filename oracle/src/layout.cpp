@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts: their text, and the strides that they give to a shape.
 #include "mote/oracle/layout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory: counted as run.cpp allocates it.
 #include "mote/oracle/memory.h"
 

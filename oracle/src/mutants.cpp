@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A campaign of one op against one mutant, stopped by its first failure.
 #include "mote/oracle/mutants.h"
 

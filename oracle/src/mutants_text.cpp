@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kill table as text and as lines of JSON.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the other backends give on a failing case: whether the fault is one kernel's, or the case's.
 #include "peers.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The other backends on the smallest case of a failure.
 #pragma once
 

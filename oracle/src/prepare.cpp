@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a case: elements from its fill, and the reference's answer.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sensitivity probe: one element that outweighs all others of its tensor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers with units.
 #include "mote/oracle/quantity.h"
 

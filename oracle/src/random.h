@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small generator of random numbers whose whole state is 64 bits, so that a case is a pure
 // function of seed and position.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // References: lookup of the generated kernel, and the interpreter as the last resort.
 #include "reference.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the outputs of a case must be: from the generated kernel of an op, from C compiled at run
 // time for a program file, or from the interpreter where there is no C compiler.
 #pragma once

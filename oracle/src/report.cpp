@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports. Numbers are printed so that they read back to the same bits.
 #include "mote/oracle/report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Op names and program files to programs.
 #include "mote/oracle/resolve.h"
 

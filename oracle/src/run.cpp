@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two runs of a subject, and how their results become a verdict.
 #include "mote/oracle/run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runs of a case in a worker: other contents first, then the case's at the same pointers, then
 // the case's again at other pointers, over other poison, with the first pages closed. So a kernel
 // that remembers pointers, contents or memory does not get by.

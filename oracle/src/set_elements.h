@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements that a case sets by themselves: set=x[0,1]=2;w[3]=0.5.
 #pragma once
 

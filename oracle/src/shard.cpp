@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shards of a campaign, as Bazel and GoogleTest number them: from 0.
 #include <cstdlib>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each array is a symbol in the section that mote_cuda_host.h puts them into; the name of a local
 // variable has that of its function before it.
 #include "shared_memory.h"

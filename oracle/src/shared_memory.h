@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The static shared memory of a .cu file that is compiled for the shim, read from its object.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The greedy loop: rounds over all steps until one round keeps nothing. Where that ends at a case
 // that is not small, another way is tried: sizes first, with other seeds of the same fill.
 #include "mote/oracle/shrink.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last of shrinking: which elements have to be other than 0. Halves are left out first, then
 // smaller parts, at last one by one.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps over layouts, optional inputs, the fill, sizes, broadcast axes and parameters.
 #include "shrink_steps.h"
 

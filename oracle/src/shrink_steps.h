@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that the shrinker tries: each gives simpler neighbours of a case, the boldest first.
 #pragma once
 

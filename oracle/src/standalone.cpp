@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C file: headers, data as the layouts have it, what is allowed, and a main() that calls.
 #include "mote/oracle/standalone.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Poison, run, collect.
 #include "subject_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of a subject's kernel over the buffers of a case, and what it left behind.
 #pragma once
 

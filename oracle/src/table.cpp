@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Widths first, then the lines.
 #include "table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a campaign has counted: rows by op, dtype and backend, and failures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets from op names and program files.
 #include "mote/oracle/target.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote check`: backends against the generated reference, over random cases and files of cases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

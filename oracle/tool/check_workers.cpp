@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes are forked, not threads started: each has workers of its own for the subjects.
 #include "check_workers.h"
 

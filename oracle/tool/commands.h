@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of `mote`. Each adds itself to the command line and says what it does when chosen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote doctor`: what was found on this machine, what is missing, what that costs, and the remedy.
 // It reports and judges nothing: exit code 0. find_backends() loads each plug-in in a child process
 // first, so that one that crashes is a finding too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of CUDA is on this machine, seen as a program sees it: by loading the libraries.
 #include <dlfcn.h>
 #include <fmt/format.h>

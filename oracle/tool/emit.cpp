@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote emit`: the kernel of an op as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

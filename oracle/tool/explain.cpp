@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote explain`: an op at each stage of the compiler, as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

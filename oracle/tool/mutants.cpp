@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote mutants`: the oracle against planted bugs and their correct twins.
 #include "mote/oracle/mutants.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote ops`: what there is, as a table, and everything about one op.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

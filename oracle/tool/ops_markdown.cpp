@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page docs/ops.md: the catalogue by family. Ops that differ in little more than their equation
 // (the same inputs, no parameters) share a table; each other op has a section of its own.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the parts of an op read, in lists, tables and documentation.
 #include "ops_text.h"
 

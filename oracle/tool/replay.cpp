@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote replay`: one case, or each case of a file, once more.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

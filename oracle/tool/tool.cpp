@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line `mote`: parses, runs the chosen command, and turns what went wrong into one line
 // on standard error and an exit code.
 #include "mote/tool/tool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The allocator in use, and the C++ library's.
 #include "mote/runtime/allocator.h"
 

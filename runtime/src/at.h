@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places in an array, which axes and operands count by int.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Candidates run in turn on scratch tensors of the same extents and strides, so that whatever slows
 // the machine slows all of them; the least median wins.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of extents, strides and axes.
 #include "mote/runtime/axes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the workspace of one run is, for as long as it runs: the caller's, of the context's pool,
 // or memory of its own, which it always is on a device. On a device a run is over when its stream
 // has done it.

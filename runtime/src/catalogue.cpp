@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the generated table to the registry.
 #include "mote/runtime/catalogue.h"
 

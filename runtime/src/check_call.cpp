@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts, dtypes, memory.
 #include "check_call.h"
 

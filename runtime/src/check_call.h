@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be said about a call before any kernel is asked: which tensors are there, of which
 // dtypes, and that no memory is written that must not be.
 #pragma once

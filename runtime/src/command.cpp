@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands as values: parameters are checked against the op's definition once, here.
 #include "mote/runtime/command.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands as text: "conv2d stride0=2 pads1=1", "softmax axis=1".
 #include <charconv>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of a device's functions: what one of them reports is a StatusError "cuda: why".
 #pragma once
 

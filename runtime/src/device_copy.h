@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements on their way to a device, from it, or within it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream on a device: the device's own stream, and what has been issued there and may not be
 // done.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One element of each dtype: how it is stored, and what it is when read: a double, or an integer of
 // 64 bits. Storing converts as casts do.
 #pragma once

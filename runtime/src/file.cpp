@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files, read and written at once.
 #include "mote/runtime/file.h"
 

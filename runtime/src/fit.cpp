@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each canonical axis of a tensor gets a run of the tensor's own axes; runs of one size in several
 // tensors are merged together. What is left over becomes the batch.
 #include "fit.h"

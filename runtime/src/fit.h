@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the tensors of a call, of any legal rank and strides, to what a kernel takes: views of its
 // canonical ranks, and a batch of rounds over the axes that could not be merged.
 #pragma once

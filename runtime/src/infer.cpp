@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference: own axes are grouped into canonical ones as a call would group them, canonical
 // extents solve for the sizes, and outputs get the groups' own axes back.
 #include "mote/runtime/infer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merging of axes: a and the axis b behind it are one if every view steps over b's whole extent
 // where it steps along a.
 #include "mote/runtime/joint_axes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The call of a kernel: tensors fitted to its ranks, what the C ABI says about them, and one run of
 // it for each round of the batch. Where all that is kept is the caller's: the stack for a call that
 // is made once, the heap for one that is prepared.

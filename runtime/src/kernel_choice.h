@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernel runs a call: the caller's backends are asked first, then the one that was measured
 // to be the fastest, then the context's backends, then the generated kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library of generated kernels as it comes from outside: its lists, and whether they are lists.
 #pragma once
 

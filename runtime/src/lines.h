@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two tensors of one shape, line by line in the order of memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing .npy: magic, version, length of the header, header, elements.
 #include "mote/runtime/npy.h"
 

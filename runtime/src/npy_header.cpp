@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small parser for the dictionary literal that NumPy writes, and the types that mote has.
 #include "npy_header.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A real as the shortest text that reads back as it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends of the process: writers take turns, readers see the latest list. Neither libraries
 // nor lists are ever given back, since a kernel may be running.
 #include "mote/runtime/plugins.h"

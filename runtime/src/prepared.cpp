@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A prepared command keeps on the heap what run() keeps on the stack.
 #include "mote/runtime/prepared.h"
 

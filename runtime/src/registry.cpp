@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry: writers take turns under one lock; readers of columns take none. A value that a
 // higher level replaces is kept, since someone may be reading it.
 #include "mote/runtime/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of a command: what can be said without a kernel is checked here, then the tensors are
 // fitted to the kernel's ranks, a kernel is found that takes them, and it runs once for each round
 // of the batch.

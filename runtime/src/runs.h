@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of a tensor's own axes stand for which canonical axis of its op: a run of none, one or
 // several for each, in order.
 #pragma once

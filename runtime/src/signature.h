@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What measured times are remembered by: the command, which inputs are there, dtypes, and for each
 // axis of each operand the class of its extent and of its stride. Extents are alike if they are
 // equal up to 8, beyond that if they agree in the highest bit and the next one; strides, if both

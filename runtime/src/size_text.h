@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The extent of an axis as text ("CO*$groups", "(H + $pads0 - KH)/$stride0 + 1"), compiled once:
 // sizes and parameters become numbers into lists of names. Its value is a linear form in one size,
 // so that an extent which is known solves for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Room for a call's operands: on the stack up to N of them, else on the heap. Elements are not
 // initialised beyond what their type does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making, sharing and giving back of counted memory.
 #include "storage.h"
 

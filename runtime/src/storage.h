@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counted memory. The header stands in front of the elements, in the same block, so that a tensor
 // is one call of the allocator; of an imported DLPack, and of memory on a device, only the header
 // is there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors: construction, sharing, and what they say about themselves.
 #include "mote/runtime/tensor.h"
 

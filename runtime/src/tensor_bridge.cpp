@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One byte pattern under several names: DLPack in and out, and images.
 #include <cstddef>
 #include <cstdint>

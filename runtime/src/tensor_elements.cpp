@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading, writing, filling and copying of elements, for any strides and dtypes.
 #include <cstddef>
 #include <cstring>

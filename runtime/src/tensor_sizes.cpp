@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes from metadata alone: every product and sum is checked, nothing is allocated or read.
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views: other extents and strides for the same memory, and whether two of them meet.
 #include <functional>
 #include <string>

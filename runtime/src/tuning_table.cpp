@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Open addressing over atomic pointers. A writer publishes an entry, or a larger set of buckets,
 // after it is complete; what a reader may still hold is freed with the table.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What views and planners share: other metadata on the same memory.
 #pragma once
 

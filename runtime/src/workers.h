@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads that a context's streams run on, and the queue of each stream. A stream is in at most
 // one place: a thread runs it, it is in the list of those that are ready, or it waits in the list
 // of a mark. Both lists are made of the streams themselves, so that no thread needs memory to go

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leases are served in the order in which they were asked for, so that a large one does not wait
 // for ever behind small ones. A block that is not leased holds its own list entry: giving back
 // allocates nothing.

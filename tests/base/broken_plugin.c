@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plug-in that is right except for the one thing that DEFECT, set by the build, names. */
 #include "mote/base/kernel.h"
 

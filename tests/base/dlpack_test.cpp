@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DLPack helpers: element types both ways, row-major strides, descriptions.
 #include "mote/base/dlpack.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 16-bit real formats: every bit pattern, and rounding checked against the two neighbours.
 #include "mote/base/float16.h"
 

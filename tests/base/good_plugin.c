@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plug-in that the loader must accept. Its backend has two kernels of "double": one only for
  * rank 1, one only for rank 2, so that a choice between them can be seen. Its structs are larger
  * than those of kernel.h, as a later version's would be. */

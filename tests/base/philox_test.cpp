@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox against the known answers that its authors publish with Random123.
 #include "mote/base/philox.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loader of plug-ins: what it accepts, and the one line that it says about each defect.
 #include "mote/base/plugin.h"
 

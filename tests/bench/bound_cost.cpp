@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many times the reference's time the error bound takes, evaluated in full, for every op of the
 // catalogue in float at sizes about 10^5 multiply-adds: as the oracle does it, compiled where it
 // has few nodes, and interpreted in any case. Times are those of the thread, in turns of equal

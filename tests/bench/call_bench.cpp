@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calling costs beside the kernel: prepared commands, run(), attributes of ops, the choice by
 // measured time. Each is a google-benchmark; with --gate the program also holds the ratios of
 // medians below to their limits. All are taken in one run whose repetitions are interleaved in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The two variants of gelu_chain.mote, as `mote emit` writes them; the fast one for each level. */
 #ifndef MOTE_BENCH_KERNELS_H
 #define MOTE_BENCH_KERNELS_H

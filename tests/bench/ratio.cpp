@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many times faster the variant fast is than the variant oracle: softmax 4096x1024 and a gelu
 // chain of 4M elements, in float. Runs of the two alternate, so that a busy machine slows both; the
 // ratio is that of the medians. $MOTE_RATIO is the least ratio that passes, with all threads;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound's ends for a program given as text.
 #pragma once
 

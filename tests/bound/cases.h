@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of an op with data for their inputs, drawn from a seed.
 #pragma once
 

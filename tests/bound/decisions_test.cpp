@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the rules decide where more than one answer would do: products, indices that are not
 // certain, scatters, quantised arithmetic, the gradient of silu.
 #include <gtest/gtest.h>

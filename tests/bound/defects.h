@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementations of a program with one defect each, derived from its own graph: what goes wrong in
 // kernels, wherever the graph has a place for it.
 #pragma once

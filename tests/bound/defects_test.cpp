@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sharpness: of every op that rounds, correct implementations drawn at random and defective ones
 // derived from its graph, judged by the bound and by the tolerances that others use. With
 // MOTE_BOUND_TABLE=1 it prints the table of docs/bound.md. A run in which a defect changes nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forms: each equals its op in exact arithmetic; a correct kernel of a form is never refused by the
 // form's bound, and by the op's own where it should be; a defective one is refused by both.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound of gradients of gates that are far from 0: exp(-gate) overflows below some -88.
 #include <gtest/gtest.h>
 

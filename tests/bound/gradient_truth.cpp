@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gradient_truth.h"
 
 #include <algorithm>

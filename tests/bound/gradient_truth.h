@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gradient of the catalogue as a function of the op's own inputs, and the derivatives that its
 // outputs stand for, by dual numbers (tests/uops/dual.h): what its bound must hold.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every gradient of the catalogue, of order 1 and 2, against derivatives by dual numbers in
 // binary128: they lie within the ends of its bound, which are rounded to no format.
 #include "gradient_truth.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients, and a few ops, in float as libraries write them: other formulas than the catalogue's,
 // all correct. Each computes one output from the op's inputs, in the program's order. One leaves
 // the list only with a derivation of why it is none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations and gates, and their gradients.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of attention, cross entropy and powers.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of roots and quotients, optimisers, losses.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of products of matrices and of a convolution, their sums in several orders.
 #include <cmath>
 

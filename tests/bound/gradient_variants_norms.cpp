@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of layer_norm, rms_norm, batch_norm_training: gy, x and gamma of each column.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of softmax, logarithms of sums, variances, norms; rows of inputs 0 and 1.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of other formulas against the bound: none is refused, whatever the data are, infinities
 // and NaN too; with one factor of theirs in tf32 each is, on some data.
 #include "gradient_variants.h"

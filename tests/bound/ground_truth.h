@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program's outputs are in real arithmetic: every value in 320 bits by MPFR, which rounds no
 // result of a test's size to anything a double could tell apart. Shares no code with the bound.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results against the intervals of the bound.
 #pragma once
 

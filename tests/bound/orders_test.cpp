@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies whose products and sums another formula takes in another order.
 #include <gtest/gtest.h>
 

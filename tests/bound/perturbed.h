@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Correct implementations of a program, drawn at random: every uop computed in the accumulator's
 // format, sums in any order and tree, products with or without rounding (fused multiply-adds, wider
 // evaluation), functions wrong by up to their declared accuracy, division by the reciprocal. What

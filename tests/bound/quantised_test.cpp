@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantised kernels as people write them, against the bound: other sums of the same integers, other
 // ways to scale and round, none refused; and the same with one defect, each refused on some data.
 #include <fmt/format.h>

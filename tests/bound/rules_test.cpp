@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of the bound, one at a time, on values worked out by hand.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No false alarm: whatever a correct implementation of a program may compute lies within the bound.
 // Every op of the catalogue and random programs, against implementations drawn at random.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What others accept, beside the bound.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound against the results in real arithmetic, which rounded to no format must lie within its
 // ends: of every op, in all dtypes but reals of 16 bits, for every kind of data; and the reference
 // in double as well.

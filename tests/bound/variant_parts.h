@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What variants are made of: sums in every order, rounding to narrow formats, exps, rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and activations; and the list of all.
 #include "variants.h"
 

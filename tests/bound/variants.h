@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementations of some ops in float, as people write them: other formulas, other orders of
 // summation, fused and online forms, all correct; and the same with one defect each. The lists are
 // what soundness and sharpness of the bound are measured by; a correct one leaves the list only

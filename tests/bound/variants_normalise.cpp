@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, log_softmax, norms, variance, batch_norm.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The committed lists of variants against the bound: no correct one is refused, every defective one
 // is refused on some data. MOTE_BOUND_TABLE=1 prints, for each op, the share of runs that are
 // refused, beside the tolerances that others use.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluates a program node by node over values of any kind: what is moved, gathered and grouped is
 // the same for all; what a value is and how values join says `Rules`, by these members:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd convolutions in float, as people write them, with the choices that they have; and with
 // defects. Matrices are those of the paper (Lavin and Gray, 2016), independent of the op's forms.
 #pragma once

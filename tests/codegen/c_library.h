@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C text as a shared library in a temporary folder, for calling what the emitter writes.
 #pragma once
 

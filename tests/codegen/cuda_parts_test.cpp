@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages in parts: long reductions in chunks, what rounds fold stored first. That they compute what
 // they should in every dtype is shown on the shim (tests/cuda); here numbers are exact.
 #include <gtest/gtest.h>

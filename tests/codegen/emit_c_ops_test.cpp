@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every map op and reduction, for every dtype that it takes, on edge values: the compiled C gives
 // the bits that apply() and evaluate() give.
 #include <gtest/gtest.h>

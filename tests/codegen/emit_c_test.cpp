@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The emitted C: it compiles without a warning as a file of its own, computes what the interpreter
 // computes, bit for bit, and reads as it should.
 #include "mote/codegen/emit_c.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA text and the stages it is made of. That the kernels compute what they should is shown on the
 // shim, by the oracle (tests/cuda); here is what the text must look like.
 #include "mote/codegen/emit_cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which functions are run by the threads of one region, and that a call has all its rounds run
 // however large it is and whoever calls.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The float functions of fast kernels against the C library's in double: the greatest error over
 // f32, and NaN, infinities, zeros and denormals. Each level of instruction sets that this machine
 // has is measured. A run looks at every 997th float; with MOTE_EXHAUSTIVE=1 at all 2^32.

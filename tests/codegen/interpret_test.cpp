@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter on hand-made loop programs: its results are those of evaluate, and broken
 // programs are caught by name.
 #include <gtest/gtest.h>

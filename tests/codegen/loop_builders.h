@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short ways to write loop programs by hand in tests, and a few whole programs.
 #pragma once
 

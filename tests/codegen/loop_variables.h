@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables and a size that loops of the tests run over.
 #pragma once
 

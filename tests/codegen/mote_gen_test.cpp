@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote-gen: a second run writes nothing, --list agrees with the registry, bad arguments are named;
 // and the registry is found again by its keys.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The printed form of loop programs, statements, values and conditions.
 #include <gtest/gtest.h>
 

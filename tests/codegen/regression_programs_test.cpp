@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that a careless compiler gets wrong, each as text and checked through every stage: what
 // random programs found, and what trials of fusion, contraction and guards are known to break.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What mote-gen keeps between runs: texts come back only to a generator that was built from the
 // same files, and a damaged file holds none.
 #include "text_cache.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Thunks: what a kernel says of calls that are not legal, and that it runs those that are.
 #include <gtest/gtest.h>
 

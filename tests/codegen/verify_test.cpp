@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each broken invariant of a loop program is an InternalError that names the loop or statement.
 #include <gtest/gtest.h>
 

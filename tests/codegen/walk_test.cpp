@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traversals, rewriting, equality of values, free names and counts.
 #include "mote/codegen/walk.h"
 

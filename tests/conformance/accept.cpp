@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison of a result with what the test expects.
 #include "accept.h"
 

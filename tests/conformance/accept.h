@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a result is accepted: bit for bit where it must be exact, else by the tests' own rule
 // |got - expected| <= 1e-7 + 1e-3 |expected| (2^-6 |expected| for bfloat16), which stands until
 // mote's bound on errors exists.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands between an ONNX node and an op: shapes, attributes, the judgement, the table.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapter of attention. What the op says by parameters (causal, windows, grouped heads) it is told;
 // past keys are joined to k, and what depends on each batch's length becomes a mask.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What most adapters are made of: attributes with defaults, and ops on tensors of any rank.
 #include "call.h"
 

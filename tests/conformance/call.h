@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One node of a model as an adapter sees it: its inputs, its attributes by name with their
 // defaults, and short ways to run mote's ops on tensors of any rank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of transposed convolutions: the op over one or two spatial axes, a convolution of x with
 // zeros between its elements over three.
 #include <fmt/format.h>

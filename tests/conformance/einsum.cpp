@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einstein sums of one or two tensors: reductions and permutations, and a batched product.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of element-wise operators: those that are one op here, and those composed of a few.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes protobuf's wire format, for tests of what reads it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of operators that make tensors from nothing but a shape or a few numbers, and of those
 // that keep a triangle.
 #include <algorithm>

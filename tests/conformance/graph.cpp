@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model's nodes in order, each by its operator's adapter; values by name.
 #include "graph.h"
 

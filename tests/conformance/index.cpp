@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of operators that read or write where an index says.
 #include <fmt/format.h>
 

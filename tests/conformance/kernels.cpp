@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls through the C ABI: arrays to memory and back, shapes of outputs by bind().
 #include "kernels.h"
 

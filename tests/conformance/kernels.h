@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs mote's ops: each call goes through the generated C's entry in the registry and, up to a
 // million multiply-adds, through the evaluator, which must agree bit for bit; and it is noted
 // whether the call's result must be exact.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of layers, whose operators are later than Debian's ONNX tests or have more forms than
 // those reach: values worked out by hand, or by another node that says the same.
 #include <gtest/gtest.h>

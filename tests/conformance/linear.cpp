@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of products: matrices and convolutions.
 #include "call.h"
 #include "mote/base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote_conformance: runs ONNX tests, by default those of Debian's libonnx-testdata, on mote's ops
 // and prints the tables by operator. Exit: 0 passed; 1 a test failed, or a given table says what is
 // not so; 2 usage; 77 the tests are not installed.

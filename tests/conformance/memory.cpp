@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of mote and of ONNX, and arrays from and to memory.
 #include "memory.h"
 

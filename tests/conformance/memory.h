@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values in memory, as kernels and ONNX files hold them: little-endian, row-major.
 #pragma once
 

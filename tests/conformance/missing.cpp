@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why operators that the tests use have no adapter.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models: graphs, nodes, attributes by ONNX's field numbers; unknown fields are skipped.
 #include "model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models and tensors as their files hold them: plain values, read from protobuf's wire format.
 // What no conformance test needs (subgraphs, metadata, sparse tensors) is only noted or left out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of operators that copy elements to other places.
 #include <algorithm>
 #include <numeric>

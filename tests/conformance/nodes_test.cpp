@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters whose every branch no ONNX test reaches: nodes with small values worked out by hand, or
 // by another node that says the same.
 #include <gtest/gtest.h>

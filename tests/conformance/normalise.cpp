@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of normalising operators.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of one node and tensors to feed them, for tests of adapters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of quantised operators. What the catalogue has no op for is composed: integers are exact
 // in the wider dtypes that they pass through, and what is rounded to 8 bits is rounded half to even
 // and saturated.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of operators that draw random numbers, as far as their results do not depend on them:
 // nobody's stream is another's.
 #include "call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader of ONNX files: every element type in both of its forms, and nothing but Error for
 // bytes that are no such file.
 #include <gtest/gtest.h>

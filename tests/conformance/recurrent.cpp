@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of recurrent layers, step by step: the cells of the catalogue, and where a node asks for
 // more than they do, gemm, activations and element-wise ops.
 #include <algorithm>

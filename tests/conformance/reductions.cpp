@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of reductions, positions of extremes, and running sums.
 #include <numeric>
 

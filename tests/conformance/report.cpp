@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting by operator, and Markdown.
 #include "report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of results by operator, as Markdown; and the floor that an earlier table sets.
 #pragma once
 

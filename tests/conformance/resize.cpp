@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of interpolation, axis by axis: what is read is gathered, then weighted. Where each
 // element of the output lies in x is worked out here, as a runtime would.
 #include <fmt/format.h>

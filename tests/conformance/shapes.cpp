@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes on the caller's side, element by element.
 #include "shapes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes on the caller's side: what a runtime says by strides, merged axes and views, so that an
 // op at its canonical ranks serves a tensor of any rank.
 #pragma once

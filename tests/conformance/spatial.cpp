@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of pooling, over one to three spatial axes.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One test: read the model and its data sets, run it, compare every output.
 #include "suite.h"
 

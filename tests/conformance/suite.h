@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ONNX node tests: folders with a model and its data, each run and judged.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of ONNX files: raw bytes or typed fields, brought into one form and checked against the
 // shape.
 #include <fmt/format.h>

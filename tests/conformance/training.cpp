@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adapters of the optimisers' steps (domain ai.onnx.preview.training). Inputs: R, T, then all X,
 // all G, all states; outputs: all new X, then the new states.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows: attributes to parameters.
 #include "window.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows of convolution and pooling nodes: kernel, strides, dilations and pads, ONNX's
 // defaults and auto_pad resolved.
 #pragma once

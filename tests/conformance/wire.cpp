@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format: varints of 7 bits a byte, fixed values little-endian, lengths checked.
 #include "wire.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format, read field by field: bytes in, (number, value) out. Malformed bytes throw
 // mote::Error; nothing is read outside the bytes that were given.
 #pragma once

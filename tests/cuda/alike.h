@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a call as mote declares it is the one that a header of the toolkit declares.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of cuBLASLt as mote declares them, against cublasLt.h of a toolkit: arguments of the
 // same kinds and sizes, and the same constants.
 #include <cublasLt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of NVIDIA's own cuBLASLt answers without a GPU: descriptors, and the names of statuses.
 #include <gtest/gtest.h>
 

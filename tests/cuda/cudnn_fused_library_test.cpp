@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVIDIA's own cuDNN answers of our graphs of convolutions and attention without a GPU.
 #include <fmt/format.h>
 

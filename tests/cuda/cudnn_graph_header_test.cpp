@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls and constants of cuDNN's graph API as mote declares them, against its header.
 #include <cudnn.h>
 

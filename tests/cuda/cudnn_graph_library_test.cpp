@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVIDIA's own cuDNN answers of our graphs of norms without a GPU.
 #include "cudnn/graph_norms.h"
 #include "described_gpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of cuDNN as mote declares them, against the headers of cuDNN: arguments of the same
 // kinds and sizes, and the same constants.
 #include <cudnn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of NVIDIA's own cuDNN answers without a GPU: descriptors, the extents of what windows give,
 // and the texts of statuses.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU that is described by its properties alone, as cuDNN 9.8 and later allow: NVIDIA's own cuDNN
 // is asked for engines of our graphs on it, without a GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of the driver as mote declares them, against cuda.h of a toolkit: the same names, and
 // arguments of the same kinds and sizes.
 #include <cuda.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # every_op.sh MOTE PLUGIN CACHE BACKEND: the oracle over every op of the catalogue and every gradient, as CUDA
 # on the shim. MOTE_CUDA_CASES says how many cases (default 2; the nightly preset sets it). In this process: a
 # worker of its own for a case would load the plug-in, and with it the catalogue, each time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLASLt as its manual describes it, in plain loops: column-major matrices with leading
 // dimensions, transposes, strided batches, D = alpha op(A) op(B) + beta C. Operands are rounded as
 // far as the compute type allows, and sums kept in it. What the manual forbids is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The descriptors of the fake cuDNN, and walks over their elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's descriptors of its graph API, its heuristics and plans. The heuristic offers
 // engines that contracts forbid before the one that computes; what the manual forbids is
 // CUDNN_STATUS_BAD_PARAM.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's convolutions: cross-correlation with pads of zeros, which are multiplied,
 // strides, dilation and groups; gradients as sums over the windows that lie in y. Operands are
 // rounded as far as the math allows. The heuristics' first results are such as a caller must pass

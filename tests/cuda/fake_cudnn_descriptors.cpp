@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's handles and descriptors: what the manual forbids is CUDNN_STATUS_BAD_PARAM.
 #include "fake_cudnn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's sums of tensors, functions of one element, operations on two tensors,
 // reductions. In double, by the formulas of the manual.
 #include <cmath>

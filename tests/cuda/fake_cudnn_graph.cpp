@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's operations of a graph, one after another. Sums and functions in floats, each
 // result rounded to its tensor's type.
 #include <cmath>

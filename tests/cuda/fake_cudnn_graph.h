@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's graph API: a descriptor is its attributes, copied as they are set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's convolution as an operation of a graph: cross-correlation with pads of zeros,
 // which are multiplied, strides, dilation and groups; sums in floats.
 #include "fake_cudnn_run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's norms of its graph API and their gradients, in floats; a variance is found in
 // one pass.
 #include "fake_cudnn_run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's softmax and norms. In double, by the formulas of the manual.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's pooling. In double, by the formulas of the manual.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's recurrent layers: one of one direction, by the equations of the manual. Weights
 // lie otherwise in its buffer than in NVIDIA's: the last linear layer first, with gaps. With math
 // that allows it, floats are rounded to tf32 before they are multiplied.

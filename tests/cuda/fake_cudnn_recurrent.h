@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's recurrent layers: one of one direction, of sequences of one vector.
 #pragma once
 

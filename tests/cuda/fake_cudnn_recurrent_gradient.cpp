@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake cuDNN's gradients of LSTM and GRU layers, of what training kept: first those of x and
 // the states, which put the gradients of the linear layers into the reserve, then those of the
 // weights.

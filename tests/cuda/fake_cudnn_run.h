@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of a graph of the fake cuDNN while it runs.
 #pragma once
 

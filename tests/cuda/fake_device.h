@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fake driver and the fake libraries share: calls that fail on demand, and memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A driver without a GPU. The code that the fake NVRTC makes for it is a program's text: a module
 // compiles that for the host, and a launch runs it on the shim. The memory of the GPU is the
 // host's, but every address is checked. Calls fail on demand: fake_driver.h, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The knobs of the fake driver, for tests that load it.
 #pragma once
 

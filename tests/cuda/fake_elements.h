@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of the fake GPU's memory as doubles, for the fake libraries; every address is checked.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # fake_nvcc.sh ARGUMENTS OF NVCC: compiles a .cu file for the fake driver, whose kernels run on the host by
 # the shim $FAKE_NVCC_SHIM, and makes a library of it, as nvcc does for a GPU.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An NVRTC for the fake driver, which is in the same library: the code of a program is its text. It
 // is 99.0, and knows sm_80 and sm_90. Calls count among the driver's, and fail as these do.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept on disk is what was put there, or it is made anew.
 #include "cuda/file_cache.h"
 

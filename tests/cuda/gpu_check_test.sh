@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # gpu_check_test.sh TOOLS BUILD FAKE FOLDER: tools/gpu_check.sh without a GPU says so; on the fake driver, with
 # an nvidia-smi that claims one or without, it judges and times, from a build and from a bundle, and says what fails and
 # what is left out for lack of time. Times that are measured there mean nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DFILE=summary.json -DSTATE=state [-DSTEPS="name=state;…"] [-DCASES=count] -P gpu_summary.cmake: the file is JSON, and
 # says that of the whole, of these steps, and so many cases of the benchmark, each with its ratios.
 file(READ ${FILE} text)

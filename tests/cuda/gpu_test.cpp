@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends cuda and cuda_oracle on a fake driver: what is launched is right, every call of the
 // driver may fail and that is a status with the kernel's name, and nothing is left behind.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that are compiled for the shim at run time: what a GPU traps is found in them too.
 #include "cuda_host/host_library.h"
 

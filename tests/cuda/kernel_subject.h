@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case of the oracle as a call of the variant gen, or of tf32, on the shim: which kernels it
 // launches, and what the first of them leaves, also with another text.
 #pragma once

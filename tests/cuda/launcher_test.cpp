@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one's own that launch kernels on a GPU, which is the fake driver's: a .cu file that
 // a stand-in for nvcc compiles, and a library with pointers of the GPU and a stream. They get
 // copies of the host's tensors, and each mistake is found and named.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVRTC makes of the catalogue's kernels, for sm_80 and sm_90: it compiles, spills nothing and
 // keeps nothing in local memory but what CUDA's own sin, cos and tan keep there. What each kernel
 // takes is recorded in resources/*.txt; whatever isn't there is compiled.

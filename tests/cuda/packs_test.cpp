@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose threads move 16 bytes at a time: they are launched where tensors have no gaps and
 // lie at addresses that 16 divides, and compute what the others do.
 #include <gtest/gtest.h>

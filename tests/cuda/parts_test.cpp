@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages in parts: launched where few rounds go far, and there is the memory for it.
 #include <gtest/gtest.h>
 

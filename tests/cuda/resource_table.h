@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVRTC makes of each kernel, as a table in the repository, so that a change of the emitter
 // shows what it costs and only kernels that changed need to be compiled again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime on a GPU, which is the fake driver's: tensors there, streams, events, generated
 // kernels and those of cuBLAS; every call of the driver may fail, and that is a StatusError.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels on the shim under a sanitizer: the threads of a block are threads to the thread
 // sanitizer, so that one run, in any order, shows a race; the address sanitizer sees the fibres'
 // stacks and the memory that kernels are given. Hand-written kernels, and some of each kind that

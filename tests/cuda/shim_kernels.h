@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels written by hand for the tests of the shim: each is right where `correct`, and else lacks
 // what its comment names. They are plain CUDA.
 #pragma once

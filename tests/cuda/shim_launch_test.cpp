@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the shim launches, and what it refuses as a GPU does; grids of every size.
 #include <gtest/gtest.h>
 

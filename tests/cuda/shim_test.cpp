@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shim finds what is wrong with a kernel, whatever the seed of its random orders, and finds
 // nothing wrong with the same kernel done right.
 #include <gtest/gtest.h>

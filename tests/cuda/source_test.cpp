@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A .cu file of one's own as a subject, as a user runs it: the example passes, and each mistake
 // that is planted in it is found and named, in the same case.
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ const Planted kPlanted[] = {
      "is not the same when threads run forward and when they run in "},
     {"barrier_for_some", "__syncthreads();  // before parts",
      "if (threadIdx.x < 64) __syncthreads();//", 1,
-     "reaches the barrier in line 21 while others wait at the one in line 18"},
+     "reaches the barrier in line 22 while others wait at the one in line 19"},
     {"mask_of_half", "0xffffffffu", "0x0000ffffu", 1, "which is not in the mask"},
     {"beyond_the_end", "n < N; n += kThreads) y", "n <= N; n += kThreads) y", 1, "out of bounds"},
     {"no_blocks", "if (rows == 0) return 0;", "", 1, "a grid of 0,1,1 blocks, expected 1 at least",
@@ -69,16 +70,16 @@ const Planted kPlanted[] = {
     {"wrong_result", "/ sum;", "/ (sum + 1);", 1, "expected 0."},
     {"its_own_error", "return 0;", "return 7;", 1, "the function returned 7",
      "softmax x=f32[0,3,2] fill=index:0"},
-    {"no_cpp", "float greatest =", "float greatest ==", 2, "mine.cu:30"},
+    {"no_cpp", "float greatest =", "float greatest ==", 2, "mine.cu:31"},
     {"another_signature", "int64_t N, int64_t C, cudaStream_t stream) {",
      "int N, int64_t C, cudaStream_t stream) {", 2, "my_softmax"},
     {"another_name", "int my_softmax(", "int your_softmax(", 2,
      "undefined reference to `my_softmax'"},
     {"no_line_for_mote", "// mote:", "//", 2, "no line says what it computes"},
-    {"unknown_op", "mote: softmax", "mote: softmin", 2, "mine.cu:4: unknown op"},
+    {"unknown_op", "mote: softmax", "mote: softmin", 2, "mine.cu:5: unknown op"},
     {"no_name", "softmax my_softmax", "softmax my;softmax", 2,
-     "mine.cu:4: expected the name of a C function, got 'my;softmax'"},
-    {"unknown_word", "my_softmax f32", "my_softmax fast", 2, "mine.cu:4: unknown dtype 'fast'"},
+     "mine.cu:5: expected the name of a C function, got 'my;softmax'"},
+    {"unknown_word", "my_softmax f32", "my_softmax fast", 2, "mine.cu:5: unknown dtype 'fast'"},
 };
 
 void PrintTo(const Planted& p, std::ostream* out) { *out << p.name; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU traps and a CPU would let pass, in a .cu file on the shim: with each compiler that is
 // there, each mistake is found in its thread and line, and the kernel without it passes.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend of tf32 keeps its contract, which says that it rounds what it multiplies, and not one
 // that says nothing of it. Which ops it has.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of tiles: they are launched where there are enough rows and columns, no order of
 // threads changes what they write, each of their barriers is needed, and operands are loaded 16
 // bytes at a time where they can be.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of shim_kernels.h with how they are launched, right and wrong, and what is found.
 #pragma once
 

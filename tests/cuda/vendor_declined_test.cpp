@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the backends over NVIDIA's libraries decline or reject, and with which words.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

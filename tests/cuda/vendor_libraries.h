@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends over NVIDIA's libraries, loaded with the fakes of these, and two calls of them whose
 // results are known.
 #pragma once

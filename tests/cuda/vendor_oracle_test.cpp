@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle judges every op of the backends over NVIDIA's libraries, on fakes of these.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

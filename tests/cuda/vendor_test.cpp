@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends over NVIDIA's libraries, on fakes of these: in a gemm, a conv2d, an rms_norm and a
 // gru_cell every call of a library may fail and that is a status with the kernel's name, and
 // nothing is left behind; tensors of the GPU are used where they are.

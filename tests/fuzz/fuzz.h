@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets share: the input as text, and how a broken promise is reported (a
 // line on standard error, then abort, which libFuzzer turns into a reproducer).
 #pragma once

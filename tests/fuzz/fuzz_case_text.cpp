@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Case text under libFuzzer: a case prints as text that parses to an equal case. Cases of program
 // files are left out: they would read whatever path the fuzzer writes.
 #include <algorithm>

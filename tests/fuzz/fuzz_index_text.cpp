@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index text under libFuzzer: an expression prints as text that parses to an equal expression, and
 // so does each side of its constraints.
 #include <cstddef>

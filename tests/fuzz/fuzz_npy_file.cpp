@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files under libFuzzer: what is read is written as a file that reads back as the same
 // elements, bit for bit.
 #include <cstddef>

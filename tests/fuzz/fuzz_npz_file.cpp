@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npz files under libFuzzer: what is read is written, stored and deflated, as files that read back
 // as the same tensors. Names that are read but never written are the exception.
 #include <algorithm>

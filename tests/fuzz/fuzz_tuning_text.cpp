@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tuning files under libFuzzer: the text as a whole file, and as the entries of a file of this
 // machine, which else nobody would guess. What is taken is written as text that gives the same
 // table.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether two tensors hold the same bits.
 #pragma once
 

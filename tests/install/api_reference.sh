@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # api_reference.sh FOLDER: Doxygen reads every public header without a warning, and writes FOLDER/html.
 set -euo pipefail
 if ! command -v doxygen >/dev/null; then

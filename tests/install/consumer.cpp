@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One use of each component: runtime, npz, compiler, oracle.
 #include <unistd.h>
 

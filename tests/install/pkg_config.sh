@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # pkg_config.sh PREFIX LIBDIR FOLDER: a C++ program by pkg-config alone.
 set -euo pipefail
 here="$(dirname "${BASH_SOURCE[0]}")"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # symbols.sh PREFIX LIBDIR FOLDER: what the shared libraries need and export. The runtime needs nothing
 # but the compiler's own libraries; all export names of mote alone.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tutorial.sh PREFIX LIBDIR FOLDER: what docs/tutorial.md says, done. Blocks of the page with a name
 # become files, blocks `sh` are run in order, and each line of a block `output` or `report` must be
 # in what the last of them printed, in that order; "..." stands for lines in between. Of a report the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations against the C++ expressions that they stand for; parameters, NaN and infinities.
 #include <gtest/gtest.h>
 

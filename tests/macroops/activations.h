@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each activation stands for, as C++.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention against its formula written out for each row in the same order; masks, causal anchors,
 // grouped heads. Rotation by position.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue itself: complete records, every instance a checked program, errors that help.
 #include <gtest/gtest.h>
 

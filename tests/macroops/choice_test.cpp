@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // where, clamp and casts: broadcasting, NaN, saturation.
 #include <gtest/gtest.h>
 

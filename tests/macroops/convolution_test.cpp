@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv1d, conv3d and conv_transpose2d against loops of their own over small integers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops over the narrow dtypes: computed wide, stored narrow.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every elementwise op against the C++ expression that it stands for, on a table of values.
 #include <gtest/gtest.h>
 

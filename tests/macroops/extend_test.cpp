@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops beside the catalogue's: what is refused, and that nothing is added then. That they work is
 // tested from outside (tests/install/kernels), in a process whose catalogue is not yet in use.
 #include <gtest/gtest.h>

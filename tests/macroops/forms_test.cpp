@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loops of ops come to after all passes: how many nests, which temporaries.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases whose sizes and parameters fit together are found by trying seeds.
 #include "gradient_cases.h"
 

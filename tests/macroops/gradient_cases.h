@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data for the gradients of the catalogue's ops.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients as ops: which tensors they take, which instances they have, and that all are checked
 // programs.
 #include <gtest/gtest.h>

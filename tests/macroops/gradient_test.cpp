@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of every op of the catalogue, to order 2, of element-wise ones to order 3, against
 // dual numbers and differences; and the loops that gradients come to.
 #include "mote/uops/gradient.h"

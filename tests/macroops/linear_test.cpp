@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm, matmul, conv2d and transpose against loops written out, on data whose sums are exact.
 #include <gtest/gtest.h>
 

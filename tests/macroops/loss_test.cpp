@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses against their formulas in the same order; what is ignored, and means of nothing.
 #include <gtest/gtest.h>
 

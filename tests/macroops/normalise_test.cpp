@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // softmax, log_softmax, logsumexp and layer_norm against their formulas written out in the same
 // order, bit for bit.
 #include <gtest/gtest.h>

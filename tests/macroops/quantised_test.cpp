@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantised ops against loops of their own: ties, saturation, zeros, padding.
 #include <gtest/gtest.h>
 

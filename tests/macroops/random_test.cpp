@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random ops: known answers from the generator's published vectors, and what seed, offset and shape
 // do to a draw.
 #include <gtest/gtest.h>

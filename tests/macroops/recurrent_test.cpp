@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of recurrent cells against their formulas in the same order, element by element, and
 // what their gates do at their ends.
 #include <gtest/gtest.h>

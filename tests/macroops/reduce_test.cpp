@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over the middle axis: values, empty axes, NaN, ties, integers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops on small hand-written arrays, by the evaluator.
 #include "run.h"
 

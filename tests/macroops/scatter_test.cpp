@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that write where an index says: each way to join, equal indices, indices out of range or
 // from the end, index tensors smaller than x, unpooling.
 #include <gtest/gtest.h>

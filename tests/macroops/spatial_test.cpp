@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: windows, padding, dilation, ties, NaN, integers, divisors.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that normalise by statistics: rms, group, instance and batch norm, on data whose roots are
 // exact, or against their formulas in the same order.
 #include <gtest/gtest.h>

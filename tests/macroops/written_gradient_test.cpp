@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients that an op's record writes by hand, against the derived ones, on numbers of binary128.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* adam: one step of w with the states m and v. */
 #include "mutant.h"
 

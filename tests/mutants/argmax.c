@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* argmax over axis 1 of x[R, N, C]: the first, or with `last` the last; the first NaN. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* attention, a query at a time. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* avg_pool2d: taps inside x are summed; those that count are in x, or in its pads too. */
 #include "pool.h"
 

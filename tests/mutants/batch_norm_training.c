@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* batch_norm_training of x[N, C, S], a channel at a time. */
 #include "mutant.h"
 

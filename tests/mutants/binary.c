@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* add, mul, max and mod of a and b, whose axes of extent 1 repeat; OP says which. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* lstm_cell and gru_cell; OP says which. */
 #include "mutant.h"
 

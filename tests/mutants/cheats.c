@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* gemm by kernels that do not do the work, or leave their surroundings otherwise than they found
  * them. `correct` is gemm.c's. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* conv2d, tap by tap. */
 #include "mutant.h"
 

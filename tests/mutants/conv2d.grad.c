@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* conv2d.grad: each product of the convolution adds to gx and to gw; gb is the sum of gy. */
 #include <stdlib.h>
 

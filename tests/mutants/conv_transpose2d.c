@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* conv_transpose2d, gathered tap by tap. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* cross_entropy of x[R, K, C] and the classes target[R, C]. */
 #include "mutant.h"
 

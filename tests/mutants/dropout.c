@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* dropout, by Philox 4x32-10. */
 #include "mutant.h"
 

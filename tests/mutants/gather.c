@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* gather: y[r, i, c] = x[r, index[i], c]; a negative index counts from the end, 0 beyond. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* gemm: one element after the other, but for what the defect does. */
 #include "gemm.h"
 

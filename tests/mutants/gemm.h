@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], which gemm.c and cheats.c begin with. */
 #ifndef MOTE_TESTS_MUTANT_GEMM_H
 #define MOTE_TESTS_MUTANT_GEMM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* group_norm of x[N, G*CG, S]: each group of channels of an image has its mean and variance. */
 #include "mutant.h"
 

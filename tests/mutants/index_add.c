@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* index_add: y = x, then y[r, index[i], c] += alpha * updates[r, i, c]; sums are doubles. */
 #include "mutant.h"
 

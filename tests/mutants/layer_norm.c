@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* layer_norm of the rows of x[R, N]. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* lrn of x[N, C, S]: a sum of squares over `size` channels. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* max_pool2d. */
 #include "pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* max_pool2d_with_indices, and max_pool2d, which has the first output alone. */
 #include "pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* one_hot, pad_reflect, slice and concat; OP says which. */
 #include "mutant.h"
 

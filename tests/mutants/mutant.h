@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the planted bugs share: reading a call's tensors and parameters by name, and the tables of a
  * plug-in with one kernel. Each file of kernels is compiled once for each defect (mutants.list),
  * with DEFECT one of the names that the file declares and MUTANT the name of the backend; `correct`

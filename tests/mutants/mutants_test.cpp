@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each planted bug shows where its comment says and nowhere else: a mutant that is wrong everywhere
 // or nowhere would measure nothing.
 #include <gtest/gtest.h>

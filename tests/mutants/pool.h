@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Windows over the last two axes, as the pools have them. */
 #ifndef MOTE_TESTS_MUTANT_POOL_H
 #define MOTE_TESTS_MUTANT_POOL_H

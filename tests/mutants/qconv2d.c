@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* qconv2d: round(scale[co] * (sum of (x - x_zero) * w + b[co])) + y_zero, tap by tap. */
 #include "quantised.h"
 

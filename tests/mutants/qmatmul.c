@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* qmatmul: round(scale[n] * sum_k (a[p, m, k] - a_zero) * (b[p, k, n] - b_zero)) + y_zero. */
 #include "quantised.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Numbers of 8 bits that stand for reals. */
 #ifndef MOTE_TESTS_MUTANT_QUANTISED_H
 #define MOTE_TESTS_MUTANT_QUANTISED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* quantize: y[r, c, n] = round(x / scale[c]) + zero[c], and dequantize: (x - zero[c]) * scale[c];
  * OP says which. */
 #include "quantised.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* resize_linear2d and resize_nearest2d; OP says which. Where a pixel lies is a quotient of whole
  * numbers. */
 #include "mutant.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* rope: turns the pairs of x[B, H, T, 2, P] by angles that grow with the position. */
 #include "mutant.h"
 

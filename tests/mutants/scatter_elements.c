@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* scatter_elements: y = x, then y[r, index[r, i, c], c] = updates[r, i, c]. */
 #include "mutant.h"
 

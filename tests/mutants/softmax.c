@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* softmax over axis 1 of x[R, N, C]. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* transpose: y[b, n, m] = x[b, m, n]. */
 #include "mutant.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* gelu, cast_bf16, softplus, log1p and round of x; OP says which. */
 #include "mutant.h"
 

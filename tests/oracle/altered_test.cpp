@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs altered in one place: what is tried, that it is a program of the same tensors, and how
 // it is told.
 #include "diagnosis/altered.h"

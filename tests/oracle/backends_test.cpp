@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backends found and chosen by name, and what a campaign's exit code says of them.
 #include <gtest/gtest.h>
 

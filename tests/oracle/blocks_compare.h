@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator by blocks beside evaluate(), bit for bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator by blocks: reads of computed tensors that are computed where they are read, reads
 // that only give another shape, and elements that are left out because of what is read.
 #include <gtest/gtest.h>

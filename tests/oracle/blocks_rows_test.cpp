@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator by blocks: what parameters decide for all elements is left out; rows of all lengths
 // are read and reduced, whole or in parts.
 #include <gtest/gtest.h>

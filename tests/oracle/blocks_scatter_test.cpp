@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator by blocks: scatters of every operation, to positions of every kind, onto a base
 // that is there, with values that tell the order and the rules for NaN and signed zero apart.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator by blocks gives what evaluate() and the compiled kernels give, bit for bit: on
 // random programs, on every generated op, and on the bound of each.
 #include <gtest/gtest.h>

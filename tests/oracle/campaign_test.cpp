@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Campaigns against the planted bugs: each is found, shrunk to its smallest case, and replays; the
 // correct twin passes.
 #include "mote/oracle/campaign.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Case text: both ways, and what is said about mistakes.
 #include "mote/oracle/case.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote check` and `mote replay` as a user runs them: exit codes, one line for a mistake, replay
 // lines that work in a shell.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells of layout and value: what a case has, what an op can have, and what a campaign left out.
 #include "mote/oracle/coverage.h"
 

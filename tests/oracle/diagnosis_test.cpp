@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Diagnoses of planted bugs: what was computed fits what the kernel did, the condition is the one
 // that the mutant's text states, and what fits nothing is said to.
 #include "mote/oracle/diagnosis.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote doctor` from outside: its lines, their keys, and plug-ins that cannot be loaded or crash as
 // they are.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op: its generated kernel agrees with evaluate() bit for bit on any data, and with itself
 // under any layout.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must be exact, and what must not be judged: decided from the program, sizes and data alone.
 #include "mote/oracle/exactness.h"
 

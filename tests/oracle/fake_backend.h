@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backends made of a function, for tests of verdicts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills: pure functions, within their bounds, never trivial.
 #include "mote/oracle/fill.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of this program proven against ops: the one of the example, and defects of it.
 #include <cmath>
 

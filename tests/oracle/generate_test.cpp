@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generator: every op gets legal cases by construction, of a useful size, reproducibly.
 #include "mote/oracle/generate.h"
 

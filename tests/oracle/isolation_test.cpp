@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subjects in workers: a verdict for each rule that a kernel may break, and none for those that
 // break none.
 #include "mote/oracle/isolation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts: their text, their strides, and that no two elements share a place.
 #include "mote/oracle/layout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory: what a case takes, and the refusal.
 #include "mote/oracle/memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planted bugs of tests/mutants.
 #pragma once
 

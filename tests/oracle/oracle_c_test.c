@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The oracle from plain C: oracle_c_test FOLDER, where the planted bugs are. */
 #include <stdio.h>
 #include <string.h>

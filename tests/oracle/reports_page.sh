@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # reports_page.sh MOTE MUTANTS FOLDER: the page of a campaign with a planted bug, as a browser lays
 # it out, light and dark. 77: there is no browser.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of a campaign that finds planted bugs: read back by a parser, every link leads somewhere,
 // every failure has its replay line.
 #include "reports/reports.h"

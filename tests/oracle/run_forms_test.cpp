@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts on kernels that compute by another formula than the definition: forms that a contract
 // names, gradients.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts: one made-up kernel for each way to be wrong.
 #include "mote/oracle/run.h"
 

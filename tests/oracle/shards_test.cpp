@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which cases a campaign runs, in parts, as far as its time lasts, and going on after it was
 // killed.
 #include <gtest/gtest.h>

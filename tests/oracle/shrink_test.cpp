@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shrinker on failures that are stated as conditions, so that the smallest case is known.
 #include "mote/oracle/shrink.h"
 

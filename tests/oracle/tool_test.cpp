@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `mote ops`, `mote explain` and `mote emit` from outside: exit codes, what goes to which stream,
 // and C that compiles.
 #include <fmt/format.h>

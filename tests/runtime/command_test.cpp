@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands as values.
 #include "mote/runtime/command.h"
 

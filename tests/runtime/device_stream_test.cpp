@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams on a device: what is given there is not waited for, what the host does is in order with
 // it, events, errors that arrive late, memory that lives as long as it is used.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that share streams of a device, with errors that arrive late. Tensors are dropped as soon
 // as they have been given: what is forgotten too early is an error of the device, which knows its
 // memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors on a device: memory, copies of any layout and dtype, commands that are done when they
 // return.
 #include "mote/runtime/device.h"

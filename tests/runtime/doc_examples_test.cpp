@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C++ of docs/runtime.md as a reader would copy it (doc_examples/runtime_<k>.inc), and that of
 // docs/embedding.md, which is a source of the project that tests/install builds.
 #include <gtest/gtest.h>

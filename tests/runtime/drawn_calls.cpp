@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/drawn_calls.h"
 
 #include "mote/macroops/catalogue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random legal calls of ops, without the types of who draws them (the oracle's headers and the
 // runtime's share names).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call that must fail with a StatusError: its status and a part of its text.
 #pragma once
 

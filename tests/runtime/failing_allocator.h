@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allocator that has nothing from its n-th call on, and counts what is not given back.
 #pragma once
 

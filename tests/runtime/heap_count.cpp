@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // operator new in all its forms, counted, and refused where a test wants that. All are replaced,
 // since sanitizers pair each with its own delete.
 #include "runtime/heap_count.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this program takes from the heap with new: heap_count.cpp replaces every form of it, counts,
 // and may refuse.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // infer(), which knows texts of axes only, agrees with bind(), which knows the program: over random
 // cases of every op and gradient that has kernels.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs' dtypes and shapes from inputs; gradients as attributes.
 #include "mote/runtime/infer.h"
 

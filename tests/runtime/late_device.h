@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device of plugins/late_device.cpp: loaded once, with its knobs.
 #pragma once
 

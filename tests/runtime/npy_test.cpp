@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files: what is written is what NumPy's format says, byte for byte; what is malformed is
 // refused with a reason.
 #include "mote/runtime/npy.h"

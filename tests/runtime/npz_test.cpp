@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npz files: round trips, Python's own zipfile as outside evidence, damage.
 #include "mote/npz/npz.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN's functions against the C library's in double: their greatest errors over f32 are within
 // what the backend's contracts declare. A run looks at every 9973rd float and at evenly spaced ones
 // around 0 and 1; with MOTE_EXHAUSTIVE=1 at all 2^32. ONEDNN_MAX_CPU_ISA=AVX2, SSE41 measures the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NaN and infinities through oneDNN's kernels: they are where the generated kernels have them, as
 // far as contracts promise; the oracle's fills have none. And what may run in place does.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenBLAS conv2d against a plain loop on small integers: strides, dilation, uneven pads, groups,
 // layouts, tiles, workspace.
 #include <gtest/gtest.h>

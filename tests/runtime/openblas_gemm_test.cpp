@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenBLAS gemm against a plain loop on small integers, where every order of summation is exact.
 #include <gtest/gtest.h>
 

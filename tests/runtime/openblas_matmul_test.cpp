@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenBLAS matmul against a plain loop on small integers: broadcasting, ranks, transposed batches.
 #include <gtest/gtest.h>
 

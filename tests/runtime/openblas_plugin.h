@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenBLAS plug-in, loaded once for all tests of this program.
 #pragma once
 

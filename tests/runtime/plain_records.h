@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of the C ABI with nothing special to them, for tests to start from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plug-ins that a program loads: from a path, from where the environment says, late, and those that
 // are no good, at load and at each call.
 #include "mote/runtime/plugins.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prepared commands: same results and same errors as run(), rebinding, workspace, no heap.
 #include "mote/runtime/prepared.h"
 

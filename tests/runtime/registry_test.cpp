@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry: names, levels, groups, columns, errors, and registration while others read.
 #include "mote/runtime/registry.h"
 

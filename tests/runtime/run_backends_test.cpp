@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backends of someone else's behind run(): who is asked, workspace, in-place pairs, 64 inputs and
 // outputs, and that a call takes nothing from the heap.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running commands: any rank and strides against a naive loop, in-place pairs, backends, errors.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

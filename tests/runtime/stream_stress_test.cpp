@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random streams, events and threads. Every task reads cells that tasks before it have written and
 // nothing but events orders; a value that is not the expected one, or a report of the thread
 // sanitizer, is an order that was not kept. A run is a function of its seed.

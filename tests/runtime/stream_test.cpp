@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams and events: order, what cycles come to, errors, the life of tensors, destruction.
 #include "mote/runtime/stream.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DLPack and images: the same bytes under another name.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements convert as casts do; copies between any strides; what must not be written is refused.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors: sizes from metadata, memory, sharing, layouts.
 #include "mote/runtime/tensor.h"
 

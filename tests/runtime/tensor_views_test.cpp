@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views show the same elements in another order.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice by measured time: who is chosen, what is remembered, that nothing else changes.
 #include "mote/runtime/tune.h"
 

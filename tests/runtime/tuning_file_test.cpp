@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tuning files: what was saved is found again; what is damaged or foreign is ignored with a warning
 // and replaced by the next save.
 #include "mote/tuning/tuning_file.h"

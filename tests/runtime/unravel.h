@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of a tensor counted in row-major order.
 #pragma once
 

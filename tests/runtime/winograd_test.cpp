@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Winograd backend on data of which every number that it computes is whole: results are the
 // generated kernel's bit for bit. Its rounding is the oracle's matter.
 #include <gtest/gtest.h>

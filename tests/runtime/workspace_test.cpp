@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workspace pool: reuse, the limit, waiting, allocators that have nothing; and who declines
 // when there is too little.
 #include "mote/runtime/workspace.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests need to call a kernel directly: tensors with any strides, and a call around them.
 #pragma once
 

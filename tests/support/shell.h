@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands as a user types them, for tests of the programs.
 #pragma once
 

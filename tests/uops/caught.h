@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of the mote::Error that a call throws, and short ways to write arrays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What indices divide by is 1 or more: bind() looks at the divisors that are known then,
 // make_program at those that change from element to element.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each node by its definition, on dual numbers.
 #include "dual.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward-mode differentiation by dual numbers in binary128, for testing gradients: an evaluator of
 // programs of its own, which shares no code with the reverse rules nor with evaluate(). Reals are
 // not rounded at all: casts between real dtypes give back their argument.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derivatives of scalar functions, as they stand in tables of calculus.
 #include "dual_scalar.h"
 

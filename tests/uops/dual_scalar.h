@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dual numbers: the ops of Map on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator against results worked out by hand.
 #include "mote/uops/evaluate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions: canonical form against direct evaluation, text both ways, each folding rule,
 // errors with their positions.
 #include "mote/uops/expr.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The prover and simplification under facts: each rule, and on random facts that nothing false is
 // proved, values are kept, simplifying twice changes nothing, and the work is bounded.
 #include "mote/uops/facts.h"

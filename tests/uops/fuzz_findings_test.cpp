@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program texts that the fuzzers (tests/fuzz) found to be accepted although what they print as is
 // not.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of matmul, conv2d, softmax and layer_norm against loops written by hand, bit for bit;
 // and their text.
 #include <gtest/gtest.h>

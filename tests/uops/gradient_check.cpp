@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inner products and central differences of gradients.
 #include "gradient_check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two proofs that a gradient is right on given data. Both are computed in binary128 (dual.h) and
 // demand agreement to the precision of a double, relative to the sum of the magnitudes: there is no
 // tolerance to choose.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients through c + exp(u) under a quotient or a logarithm, where exp(u) overflows, and where
 // it and its square leave the range in between.
 #include <gtest/gtest.h>

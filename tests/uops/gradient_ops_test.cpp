@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op of the set, enumerated: its gradient against dual numbers and differences, to order 3
 // for Map and order 2 for the rest. An op without a rule does not compile; one with a wrong rule,
 // or none where it needs one, fails here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as text, and their gradients, for tests of both.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests for parts of a gradient: what it needs, the outputs that are given, names, text, errors,
 // order.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of programs: what other systems got wrong, and what is pinned where there is no
 // derivative.
 #include "mote/uops/gradient.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // invert: what becomes a gather, what stays a scatter, and that both are the same on exact data.
 #include "mote/uops/invert.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large and deep a program may be, and which names it may have.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

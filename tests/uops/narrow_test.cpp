@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16, bf16, i8, u8, and the operations on bits.
 #include <gtest/gtest.h>
 

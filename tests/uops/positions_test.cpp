@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors that are seen only when the whole program is there say where its text causes them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program texts that are wrong: errors say line and column, and no text exhausts the stack.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // parse(print(p)) equals p, for random programs.
 #include <gtest/gtest.h>
 

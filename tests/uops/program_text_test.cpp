@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text form: parse(print(p)) equals p, printed text is stable and as a person writes it, errors
 // say line and column, and no text makes the parser crash.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties over a given number of random byte strings, and the decisions drawn from one: building
 // a test case from bytes lets RapidCheck shrink the bytes, and with them the case.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random plain index trees and their direct evaluation.
 #include "raw_index.h"
 

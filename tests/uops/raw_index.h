@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions as plain trees, evaluated directly: what canonical expressions are compared
 // with.
 #pragma once

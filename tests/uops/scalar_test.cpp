@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar semantics: wrapping integers, NaN rules, rounding, casts, dtypes of results.
 #include <gtest/gtest.h>
 

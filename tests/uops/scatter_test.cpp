@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatter and SelectScatter: meaning, ambiguity of indices, dtypes, errors.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of uops: shapes, names, dtypes, simplifications that keep the meaning, errors.
 #include "mote/uops/uop.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays: how many elements, equality, whether one fits an input.
 #include "array.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axes of shapes: their text ("ci: $groups*CG", "1|P", "dA1[=dB0]") and default names.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bind: sizes and parameters of a program for concrete shapes, and every check that they need.
 #include <fmt/format.h>
 

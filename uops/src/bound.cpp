@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bound(): each output's graph walked once, operands first; every node gets the interval that the
 // rules give it.
 #include "mote/uops/bound.h"

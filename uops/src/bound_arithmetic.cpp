@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of functions: their ends, widened by the declared accuracy.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large an integer of a program may get, from its graph alone: whether a double holds it.
 #include <algorithm>
 #include <bit>

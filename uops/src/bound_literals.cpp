@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands first: truths that are literals, or follow from such, take their readers' place.
 #include <algorithm>
 #include <unordered_map>

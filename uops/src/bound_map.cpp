@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of Map: comparisons, choice, casts, rounding to whole numbers, integers; arithmetic and
 // functions have files of their own.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of reductions, data-dependent reads and scatters.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a body has one formula only, so that its inputs are taken as they are; and whether it is
 // certain altogether.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums: terms that any order may add, and what is known of their sum once it is read.
 #include <algorithm>
 #include <cmath>

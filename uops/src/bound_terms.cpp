@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bound_terms.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products below sums: which multiplications feed one, and what a sum adds where its terms are
 // themselves sums of products.
 #pragma once

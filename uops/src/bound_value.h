@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals of uops, and the rules that make them. A rule reads the intervals of a node's operands
 // and gives the node's.
 //

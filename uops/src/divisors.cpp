@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds divisors, and asks the prover about those that vary.
 #include "divisors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What index expressions divide by, and what must be known of it. The rule of the language: every
 // divisor and modulus is >= 1 wherever its expression is evaluated. bind() sees to those that are
 // the same for all elements of a node, make_program to those that mention loop variables.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements in memory: one case for each dtype.
 #include "mote/uops/element.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The root of trust: each node, operands first, computed over its whole shape by its definition.
 // It shares nothing with lowering: only apply() for scalars and evaluate(Expr) for indices.
 #include "mote/uops/evaluate.h"

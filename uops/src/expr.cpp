@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symbols and the basics of index expressions: interning, comparison, hashing, access,
 // substitution. Folding lives in expr_canonical.cpp.
 #include "mote/uops/expr.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Building canonical index expressions: + - * / % min max with their folding. Each rule holds for
 // all integers (with a divisor that isn't 0), so none looks at what is known of a symbol.
 //

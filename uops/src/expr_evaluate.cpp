@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of index expressions: floor division, the remainder with the sign of the divisor, every
 // overflow found.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inside of Expr, for the files of this folder: the node, polynomials as sorted term lists, and
 // checked arithmetic. Term lists here are sorted and free of zero coefficients ("raw"); only
 // ExprBuilder::sum turns one into a canonical Expr.

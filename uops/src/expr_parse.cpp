@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index text -> expression, by recursive descent. Each error says line and column.
 //
 //   sum     = product { ("+" | "-") product }

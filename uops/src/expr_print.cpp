@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of index expressions, as a person writes them: positive terms first, parentheses only where
 // the parser or a reader needs them. parse_expr reads the text back to an equal value.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Polynomials as sorted lists of terms: checked arithmetic, sums and products, and the limits on
 // their size. What makes a list canonical is in expr_canonical.cpp.
 #include <fmt/format.h>

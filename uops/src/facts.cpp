@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts: what is told, questions to the prover, and what was answered before.
 #include "mote/uops/facts.h"
 

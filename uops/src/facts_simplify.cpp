@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simplification under facts, bottom-up until nothing changes: quotients and remainders of what is
 // provably small, products in the divisor split off, minima and maxima decided, s·(x/s) = x where
 // x % s == 0 is given.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of the prover, remembered, and simplification that rests on them.
 #pragma once
 

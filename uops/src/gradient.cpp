@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gradient(): the request checked against the program, and the program around what the reverse walk
 // gives, with the inputs that it turned out to need.
 #include "mote/uops/gradient.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The algebra of gradients that hold under conditions: as one uop, and sums of them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient as a kernel computes it. Which of the program's outputs it reads is decided by what
 // each spares: with its value there is less to compute, or less to read.
 #include <algorithm>

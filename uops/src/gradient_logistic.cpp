@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule of what c + exp(u) is under: n/(c + exp(u)), log(c + exp(u)), log1p(exp(u)), c > 0. The
 // rules of its parts would give exp(u)/(c + exp(u))^2, which is inf/inf where exp(u) overflows, and
 // has lost its digits where the square does.

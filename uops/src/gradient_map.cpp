@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of derivatives of Map ops: what each argument gets, from g, the arguments x and the
 // result y.
 #include <fmt/format.h>

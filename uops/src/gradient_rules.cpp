@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules for nodes other than Map. Conditions go along where the elements that they belong to
 // do, and are spent where a sum joins elements.
 #include "gradient_rules.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of the reverse walk. A gradient on its way carries the conditions under which there is
 // any: where(c, v, 0) times an infinite derivative would be NaN where c is false, so that the
 // where is put off until a sum needs it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of Scatter and SelectScatter, which differ only in how they say where a write goes.
 #include <functional>
 

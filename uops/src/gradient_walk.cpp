@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the gradient reads of the forward program, and the walk from outputs to inputs: each node
 // joins what its readers contributed and passes it on by its rule.
 #include "gradient_walk.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reverse walk over the nodes of a program.
 #pragma once
 

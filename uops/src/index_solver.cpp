@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules, each of which takes an equation left = right away or makes it simpler; i is a variable
 // of the argument that is not solved yet, E the right side:
 //   e/c = E, e%c = F          e = E*c + F

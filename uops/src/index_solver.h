@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Solves to(i) = j for i: which elements of a scatter's argument are written to element j.
 #pragma once
 

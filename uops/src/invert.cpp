@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // invert: finds the scatters, asks the solver, and writes the gathers.
 #include "mote/uops/invert.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives from the facts what the prover looks up: inequalities, nesting, sample points. A sample
 // is used to refute: what is negative at a point where all facts hold can't be proved, so the
 // prover needn't search. Samples depend on names only, so that results are the same in each run.

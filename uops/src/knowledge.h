@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Facts holds, and what follows from it for the prover: lower bounds, given inequalities, the
 // nesting of loop variables, and sample points at which all the facts hold.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside of the uop graph: making nodes, comparing them, and the texts of types in messages.
 #pragma once
 

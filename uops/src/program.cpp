@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_program: unifies sizes, merges equal nodes, checks divisors that vary, derives the size
 // rules.
 #include "mote/uops/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checks of make_program that need no unification: names, parameters, symbols, declarations.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equality of programs: names, shapes and nodes; axis names, meanings and equations are hints.
 #include <algorithm>
 #include <unordered_map>

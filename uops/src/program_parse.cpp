@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program text -> program: one statement after another, then make_program.
 //
 //   op NAME ["equation"]                              size OH = INDEX

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program -> text. Values used more than once, and lines that grow too long, become statements of
 // their own; what the builders insert by themselves (repeated axes, kept axes, means) is written as
 // a person would. parse_program reads an equal program back.

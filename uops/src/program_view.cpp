@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds what need not be written: repeated axes of Map arguments, kept axes, the quotient of means.
 #include "program_view.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a person would write the graph: without the nodes that builders insert by themselves.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search: its order, its limits, lower bounds and given inequalities. Monotonicity and the
 // rules for / % min max are in prover_rules.cpp. Every step holds at each point where the facts
 // hold, so a goal that is negative at such a point is given up at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proves e >= 0 from Knowledge by a bounded search: shifting symbols by their lower bounds, adding
 // given inequalities, eliminating loop variables by monotonicity, bounding one / % min max at a
 // time. One Prover serves one question; its answer depends on the knowledge and the question only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The prover's rules: elimination of loop variables by monotonicity, innermost first, and bounds of
 // one quotient, remainder, minimum or maximum at a time. Divisors are >= 1 throughout.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one element of a Map is: the scalar semantics of the language. Reals are computed in double
 // with libm, integers in wrapping 64-bit; every other evaluator and emitter mirrors this file.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of scalar operations: names as in program text, arity, and which dtypes each accepts.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Size rules: extents of input axes, solved one unknown size at a time until nothing is left.
 #include "size_rules.h"
 

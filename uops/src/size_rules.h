@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the free sizes of a program follow from the shapes of its inputs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scanning of program text.
 #include "text_cursor.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A place in program text: words, symbols, numbers and slices, with lines and columns in errors.
 #pragma once
 

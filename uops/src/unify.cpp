@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unification of sizes: an equality is solved for a size that occurs in it linearly with factor ±1.
 #include "unify.h"
 

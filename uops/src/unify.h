@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Solves equalities between sizes: one symbol is eliminated for each, everywhere.
 #pragma once
 

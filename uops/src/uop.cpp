@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of the uop graph: creation and release, comparison, operands, order, texts in messages.
 #include "mote/uops/uop.h"
 

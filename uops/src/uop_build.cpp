@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of single nodes: they check dtypes, ranks and constant sizes at once, and name the uop,
 // the axis and the sizes in errors. What symbolic sizes must satisfy is left to make_program.
 #include <fmt/format.h>

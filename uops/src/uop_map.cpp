@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map: broadcasting of its arguments, plain numbers, folding of constants; and Reindex, with the
 // simplifications that keep its meaning exactly.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators, named functions and reductions, so that definitions read like mathematics.
 #include <fmt/format.h>
 

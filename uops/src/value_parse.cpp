@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values by precedence climbing. Literals and parameters wait, untyped, for the tensor that they
 // meet, and take its dtype.
 #include "value_parse.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values in program text: elementwise formulas, reductions, reindexes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Literals and parameters take the dtype of the tensor that they meet.
 #include "value_typing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dtypes of literals and parameters in program text: untyped values wait for a tensor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote-gen with a library's ops in the catalogue.
 #include <cstdio>
 #include <exception>

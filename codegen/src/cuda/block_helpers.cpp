@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of what the threads of a block compute together.
 #include "block_helpers.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions in CUDA that the threads of a block call together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: statements at top level, loops in rounds that may run at once, or that are in order; out: the
 // same with long reductions in chunks. For `for r { names; for n in 0..N { acc += v } rest }`:
 //

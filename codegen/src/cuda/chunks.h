@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long reductions of few rounds, for more threads than there are rounds.
 #pragma once
 

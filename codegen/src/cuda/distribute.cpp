@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a program; out: the same sums in the same order, with loops of fewer statements. Steps, for
 // each loop at top level whose rounds are independent and have temporaries of their own:
 //   - these get an axis for each of the shared loops;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds that hold several steps, as loops of their own: each step can then be a stage.
 #pragma once
 

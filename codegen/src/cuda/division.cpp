@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a stage; out: its statements as stages of their own: a scatter by segments, each reduction in
 // chunks and behind it what needs its result, what is stored with loops of its own.
 #include <set>

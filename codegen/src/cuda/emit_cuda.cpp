@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernels a program has, and what a host needs to launch them. In: loops; out: CUDA C++.
 #include "mote/codegen/emit_cuda.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body of a CUDA kernel, where it differs from that of a C function: loops whose rounds are
 // shared become grid-stride loops, and memory for temporaries is given. In: a stage of a program.
 #include <fmt/format.h>

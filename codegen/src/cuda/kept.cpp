@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values read from tensors in place of names and accumulators.
 #include "kept.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a name or an accumulator holds, kept in a tensor for later stages; tensors with more axes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a stage of a program; out: kernels whose index, value and statement text is that of the C
 // emitter, with the arguments that they mention.
 #include "kernel_text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What mote's kernels take from outside of the language, in one place: under nvcc and NVRTC from
 // CUDA; with MOTE_CUDA_HOST defined from mote_cuda_host.h, which runs the same text on a CPU.
 #ifndef MOTE_CUDA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of mote_cuda.h, which CMake puts into the library.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: the loops of a stage; out: one loop over its rounds, where each tensor is read and stored at
 // the round's own place, so that without gaps neighbouring rounds touch neighbouring elements; and
 // the text of that loop, in which a thread moves 16 bytes at a time. The few rounds that fill no

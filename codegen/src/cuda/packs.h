@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds that go over elements side by side: which stages have them.
 #pragma once
 

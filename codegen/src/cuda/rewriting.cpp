@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What loops must be like to be divided.
 #include "rewriting.h"
 

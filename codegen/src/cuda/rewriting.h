@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What steps that divide a stage have in common: names, sizes and temporaries that they add.
 #pragma once
 

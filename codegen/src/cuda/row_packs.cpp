@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: the loops of a stage whose rounds go to blocks; out: which of the loops over a row can go by
 // packs, and their bodies on elements of packs; and the text of such a loop. The few elements that
 // fill no pack are taken one by one.

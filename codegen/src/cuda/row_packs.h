@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows whose elements a block's threads move 16 bytes at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The variant gen's kernels of a block for each round: which loops they can be made of, and their
 // text: accumulators of the threads are joined by mote_block_sum() and its like, and a barrier
 // stands where a thread may read what another has stored.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds that a block of threads takes together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: statements at top level; out: nests that scatter, with loops around them whose rounds are
 // independent. For `for i { t = place[i]; for d { y[t, d] op= v } }`:
 //

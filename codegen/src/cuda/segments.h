@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatters for more threads than one, each element still by one thread in the given order.
 #pragma once
 

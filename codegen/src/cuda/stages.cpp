@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: loops as they will be emitted; out: stages. Steps, in this order:
 //   - a branch around several statements becomes one around each of them;
 //   - names bound at top level become scalar temporaries, but for those that need no tensor;

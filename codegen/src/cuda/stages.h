@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program cut into stages, one for each launch of a kernel. What one stage gives to another
 // passes through temporaries of rank 1 or more: threads share nothing else.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The axes of a tile as text: a group of loops is one axis, `row` say; the loops' variables are its
 // digits, which are looked up in tables in shared memory, since a division of 64 bits is dear.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that kernels of tiles call, as CUDA C++.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A slice of an operand, from memory to shared memory: element by element, or 16 bytes at a time
 // where the call's strides and addresses allow it.
 #include <algorithm>

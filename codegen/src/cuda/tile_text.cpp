@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel whose blocks take tiles. A slice of each operand goes through shared memory, read along
 // whichever of its axes is contiguous; each thread keeps 32 sums in registers; then sums go back
 // through shared memory, half a tile at a time, so that what follows the reduction is written once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of kernels whose blocks compute tiles.
 #pragma once
 

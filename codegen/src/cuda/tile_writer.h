@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The writer of a kernel of tiles, and what it knows of axes and operands. Its parts: axes
 // (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), wide tiles
 // (wide_tile_text.cpp), the rest (tile_text.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: the loops of a stage; out: the tile that they are. The form is found from what each operand
 // moves with, never from an op's name, so that it is that of a matmul, of a convolution and of
 // their gradients alike. A limit of the reduction that moves with an output's axis becomes a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products as tiles: which loops can be computed by blocks of threads that each hold a
 // tile of the output, with both operands in shared memory.
 #pragma once

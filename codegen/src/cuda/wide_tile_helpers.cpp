@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels of wide tiles call, as CUDA C++.
 #include <initializer_list>
 #include <string>

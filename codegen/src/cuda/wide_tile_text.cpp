@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel whose blocks take wide tiles: of three slices in shared memory one is multiplied while
 // copies bring the next ones; the sums then take their place.
 #include "tile_writer.h"

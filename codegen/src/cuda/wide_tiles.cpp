@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a tile's form; out: the same with wide tiles, and what that demands of the operands.
 #include "wide_tiles.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles of 128 x 128: operands are copied to shared memory while earlier slices are multiplied, by
 // tensor cores or, those of f32, by threads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the block evaluator computes with: cells of eight bytes, in arrays and in blocks of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forwards: what is decided stands for another place. Backwards: what nobody reads goes.
 #include "decide.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What parameters decide for all elements of a region: which branch of a choice is taken, that a
 // conjunction can't hold. What is computed for the other branch alone is left out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers first: under which conditions each looks at its operands; of several readers what they
 // have in common.
 #include "demand.h"

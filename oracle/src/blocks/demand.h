@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements of a node anybody looks at: where all its readers choose by a condition on the
 // position (a window, a mask), it need not be computed elsewhere. Scores that no query sees are
 // never summed up.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which plan a case gets, and the memory that it takes.
 #include "evaluate.h"
 

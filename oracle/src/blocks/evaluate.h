@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluates a program without compiling it: node by node over blocks of elements, so that what an
 // element costs is arithmetic, not the choice of what to do. Many times faster than evaluate() and
 // interpret(), and ready at once; the same results, bit for bit.

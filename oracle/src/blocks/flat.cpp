@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asked only where there is something to put together: proofs take time.
 #include "flat.h"
 

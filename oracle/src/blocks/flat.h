@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads that only give a tensor another shape, as one position in row-major order: the digits of a
 // position, put together again, are the position.
 #pragma once

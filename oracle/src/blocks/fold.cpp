@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each row along the last axis goes into one cell of the result, or into neighbours.
 #include "fold.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, fed with blocks of the elements that are reduced, in row-major order.
 #pragma once
 

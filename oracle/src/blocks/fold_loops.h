@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of reductions over lines of a block: elements that become one cell.
 #pragma once
 

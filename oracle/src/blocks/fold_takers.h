@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cell of a reduction's result becomes while elements are taken in, one after the other.
 #pragma once
 

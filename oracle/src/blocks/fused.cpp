@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of trees, asked one after another.
 #include "fused.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of Map nodes that bounds are made of, each computed in one loop: what lies between its
 // operands and its result never leaves the registers. The results are those of the single nodes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bottom up: which axes a node depends on and what computing it takes; then each node anew, over
 // those axes that its reader needs.
 #include "hoist.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a loop over some axes does not change is computed once: nodes that depend on fewer axes than
 // they have become tensors over those axes alone, read by whoever needs them. Weights of a resize
 // depend on the pixel, not on image and channel; a row's scale not on the column.

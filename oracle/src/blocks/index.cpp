@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps and tables of index expressions.
 #include "index.h"
 

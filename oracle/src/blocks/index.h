@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions over the axes of a shape, for runs of elements in row-major order. Terms that
 // are linear are steps, others that mention one axis are tables, made once; what mentions several
 // is a table too, or computed for each element.

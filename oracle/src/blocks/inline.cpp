@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bottom up; a read of a Map or a Reduce makes the node anew in the reader's loops.
 #include "inline.h"
 

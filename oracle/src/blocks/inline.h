@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads of computed tensors become computations where they are read: a gradient's product, which
 // another of its shape reads once at each place, is no array of its own, and what makes a read go
 // out of range becomes a condition on the position, by which elements are left out (thin.h).

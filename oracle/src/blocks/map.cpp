@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map op by op: a loop for each that bounds have many of, apply() for the rest.
 #include "map.h"
 

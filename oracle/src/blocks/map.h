@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map of a block of elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of the positions that are left, and what a read adds at them, are made as they are needed.
 #include "nest.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of a shape of which conditions on the position hold, as loops over its axes one
 // inside the other: each runs over the positions that the conditions leave it, so that what is left
 // out costs nothing. The positions of reads move along with the loops.

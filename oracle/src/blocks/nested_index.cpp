@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables are filled as their entries are needed: of most positions nobody asks.
 #include "nested_index.h"
 

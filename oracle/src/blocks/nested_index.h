@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions over loops one inside the other, as parts that change with one loop each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From nodes to stages, regions and arrays.
 #include "plan.h"
 

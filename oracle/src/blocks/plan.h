@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a program is computed block by block: which nodes become whole arrays, and in which order
 // blocks of the others are computed. Made once for a program, for all sizes.
 //

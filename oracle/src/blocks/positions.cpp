@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where elements are, from the expressions of a tensor's axes.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a region, once they are all known: which sums are taken together, in which order
 // the loops run, which results share memory, and how many elements are taken at a time.
 #include <algorithm>

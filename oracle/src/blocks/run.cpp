@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stages of a plan one after another, for one case.
 #include "run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One loop for each operation and each kind of positions.
 #include "scatter.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes blocks of elements onto an array.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the nodes of a program are computed: in which stage, whether their values are kept, and
 // which elements of them are left out. What a plan (plan.h) is made from.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs in place where they can be; memory for the rest.
 #include "storage.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the values of one evaluation are: constants, inputs as they are given, arrays, and the
 // blocks at hand.
 #pragma once

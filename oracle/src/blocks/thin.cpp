@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conditions on positions under which an element of a reduction is not the neutral one.
 #include "thin.h"
 

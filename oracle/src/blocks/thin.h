@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of which only some elements count: where a condition on an element's position does not
 // hold it is the neutral one (a window, a mask, what lies in the padding). Those elements are left
 // out, with all that they would be computed from.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ends of intervals are made of, as trees: rounding to f32, rounding outward, either of these
 // on a condition. What occurs twice in one, as nodes, is computed once.
 #pragma once

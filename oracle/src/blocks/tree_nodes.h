@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What trees of Map nodes are made of, as types: comparing them with nodes, and computing them in
 // vectors of any number of lanes. All of it is each file's own: files are compiled for machines of
 // other levels.

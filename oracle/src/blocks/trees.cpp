@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of trees for every machine.
 #include "trees.h"
 

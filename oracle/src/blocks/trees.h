@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trees of bounds: which there are, and their loops.
 #pragma once
 

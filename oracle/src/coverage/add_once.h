@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list in which nothing stands twice.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting cells, and which are left.
 #include "mote/oracle/coverage.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coverage for a terminal, in few lines, and as JSON, whole.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Of a case, and of all cases of an op: layouts and values of parameters, in classes that are few.
 #include <fmt/format.h>
 

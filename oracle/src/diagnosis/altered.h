@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that differ from one in a single place: what a kernel may compute in its stead.
 #pragma once
 

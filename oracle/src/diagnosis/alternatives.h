@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may stand in place of a node: see altered.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What alternatives.cpp and other_places.cpp share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts that say what it is, else hypotheses against several failing cases.
 #include <fmt/format.h>
 

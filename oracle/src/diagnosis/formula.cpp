@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The op with another formula in one place.
 #include "blocks/evaluate.h"
 #include "diagnosis/altered.h"

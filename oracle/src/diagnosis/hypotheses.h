@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel may have done, each with a way to compute what it would then have given.
 #pragma once
 

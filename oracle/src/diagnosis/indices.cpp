@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of indices: what does not lie within the axis, and what 64 bits hold alone.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples, and a greedy cover: predicates that hold wherever it fails, until none that passes is
 // left.
 #include "diagnosis/mine.h"

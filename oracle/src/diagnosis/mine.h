@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a kernel fails: runs like the smallest failing case and random ones, and the condition on
 // shape, parameters and layout that tells those that fail from those that pass.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terms left out: inputs with zeros where a kernel did not look.
 #include <fmt/format.h>
 

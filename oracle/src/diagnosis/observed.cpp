@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recomputing, and the comparison of a hypothesis with what was got.
 #include "diagnosis/observed.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A failing case as hypotheses see it: the inputs, what the reference gives, what the kernel gave.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Right elements in another order: an axis permuted or reversed in all inputs that have it, memory
 // taken for that of other extents.
 #include <fmt/format.h>

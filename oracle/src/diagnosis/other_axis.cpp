@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One input, or all that share an axis, read at an index of the output that is not theirs: a bias
 // by its place in the group, the keys of another head.
 #include <fmt/format.h>

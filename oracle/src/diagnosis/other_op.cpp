@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference of something else: another op, the op on its own result, on inputs that zeros
 // make longer, on inputs exchanged, in wider integers.
 #include <fmt/format.h>

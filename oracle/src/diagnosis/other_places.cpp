@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indices: elements from other places, and what becomes of all index expressions.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters taken for one another, or not looked at.
 #include <fmt/format.h>
 

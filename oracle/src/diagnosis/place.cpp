@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Right numbers from the wrong place.
 #include <fmt/format.h>
 

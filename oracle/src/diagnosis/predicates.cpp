@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be said of a case: of its sizes, parameters, layouts, fill and optional inputs.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Factors and summands that are missing, there twice, or another one: parameters, sizes, 1.
 #include <fmt/format.h>
 

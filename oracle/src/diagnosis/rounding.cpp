@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fewer bits: of the inputs, or of the sum.
 #include <fmt/format.h>
 

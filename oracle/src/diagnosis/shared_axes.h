@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An axis as the inputs have it that share it, by the name of its size: "K" of a and of b.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Of values that are equal, or equally near, another one.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that show by themselves: zeros, copies, NaN.
 #include <fmt/format.h>
 

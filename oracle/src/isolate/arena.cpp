@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sparse file in memory, mapped once; a fork inherits the mapping.
 #include "arena.h"
 

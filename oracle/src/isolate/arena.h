@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that this process shares with its workers, at the same address in each: a page of control
 // (the call that is asked about), and the room for tensors. It exists before a worker is forked; in
 // a worker the room is closed but for the tensors of the call that runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call with everything that it points to, in memory that a worker sees too.
 #pragma once
 

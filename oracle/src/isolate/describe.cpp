@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON; reals as their bits, so that an infinite one comes through too.
 #include "describe.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a library offers, as text: the process that judges learns names and contracts without
 // loading the library.
 #pragma once

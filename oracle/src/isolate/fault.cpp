@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handler calls nothing but send, signal and raise.
 #include "fault.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In a worker: a signal that would end it is reported first.
 #pragma once
 

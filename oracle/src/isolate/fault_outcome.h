@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From how a worker ended to a verdict: which tensor an address that it touched is beside.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions about one case. A call's description and the list of its pages go through the control
 // memory, its elements through the site's pages.
 #include "isolated_run.h"

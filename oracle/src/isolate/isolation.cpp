@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers by library; what a library offers.
 #include "mote/oracle/isolation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workers of an Isolation: one for each library, kept from case to case, and where the tensors
 // of the cases before lay.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other elements for the same tensors, which the op takes as well.
 #pragma once
 

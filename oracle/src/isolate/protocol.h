@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes over the socket between this process and a worker: messages of fixed size, one answer
 // to each question. Data lies in the arena.
 #pragma once

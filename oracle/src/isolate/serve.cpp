@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker: opens the pages of a call, runs the kernel, closes them, and says what it saw. What it
 // says is not proof: the elements are compared by the process that asked.
 #include "serve.h"

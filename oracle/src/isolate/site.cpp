@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents on pages of their own. What lies between is as large as the extent, so that an index
 // that is far out still hits closed memory.
 #include "site.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the tensors and the workspace of one call lie in the arena: each on pages of its own, with
 // closed pages before and after it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting with limits. Memory is looked at after each answer and while one is waited for.
 #include "worker.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This process's end of a worker: questions, answers, and how it ended.
 #pragma once
 

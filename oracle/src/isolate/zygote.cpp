@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions over a socket; a worker's own socket comes back beside the answer.
 #include "zygote.h"
 

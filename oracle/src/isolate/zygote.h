@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that forks workers. It is forked before a reference has run and before threads are
 // there, so that a worker starts within milliseconds, from a small image that knows no result.
 #pragma once

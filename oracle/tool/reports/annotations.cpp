@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions: ::error
 // title=…::message, where % and line ends are escaped, and in a title : and , too.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of a failure: where the wrong elements lie, and each error beside what the bound allows.
 #pragma once
 

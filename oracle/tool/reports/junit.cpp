@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JUnit's XML. No standard fixes it; this keeps to what https://github.com/testmoapp/junitxml
 // describes as understood by all: one failure a test, its text as content, properties of suites.
 #include <fmt/format.h>

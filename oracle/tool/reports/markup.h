@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of tags: pugixml escapes what it is given, but keeps control characters, which neither XML
 // nor HTML allows.
 #pragma once

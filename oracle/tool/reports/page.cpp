@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page is one tree of tags, without a script: cells are links, sections fold by themselves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the page looks, light and dark. No ">" and no "&" in it: it passes through an XML writer.
 #pragma once
 

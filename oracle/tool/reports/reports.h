@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a campaign found, in the forms that other programs show: JUnit's XML, a page for a browser,
 // annotations of GitHub.
 #pragma once

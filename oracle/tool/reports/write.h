@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of `mote check` that ask for reports, and what they write.
 #pragma once
 

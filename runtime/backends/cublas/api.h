@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLASLt, loaded at run time where there is one: the calls that mote makes of it, as cublasLt.h
 // of its versions 12 and 13 has them, and one handle.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends cublas and cublas_tf32: gemm, matmul and matmul_integer by cuBLASLt on the first
 // GPU. Equations are the catalogue's.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLAS's matrices are columns: a row-major y is the transpose of one, and is computed as
 // bᵀ aᵀ. Batches that one stride does not reach are calls of their own.
 #include "product.h"

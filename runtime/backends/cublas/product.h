@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one product that all kernels of this backend are made of, as a call of cuBLASLt.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue's kernels as CUDA: which instance of an op a call is for, and its source.
 #pragma once
 

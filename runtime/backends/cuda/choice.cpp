@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the kernels that a program has are launched for a call.
 #include <algorithm>
 #include <cstdint>

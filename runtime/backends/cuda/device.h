@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first GPU as kernels and NVIDIA's libraries share it: its context, and whether that can still
 // be used.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: work; out: the work on a stream, between copies where the tensors are the host's.
 #include "device_call.h"
 

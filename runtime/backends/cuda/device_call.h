@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call's work on the GPU: tensors of the host are copied there and back; tensors of the GPU are
 // used where they are, on the caller's stream.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's driver, loaded at run time where there is one: the calls that mote makes of it.
 #pragma once
 

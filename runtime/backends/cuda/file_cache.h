@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What compilers made, kept on disk by what it was made from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU that generated kernels run on: the compiler for it, and its modules.
 #pragma once
 

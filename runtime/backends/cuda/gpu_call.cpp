@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a plan; out: its launches as work of the device.
 #include "gpu_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of a generated kernel on the GPU.
 #pragma once
 

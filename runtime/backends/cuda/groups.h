@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue's kernels in groups that are compiled together: a compiler's start costs more than
 // a kernel, and all at once would make a call of one op wait for all.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a backend that runs the catalogue's CUDA: one of each op in the variant oracle,
 // four of each in the variant gen, by the contracts of their dtypes, one of f32 in the variant
 // tf32.

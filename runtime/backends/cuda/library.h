@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library of NVIDIA's that is opened at run time, and what its calls can fail with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVRTC, NVIDIA's compiler as a library, loaded at run time where there is one. It needs no GPU and
 // no driver.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first GPU as a device of the runtime's: memory, streams and events by the driver.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: a call and the instance it is for; out: launches. bind() checks shapes and parameters, as it
 // does for the oracle's programs.
 #include "plan.h"

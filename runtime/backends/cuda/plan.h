@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is launched for one call: kernels with their arguments, and the memory that they share.
 #pragma once
 

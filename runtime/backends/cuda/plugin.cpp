@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends cuda and cuda_oracle: every kernel of the catalogue on the first GPU, in the
 // variants gen and oracle; and cuda_tf32, of the kernels that multiply f32 rounded to tf32. Where
 // there is no GPU they decline each call, and say why.

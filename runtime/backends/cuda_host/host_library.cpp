@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text, compiler, loader.
 #include "host_library.h"
 

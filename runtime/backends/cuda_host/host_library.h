@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels compiled for the host, at run time, by the C++ compiler of the machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends cuda_host and cuda_host_gen: every kernel of the catalogue as CUDA, in the variants
 // oracle and gen, on the shim; and cuda_host_tf32, of the kernels that multiply f32 rounded to
 // tf32. Successive calls run their threads forward, in reverse, and in an order that is drawn, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN 9, loaded at run time where there is one: the calls that mote makes of it, as the headers
 // have them, its descriptors, and handles.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention of 16 bits: the product of q and k, softmax, and the product with v as one graph, which
 // cuDNN's engines compute without storing the scores.
 #include "attention.h"

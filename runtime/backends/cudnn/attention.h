@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention by cuDNN's graph API, and its gradient, as graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of attention of bf16, in two graphs: the forward one again, for the logarithms of
 // softmax's sums, and the one by which cuDNN recognises the gradient:
 //   p = exp(s - sums), gv = pᵀ gy, gp = gy vᵀ, gs = p (gp - sum gy y) scale, gk = gsᵀ q, gq = gs k.

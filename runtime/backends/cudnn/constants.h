@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of cuDNN's enums, and its limits, as the headers have them.
 #pragma once
 

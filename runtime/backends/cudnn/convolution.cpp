@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one, which is the gradient of
 // another with respect to its x. cuDNN's windows have pads of one width on both sides. An algorithm
 // is searched among those that are deterministic and sum products as they are. A convolution with a

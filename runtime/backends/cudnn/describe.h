@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of a call as descriptors of cuDNN, and work as the steps that a handle takes.
 #pragma once
 

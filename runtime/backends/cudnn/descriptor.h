@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A descriptor of cuDNN's graph API: made, given attributes, finalized, destroyed with the last
 // copy.
 #pragma once

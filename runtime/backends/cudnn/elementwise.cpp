@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one element with their gradients, and operations on two tensors.
 #include <limits>
 #include <map>

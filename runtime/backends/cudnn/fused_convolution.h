@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution with its bias, and its activation, by cuDNN's graph API, as one graph.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph of operations for cuDNN's graph API, and what runs it: an engine that cuDNN's heuristic
 // offers and whose notes the contract allows, compiled to a plan.
 #pragma once

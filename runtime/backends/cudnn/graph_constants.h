@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of the enums of cuDNN's graph API, as the header has them: kinds of descriptors, their
 // attributes, and what attributes are of.
 #pragma once

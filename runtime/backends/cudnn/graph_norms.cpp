@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer, RMS, instance and group norm. cuDNN has engines for the first two over rows, for the third
 // where it has gamma and beta, and none for the fourth: a group is a row, and gamma and beta, which
 // change within it, are steps of their own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Norms by cuDNN's graph API, as graphs.
 #pragma once
 

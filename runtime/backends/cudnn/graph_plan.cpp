@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a graph to what runs it: engines that the heuristic offers, plans, and plans that are kept.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of layer, RMS and instance norm by the graph API. cuDNN's take the statistics. Where
 // the call has none they are found first, in two passes: the mean, what is left of x without it,
 // and the inverse deviation, which the RMS norm of that stores.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and its gradient, batch norm, local response normalisation.
 #include "ops.h"
 

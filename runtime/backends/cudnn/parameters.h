@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the parameters of the catalogue's ops that have any.
 #pragma once
 

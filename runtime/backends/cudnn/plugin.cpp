@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends cudnn and cudnn_tf32: the table of ops, and what each kernel promises.
 #include <array>
 #include <span>

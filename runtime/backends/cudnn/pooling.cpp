@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over 2 or 3 axes, and the gradient of averages. cuDNN's windows have no dilation and pads
 // of one width on both sides; where a pad behind does not count, another width is as good as long
 // as the number of windows is the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells of RNN, LSTM and GRU: cuDNN's layer of one direction over sequences of one vector.
 #include "recurrent.h"
 

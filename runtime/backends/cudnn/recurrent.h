@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells of RNN, LSTM and GRU as cuDNN's recurrent layers of one step.
 #pragma once
 

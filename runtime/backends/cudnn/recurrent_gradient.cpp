@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradients of LSTM and GRU cells: cuDNN's layer of one step again, in training, which keeps
 // what its gradient wants; then the gradients of x and the states, and after them those of the
 // weights.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights of a cell's gates between the call's tensors and the one buffer that cuDNN wants,
 // laid out as it says.
 #include <array>

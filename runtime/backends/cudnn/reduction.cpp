@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions along one axis, and of whole images.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a backend over a library: a table of ops, each of which builds its work from a
 // call.
 #pragma once

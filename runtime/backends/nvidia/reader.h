@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors and parameters of a call, as NVIDIA's libraries want them told. What they cannot take is
 // thrown as a Declined.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions over 1 to 3 axes, their gradients, and the transposed one. Kernels choose their own
 // layouts; oneDNN counts a dilation from 0. With groups, w gets an axis of them in front.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one element, operations on two tensors with NumPy's broadcasting, and concat.
 #include <map>
 

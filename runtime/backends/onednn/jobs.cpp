@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workspace: shared memory first, then what the current job needs: copies of tensors in other
 // layouts, and its scratchpad.
 #include "jobs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a call becomes: primitives of oneDNN, one after another, with a reorder for every tensor
 // that does not lie as the primitive wants it. All memory beyond the call's tensors is its
 // workspace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, normalisation, reduction along one axis.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builders of jobs, one for each op or family; plugin.cpp's table names them. Equations are the
 // catalogue's.
 #pragma once

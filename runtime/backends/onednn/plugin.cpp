@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plug-in's table: one backend, "onednn", and what each of its kernels promises.
 #include <fmt/format.h>
 

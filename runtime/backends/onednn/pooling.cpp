@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over 2 or 3 axes and its gradient. Where ceil_mode lets the last window hang over, the
 // pad behind is widened to hold it; a window without any tap is declined, since oneDNN gives it no
 // value.

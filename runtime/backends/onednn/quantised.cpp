@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of tensors of 8 bits: summed in 32 bits, then, where y has 8 bits too, scaled, rounded
 // and moved by its zero.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DLTensors as descs: row-major where there are no strides, and strides of axes of extent 1, which
 // mean nothing, made such that oneDNN recognises a dense tensor.
 #include "reader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors and parameters of a call, as oneDNN wants them told. What it cannot take is thrown as a
 // Declined.
 #pragma once

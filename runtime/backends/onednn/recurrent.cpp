@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent cells: a layer of one direction and one step. The gates stand in oneDNN's order
 // already; its weights are [layer, direction, input, gate, output], which are strides of ours.
 #include "ops.h"

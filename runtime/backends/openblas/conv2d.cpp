@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d: y[n,co,oh,ow] = bias[co] + sum over cg,kh,kw of
 //   x[n, g CG + cg, oh stride0 - pads0 + kh dilation0, ow stride1 - pads1 + kw dilation1]
 //   w[co,cg,kh,kw]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans a conv2d: a tile holds as many output rows as keep the columns within the cache.
 #include "conv2d_plan.h"
 

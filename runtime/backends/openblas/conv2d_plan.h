@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What conv2d does for one call: the size of a tile, and which operands BLAS
 // cannot take as they lie.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gemm: y[M,N] = alpha a[M,K] b[K,N] + beta c[M,N], f32 or f64. Transposition is strides. beta = 0
 // never reads c; c may be y itself; K = 0 gives beta c.
 #include <fmt/format.h>

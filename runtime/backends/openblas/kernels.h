@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of this backend, as plugin.cpp's table lists them. Equations are in their files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // matmul: y[P,Q,M,N] = a[P,Q,M,K] b[P,Q,K,N] for each batch (p, q), f32 or f64. Ranks 2 to 4;
 // missing batch axes count as 1; an axis of extent 1 repeats, as in NumPy. Batches are walked by
 // strides, one BLAS call each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided matrices and the one product that all kernels of this backend are made of. BLAS wants
 // one unit stride and a leading dimension: what has neither is refused before.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plug-in's tables: one backend, "openblas", with gemm, matmul and conv2d.
 #include <cblas.h>
 

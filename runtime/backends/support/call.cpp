@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and checking a mote_call; see call.h.
 #include "call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading a mote_call: operands, parameters, and the reasons for which a call is declined. A check
 // returns the refusal, or nothing when all is well; no data is read here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OH = floor((H + top + bottom - dilation (KH - 1) - 1) / stride) + 1, and likewise OW.
 #include "support/conv2d_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of conv2d: x[N, CG groups, H, W], w[CO, CG, KH, KW], b[CO] or none, y[N, CO, OH, OW].
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d of f32 with kernels of 3x3, stride and dilation 1, any pads, groups and strides, by
 // Winograd's F(4x4, 3x3). Over tiles of 4x4 outputs that begin at the first one:
 //   V = B' x B of each 6x6 patch of x, zeros beside the image; U = G w G' of each kernel;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one kernel of this backend.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products of the transformed: m[co][t] = sum_ci u[co][ci] v[ci][t] over the tiles of a block.
 // Compiled for each level of instruction sets that there may be.
 #pragma once

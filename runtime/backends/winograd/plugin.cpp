@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plug-in's table: one backend, "winograd", with conv2d.
 #include "kernels.h"
 

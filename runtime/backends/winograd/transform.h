@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three transforms of F(4x4, 3x3) with the points 0, 1, -1, 2, -2 and infinity, along one axis;
 // applied to columns, then to rows. Lavin and Gray, Fast Algorithms for Convolutional Neural
 // Networks, 2016. That of kernels is taken 24 times, so that its factors are whole.

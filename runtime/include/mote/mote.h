@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* mote from C (C99): tensors, ops, commands, backends, contexts, streams. It is the C++ runtime
  * (mote/runtime/) under other names, and says the same of shapes, strides and errors.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/npz/npz_c.h.
 #include <memory>
 #include <string>

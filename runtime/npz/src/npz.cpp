@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named tensors in a zip file.
 #include "mote/npz/npz.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // As much of the zip format as .npz needs: entries that are stored or deflated, found through the
 // central directory; ZIP64's sizes are read, since NumPy may write them. Errors: "npz: …".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the end record to the directory to the entries. Every offset and size is checked against the
 // file before it is used.
 #include <zlib.h>

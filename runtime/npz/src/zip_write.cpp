@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entries one after the other, then the directory. Dates are fixed, so that equal tensors give
 // equal files.
 #include <zlib.h>

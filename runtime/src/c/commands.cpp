@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: commands.
 #include <memory>
 #include <optional>

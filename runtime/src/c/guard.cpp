@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version, and the last error of each thread.
 #include "guard.h"
 

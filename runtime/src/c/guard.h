@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the functions of mote/mote.h share: no exception leaves them, and what it says is kept.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: backends, contexts, running, streams.
 #include <algorithm>
 #include <cstddef>

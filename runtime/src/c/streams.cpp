@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: streams and events.
 #include "guard.h"
 #include "objects.h"

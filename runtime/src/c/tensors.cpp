@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: tensors.
 #include <memory>
 #include <optional>

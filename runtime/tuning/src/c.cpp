@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: files of measured times.
 #include "c/guard.h"
 #include "c/objects.h"

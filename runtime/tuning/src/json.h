@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON as a tree that is freed without taking memory, which nlohmann's own is not: its destructor
 // would end the program where memory has ended.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is timed on a GPU, and what of it is aimed at.
 #pragma once
 

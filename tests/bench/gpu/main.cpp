@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote_gpu_bench [--tiny] [--list] [--budget SECONDS] --plugin LIB.so... [OP...]: how fast the
 // backend cuda is on the GPU, beside NVIDIA's kernels (backends cublas and cudnn) where they take
 // the case, and beside a copy on the GPU that moves as many bytes; some products by cuda_tf32,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case whose tensors lie on the GPU, and kernels run on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times of work on the GPU, by its own events.
 #pragma once
 

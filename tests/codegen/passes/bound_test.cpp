@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guards into loop limits, congruences into strides, the rest left alone.
 #include "pass_testing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // coalesce: what may share storage, what must not; and the form of attention, which needs demand
 // and coalesce to keep one row of scores.
 #include "pass_testing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contraction: which axes of a temporary go, and which stay because an outer loop carries a value.
 #include "pass_testing.h"
 

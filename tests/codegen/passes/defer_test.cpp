@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // defer: stores wait for the readers of what may share their memory, and for nothing else.
 #include "pass_testing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // demand: conditions of readers move to the store and to what only that store needs, and only
 // those that mean the same there.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms that the compiler must reach: nests, conditions and temporaries of loops.md's table,
 // and the loops and the C themselves as golden files.
 #include "mote/codegen/emit_c.h"

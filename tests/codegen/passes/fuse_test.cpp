@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fusion: the seed's worked examples, and the cases in which a careless fuser is wrong.
 #include "pass_testing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms that gradients must reach: one nest for each gradient, no scatter, no temporary but
 // those that are named here; the loops as golden files.
 #include <algorithm>

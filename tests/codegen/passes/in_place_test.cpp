@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which calls in place a program allows; and that the catalogue declares no other.
 #include "mote/codegen/in_place.h"
 

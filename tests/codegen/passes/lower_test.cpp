@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering: what is pulled into its reader, what gets a tensor, what gets a name.
 #include "mote/codegen/walk.h"
 #include "pass_testing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random cases for loop programs, and the comparisons.
 #include "pass_testing.h"
 

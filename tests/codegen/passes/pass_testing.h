@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of passes share: programs from text, before-and-after golden files, and the check
 // that two loop programs mean the same, bit for bit, on random data at many sizes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefix reductions that are carried along: cumsum's schedule as a golden file, that every form of
 // the inequality keeps its meaning, and what must stay as it is.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatters: their lowering, the forms that they reach, and what each pass must leave alone because
 // rounds that meet at one element keep their order.
 #include "mote/codegen/emit_c.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schedule: its steps and loops as golden files, that every version computes what the compiled
 // loops compute, and what it must leave alone.
 #include "mote/codegen/schedule.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // unguard, split, dead code, simplify.
 #include "pass_testing.h"
 

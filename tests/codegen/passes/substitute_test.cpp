@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Substitution of temporaries and names by their values.
 #include "pass_testing.h"
 

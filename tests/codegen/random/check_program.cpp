@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stages of the compiler against evaluate, for one program: the stages that need no C first, so
 // that the C of many programs can be compiled at once.
 #include "check_program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler's oracle for one program: evaluate = interpreter of the plainest loops = of lower's
 // loops = after each pass = compiled C, on several sets of sizes and data, bit for bit, all
 // NaNs alike; -0 and +0 differ, because what divides by them does.

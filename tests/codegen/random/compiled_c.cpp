@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch of programs as one C file with a thunk each, compiled by $CC (else cc) without any
 // freedom in floating point, loaded, and called by mote's kernel ABI.
 #include "compiled_c.h"

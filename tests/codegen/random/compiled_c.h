@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop programs as compiled C: a batch becomes one shared library, and its functions are called
 // through mote's kernel ABI on tensors in odd layouts.
 #pragma once

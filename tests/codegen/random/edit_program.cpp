@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs rebuilt with the public builders after an edit; what is not legal any more is nullopt.
 #include "edit_program.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edits of programs for shrinking: each gives a legal, simpler program, or nullopt.
 #pragma once
 

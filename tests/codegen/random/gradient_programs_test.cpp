@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random uop programs differentiated, twice: each against dual numbers and differences. A failure
 // prints the program and its gradient; MOTE_GRADIENT_SEED=n runs one program,
 // MOTE_RANDOM_PROGRAMS=n that many.

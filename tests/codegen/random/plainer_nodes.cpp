@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edits that keep the graph but make sizes, index maps, fills and ops plainer.
 #include "edit_program.h"
 #include "simpler.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four wrong passes: each is right on many programs.
 #include "planted_passes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes with one defect each, for testing the oracle itself.
 #pragma once
 

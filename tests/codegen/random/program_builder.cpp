@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs, outputs and shapes of random programs, and the choice of what to add next.
 #include "program_builder.h"
 

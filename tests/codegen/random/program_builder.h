@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the generator of random programs has made so far, and one function for each family of nodes
 // that it can add. A function gives the new node, or an empty handle where it does not apply.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Features of a program, from its final graph (not from what the generator meant to make).
 #include "program_features.h"
 

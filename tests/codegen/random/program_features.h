@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program contains, so that a generator that degenerates is seen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of random programs that read through index maps: shifts, reversals, strides, permutations,
 // merged and split axes, diagonals, windows, and maps that leave the range.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of random programs that compute values: Map in its many ops, where, masks, casts, Reduce,
 // Select, scatters, and the idioms of products, normalisations and running sums.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random uop program as a pure function of a seed: one to three inputs with sizes A, B, C and
 // constants, then a dozen nodes of every kind, read in every way that an index map can read. Every
 // program is legal by construction for A, B >= 0 and C >= 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs through every stage of the compiler. MOTE_RANDOM_PROGRAMS sets how many,
 // MOTE_SEED the first seed; MOTE_REPLAY=FILE checks one program from a file instead.
 #include <fmt/format.h>

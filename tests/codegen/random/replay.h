@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A failing program as a file that replays: comments with what went wrong and the trials, then the
 // program's text.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Greedy shrinking: every edit that still fails, at any stage, is kept, round and round.
 #include "shrink.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A failing program becomes the smallest that still fails, by edits of the domain: fewer trials and
 // outputs, nodes replaced by their operands or by inputs, simpler index maps, smaller sizes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a failing program is tried as next: edits that make it simpler, the bold ones first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edits that drop something: an output, a node, an input, a parameter.
 #include <algorithm>
 

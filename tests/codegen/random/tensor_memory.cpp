@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided memory for one tensor: values in, values out, and the proof that nothing else changed.
 #include "tensor_memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor in memory of its own with strides drawn at random: padded, permuted, repeated (inputs).
 // What belongs to no element holds a pattern, so that stray writes are seen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes, parameters and data of trials, all drawn from a seed, and their text.
 #include "trial.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One set of concrete sizes, parameters and data for a program; data is a pure function of it.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # abi_test.sh FOLDER: tools/abi.sh on a small library: it passes what is equal, added or hidden, and
 # fails for a function that is gone and a struct that is laid out otherwise.
 set -euo pipefail

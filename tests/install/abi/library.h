@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library in small: what abi_test.sh takes away from it and changes in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* mote from C99: tensors, a command, a stream, an op and a backend of the program's own, errors. */
 #include <math.h>
 #include <stdio.h>

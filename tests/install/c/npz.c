@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* .npz files from C99. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two libraries' ops beside the catalogue's.
 #include <mote/runtime/catalogue.h>
 #include <mote/runtime/command.h>

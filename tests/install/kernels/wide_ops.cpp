@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An op of more inputs than a word of 32 bits has.
 #include <mote/macroops/library.h>
 #include <mote/uops/uop.h>

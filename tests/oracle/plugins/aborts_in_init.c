@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plug-in that ends the process that loads it. */
 #include <stdlib.h>
 

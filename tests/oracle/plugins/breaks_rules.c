@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* One backend for each rule that a kernel of y = -x (f32) may break, and one, keeps_rules, that
  * breaks none. They need POSIX threads. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A right gemm that asks for a workspace of 2^50 bytes. */
 #include "gemm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A contract that changes all that a bound depends on; its kernel runs nothing. */
 #include "mote/base/kernel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: tensors, a command, a context, a stream, to call it with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: what its functions do, with all that can be chosen. tests/install/c uses it from C.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h where memory ends: MOTE_OUT_OF_MEMORY, results untouched, and again.
 #include <gtest/gtest.h>
 #include <unistd.h>

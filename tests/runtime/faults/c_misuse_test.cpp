@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: every function refuses NULL and nonsense with a status and a line, and leaves its
 // results alone. What they do: c_call_test.cpp.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mote/mote.h: the registry from C: ops of the program's own, names, groups, attributes.
 #include <gtest/gtest.h>
 

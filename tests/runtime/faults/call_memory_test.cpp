@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands, contexts, streams, measured times and plug-ins where memory ends.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands, contexts, streams, tuning and plug-ins given null, wrong counts, ranks, dtypes and
 // sizes beyond all memory.
 #include <gtest/gtest.h>

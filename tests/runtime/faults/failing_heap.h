@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operation under a heap that refuses one allocation after the other: each refusal must come out
 // as an error of its kind, keep nothing, and leave the operation to be done again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Before all tests: the registry that everybody shares is made where memory ends at one allocation
 // after the other, and is whole in the end.
 #include <gtest/gtest.h>

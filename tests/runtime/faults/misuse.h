@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that make no sense, each with the status that it must give.
 #pragma once
 

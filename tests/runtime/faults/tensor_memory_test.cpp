@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors, files and the registry where memory ends.
 #include <gtest/gtest.h>
 #include <unistd.h>

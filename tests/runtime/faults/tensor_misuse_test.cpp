@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors, files and the registry given null, wrong ranks, wrong dtypes, negative sizes and sizes
 // beyond all memory.
 #include <gtest/gtest.h>

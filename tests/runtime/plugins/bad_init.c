@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plug-in of another ABI version, or one that ends the process. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A backend whose kernels break their promises, each in its own way.
 #include <array>
 #include <cstdint>

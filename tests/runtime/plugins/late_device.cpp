@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device whose work is done later, on a thread for each of its streams, and a backend for it. Its
 // memory is the host's, under DLPack's kDLExtDev; memory, streams and events are known, so that
 // what is used after it was given back is an error. Knobs are at the end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A right kernel of neg for contiguous f32 that may work in place, in a backend whose name the
  * build sets: several of them arrive while others run. */
 #include "mote/base/kernel.h"

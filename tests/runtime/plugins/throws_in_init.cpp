@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in whose first call throws.
 #include <stdexcept>
 

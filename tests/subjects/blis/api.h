@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BLIS's typed functions, overloaded for float and double. A matrix is data, extents and two
 // strides.
 #pragma once

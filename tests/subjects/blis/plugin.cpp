@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BLIS as a backend: matrices with a row and a column stride of their own, as they lie. What
 // remains of a tensor, the axes before the last two, is walked here. f32 and f64.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations as expressions of arrays.
 #include <unsupported/Eigen/SpecialFunctions>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands as Eigen's arrays: in place where they lie by rows without gaps, else copies.
 #pragma once
 

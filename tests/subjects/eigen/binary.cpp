@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on two tensors, which are broadcast by copies; comparisons; casts between reals.
 #include "array.h"
 #include "kernels.h"

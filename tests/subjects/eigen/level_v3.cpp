@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that Eigen's code for AVX-512 has other versions of (docs/findings.md).
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // exp of AVX-512 overflows too early, its log takes no denormals, and pow loses digits where the
 // compiler contracts: docs/findings.md. None of these, nor what is made of them, is offered.
 #include "kernels.h"

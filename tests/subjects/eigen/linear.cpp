@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, as maps with the strides that they have.
 #include "array.h"
 #include "kernels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose contract holds for f32 alone.
 #include "kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eigen as a backend, compiled for the machine that it is built on.
 #include <fmt/format.h>
 

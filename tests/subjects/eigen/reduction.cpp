@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of x[R, N, C] along N: each row a map with a stride, or without one where elements are
 // adjacent, which Eigen has other code for.
 #include "array.h"

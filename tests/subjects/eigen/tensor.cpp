@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tensor module has: convolutions, running sums, moves.
 #include <fmt/format.h>
 

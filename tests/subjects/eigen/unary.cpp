@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one element, as Eigen has them, and their tests.
 #include <unsupported/Eigen/SpecialFunctions>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* BLIS 0.9.0: sgemm reads memory that belongs to none of its matrices.
  * cc blis_sgemm_reads_beyond.c -I/usr/include/x86_64-linux-gnu/blis-openmp -lblis -lm && ./a.out
  * By docs/BLISTypedAPI.md the call reads A (m x k), B (k x n) and, where beta is not 0, C (m x n),

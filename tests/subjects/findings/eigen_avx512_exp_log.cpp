@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eigen 3.4.0 with AVX-512: exp of floats above 88.376 is infinite, where the greatest float is
 // e^88.72; log of a denormal is that of the least normal number. expm1 and logistic functions
 // inherit the first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eigen 3.4.0: pow of floats loses up to seven bits where the compiler contracts x*y + z to one
 // instruction, as gcc does by default.
 //   g++ -O2 -march=x86-64-v3 -I/usr/include/eigen3 eigen_pow_contraction.cpp && ./a.out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eigen 3.4.0: the square root of infinity is NaN where a vector of floats is computed at once,
 // infinity where one is. (EIGEN_FAST_MATH, on by default, "might affect the accuracy of the
 // result"; with 0 both are infinite.)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN 2.6.3: matmul of u8 by s8 with a negative zero point of the source, one of the weights,
 // and output scales that are told at run time gives wrong sums.
 //   c++ -std=c++17 onednn_matmul_zero_points.cpp -ldnnl && ./a.out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* XNNPACK (2022-02-16): a transposed convolution whose result is smaller than its stride writes
  * beyond a buffer that XNNPACK allocated itself.
  *

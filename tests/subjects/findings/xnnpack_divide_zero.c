@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* XNNPACK (2022-02-16): 0 / 0 is -inf.
  * cc xnnpack_divide_zero.c -lXNNPACK && ./a.out
  * By xnnpack.h (xnn_define_divide) output_min is the lower bound for clipping output values; from

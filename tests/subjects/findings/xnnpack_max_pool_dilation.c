@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* XNNPACK (2022-02-16): max pooling with dilation and padding takes elements that no tap of the
  * window meets, some of them beyond the image, and beyond the memory of the input.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libxsmm as a backend: small matrix products that are compiled when they are asked for (f32, f64,
 // and bf16 with sums in f32), copies of transposed matrices, f32 rounded to bf16. Its matrices lie
 // by columns.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading calls and the plug-in's table; see subject.h. Each plug-in links its own copy, so that
 // the one table here is its own.
 #include "subject.h"

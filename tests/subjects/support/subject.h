@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the plug-ins of other people's libraries share: reading a call, strided views, and the table
 // of kernels. A kernel is a function that checks a call and returns what running it does, so that
 // can_run and run cannot disagree.

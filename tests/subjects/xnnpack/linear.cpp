@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices as fully connected layers, whose weights are b; convolutions, whose images
 // and results are NHWC and whose weights are [groups CO, KH, KW, CG].
 #include <algorithm>

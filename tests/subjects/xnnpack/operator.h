@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XNNPACK's operators: made where a call is planned, so that what it refuses is declined, or, where
 // they hold weights, tried there with weights of 0 and made again when they are run. All tensors
 // are copies: XNNPACK may read, but not write, XNN_EXTRA_BYTES beyond any of them.

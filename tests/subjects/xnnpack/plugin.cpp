@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XNNPACK as two backends: f32, with some whole dtypes, and f16, whose sums are kept in f16.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over NHWC, means of whole images, constant pads.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a command writes goes to files in memory, so that no pipe has to be emptied meanwhile.
 #include "mote/base/command.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mote/base/cuda_libraries.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DLPack helpers: element types, strides, the short description used in messages.
 #include "mote/base/dlpack.h"
 

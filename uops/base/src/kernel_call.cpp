@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exceptions, unknown statuses and endless messages end here.
 #include "mote/base/kernel_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edit distance, and the names within reach of it.
 #include "mote/base/near_names.h"
 

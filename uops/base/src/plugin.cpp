@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads a shared library that offers backends and checks every struct that it hands over, so that
 // nothing later has to. Only what kernel.h promises is looked at: arrays are stepped by the size
 // that the plug-in gives its own elements, which a later version may have made larger.

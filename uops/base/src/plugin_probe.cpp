@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fork that loads and exits. The child reports through its exit code alone; what the library
 // prints goes to standard error, so that data on standard output stays data.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places by the environment and by where the program and this library lie.
 #include "mote/base/plugin_search.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop programs as CUDA C++: one kernel or several, to be launched one after the other. The text
 // includes mote_cuda.h alone, which stands for the toolkit under nvcc and NVRTC and for a shim on
 // the host under any C++ compiler.

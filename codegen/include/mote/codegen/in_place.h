@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls in place: an output that shares its memory, element for element, with an input.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop programs: tensors and a tree of loops over them. Plain values; a pass is a free function
 // LoopProgram -> LoopProgram. Loop variables are unique in a program; their ranges are those of
 // their loops. Values are immutable trees that may share nodes.

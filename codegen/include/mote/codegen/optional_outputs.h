@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops of kernels whose calls may leave outputs out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From uops to loops, and the passes over loops. Each pass is in a file of its own, keeps the
 // meaning bit for bit, and leaves a program that verify() accepts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last stage before fast C: from the loops of compile() to versions of them whose loops say how
 // they are to be run. A version is right where some strides are 1 (or 0); the last one is right for
 // any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walking and rewriting loop programs: the few traversals that every pass is made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking up generated kernels (mote/base/registry.h) by op, variant, dtype and mask of inputs.
 #pragma once
 

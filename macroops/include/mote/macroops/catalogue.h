@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue of ops: each a record whose body is a few lines of uops. Everything else about an
 // op (kernels, cases, registry entry, documentation) is derived from its record.
 #pragma once

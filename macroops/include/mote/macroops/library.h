@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sources given to mote_add_kernels() (CMake) define.
 #pragma once
 

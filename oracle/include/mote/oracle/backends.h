@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends that there are: gen, which is linked in, libraries where mote/base/plugin_search.h
 // looks for them, and those named on the command line.
 // Each library is loaded in a child process first, so that one that crashes does not take the tool

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C compiler of the machine that runs `mote`, which compiles the references of program files.
 // Where there is none that works, the interpreter judges them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A campaign: many cases of some ops against some backends, within a budget of time or a number of
 // cases. Failures are shrunk; everything is counted by op, dtype and backend.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case: one execution of one op, as a line of text that says everything and replays:
 //   conv2d x=f32[2,4,7,9]:nhwc w=f32[6,4,3,3] stride=2,1 pads=1,0,1,2 fill=onehot:9f21
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at

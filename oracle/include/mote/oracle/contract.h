@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel's contract promises about its numbers, as the bound takes it.
 #pragma once
 

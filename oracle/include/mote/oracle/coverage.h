@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of an op was executed. A cell is a layout together with a value of one parameter (or an
 // optional tensor that is there, or not), of an op, dtype and backend; a case executes the cells
 // of all its layouts with all its values.

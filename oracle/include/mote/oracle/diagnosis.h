@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a case fails: what a kernel must have done for its results to be these, and where it fails.
 // Each hypothesis is tested by computation: the reference on inputs altered as it says must give
 // what the kernel gave. What fits none of them is said to.

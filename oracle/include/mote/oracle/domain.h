@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The legal shapes of a program as independent numbers ("knobs"), so that any choice of them is a
 // legal case: free sizes, and derived sizes such as
 //   OH = (H + $pads0 + $pads2 - $dilation0*(KH - 1) - 1)/$stride0 + 1

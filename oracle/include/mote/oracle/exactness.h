@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a result must be exact, so that bits can be compared. It follows from the uop program,
 // the sizes and the kind of data alone; there is no tolerance. Each value is
 //   copied   any data: moved, negated, compared, chosen; the bits of a correct kernel agree

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the inputs of a case hold: each element is a pure function of the kind of fill, the seed,
 // the tensor (its name and position) and the linear index.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function of a program's own, proven against an op from within that program.
 #pragma once
 

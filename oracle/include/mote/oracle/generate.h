@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random cases of any op, from its program alone. A case is a pure function of target, dtype, seed
 // and position. Legal by construction: derived sizes are drawn first (domain.h), nothing is
 // filtered.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test in one line: TEST(Softmax, IsRight) { MOTE_EXPECT_KERNEL("softmax", my_softmax); }
 #pragma once
 

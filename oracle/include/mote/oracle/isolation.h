@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subjects in processes of their own: a crash, a hang or a write to memory that is not the
 // subject's ends a worker, and not the process that judges. The reference never runs in a worker.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the elements of a tensor lie in memory: order of axes, gaps after rows, an offset, axes
 // that repeat (stride 0). Text: `:nhwc`, `:t`, `:perm0231`, `:pad3`, `:off2`, `:bcast1`, in any
 // combination; nothing is row-major.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory a case takes, and whether there is that much: a case that does not fit is refused
 // before anything is allocated.
 #pragma once

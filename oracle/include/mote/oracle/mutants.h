@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle measured: planted bugs, each a kernel that is right but for one defect, and correct
 // twins. How many cases and seconds it takes to find each, and whether a twin is ever accused.
 #pragma once

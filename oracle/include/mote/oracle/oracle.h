@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The oracle from C (C99): a kernel against the generated reference of its op.
  *
  * Every function returns MOTE_OK when all cases passed, MOTE_FAILED when one did not,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in around a function of the user's own, as C.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers and quantities as a person writes them on a command line: "60s", "2GiB", "1000".
 #pragma once
 

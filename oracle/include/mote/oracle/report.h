@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a campaign found, as text for people and as lines of JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What OP means on a command line or in a case: the name of an op in the catalogue, or a program
 // file. Everything after this works on the program alone.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a case: the reference once, each subject twice over outputs and gaps that are poisoned
 // with two different patterns; then the verdict. A subject runs in a worker (isolation.h), or in
 // this process.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a failing case to a small one: greedy, domain-aware, deterministic. A step is kept if the
 // case still fails in the same way; every candidate is a legal case.
 #pragma once

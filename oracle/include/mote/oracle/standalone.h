@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case as one C file that compiles alone: `cc bug.c -ldl -lm && ./a.out libmine.so` calls the
 // plug-in's kernel on the case's data, prints the elements that are wrong, and exits with 1 if
 // there are any. It needs nothing of mote but the plug-in.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a case runs: an op of the catalogue, whose program depends on dtype and optional inputs, or
 // a program file, which is one program.
 #pragma once

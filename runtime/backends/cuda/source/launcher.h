@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* lib/mote/cuda_launcher.so: what a plug-in is linked with whose functions take pointers of a GPU
  * and a stream (`mote emit OP --plugin FUNCTION --gpu`, and .cu files where there is a GPU). Its
  * kernels are thunks of C, which read shapes and strides alone, so that they need not know where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread runs until it waits or ends; then another that may go on is chosen by the order.
 #include "block.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of one block: who may go on, who waits for what.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies that go on while their thread does: what they bring may be there at once, or not before
 // it is waited for. A kernel must be right either way.
 #include <algorithm>

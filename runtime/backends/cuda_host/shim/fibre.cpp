@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The switch, and what the sanitizers are to be told of it.
 #include "fibre.h"
 

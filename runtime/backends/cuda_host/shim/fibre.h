@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fibres: stacks between which one OS thread switches. On x86-64 by six registers and the stack
 // pointer, elsewhere, and where asked for, by ucontext, which is ten times slower.
 #pragma once

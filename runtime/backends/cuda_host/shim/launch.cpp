@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grid: blocks in the chosen order.
 #include "launch.h"
 

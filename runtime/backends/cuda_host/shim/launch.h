@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launching a kernel on the host: blocks one after the other, the threads of a block as fibres, in
 // an order that is chosen. What a GPU would leave undefined is an error here: a barrier that some
 // threads do not reach, or reach at another place; a shuffle whose mask names a lane that is not

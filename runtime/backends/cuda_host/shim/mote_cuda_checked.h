@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU traps and a CPU lets pass: an access at an address that is no multiple of the type's
 // alignment, and an index outside of an array. A source of kernels that is compiled with
 // -fsanitize=alignment,bounds -fno-sanitize-recover=all includes this once: it has what compilers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA on a CPU, as far as mote's kernels need it: this header turns the text of a kernel into
 // plain C++ (C++17) that one fibre runs for each thread of a block. A program that holds kernels
 // defines `mote_host` (MOTE_HOST_DEFINE) and sets it to what mote::shim::calls() gives. Barriers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the thread sanitizer is told: the threads of a kernel are threads, though one OS thread runs
 // them all, and only barriers order what they do. Without it nothing.
 #pragma once

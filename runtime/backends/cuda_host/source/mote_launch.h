@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a .cu file that is to run on a GPU and on a CPU includes: mote_launch() for <<<>>>, and a
 // few calls of the CUDA runtime. Under nvcc they are CUDA's own; with MOTE_CUDA_HOST defined
 // kernels run on mote's shim, on the CPU, and memory is the host's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In: launches of a file's kernels; out: the first thing that is wrong with them in any order.
 #include "subject.h"
 

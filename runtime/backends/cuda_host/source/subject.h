@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a .cu file that runs on the shim is linked with, as lib/mote/cuda_shim.so: launches, and a
 // call that is made in several orders of threads. One call runs at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where tensors get their memory: a hook that a program may replace. Every tensor keeps a copy of
 // the hook that made it, and gives its memory back through it.
 #pragma once

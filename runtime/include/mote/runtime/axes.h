@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A short list of integers, one for each axis of a tensor: extents, strides, an order of axes. It
 // holds its entries itself, so that views are made without allocating.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ops that were generated at build time, as attributes in a registry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command: an op, its parameters, and the axis that it works along. A value: it compares, hashes
 // and prints; what equals a default is not part of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calls share: backends, memory to work in, measured times, the threads that streams run on.
 // A context may be used from many threads at once. It outlives what was made with it; it ends when
 // the work of its streams has.

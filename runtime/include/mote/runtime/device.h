@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices: memory and streams that are not the host's, as plug-ins offer them (mote/base/device.h).
 // lib/mote/cuda.so offers the first GPU under the name "cuda".
 #pragma once

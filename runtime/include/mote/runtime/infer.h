@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs from inputs: their dtypes and shapes, before anything is computed or allocated.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The axes that several views of one shape share, with as few of them as possible: axes of extent 1
 // go, and neighbours that every view crosses as if they were one become one.
 #pragma once

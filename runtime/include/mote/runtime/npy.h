@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors as NumPy's .npy (format versions 1 to 3). bf16, which NumPy lacks, is written as '<V2',
 // as the package ml_dtypes does, and '<V2' and '|V2' are read as bf16. A file that is not what it
 // says throws StatusError "npy: …"; nothing is allocated before the sizes are known to be there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backends that a program loads while it runs. They stay until the process ends; a list that was
 // taken stays as it was, so that commands may run on other threads while a plug-in arrives.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command made ready for tensors of fixed dtypes, extents and strides: everything is checked,
 // fitted to the kernel's ranks and chosen once; what is left to a run is the kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry of operators (NNVM's): names, aliases, groups, and attributes of any type, which any
 // translation unit or loaded library may add at any time. An attribute is a column indexed by op
 // id; a lookup is two loads and takes no lock, and what it found stays where it is for the life of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime's errors carry the status that they have at the C ABI.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: work that runs in the order in which it was given, one after the other, on threads that
 // all streams of a context share; events order one stream behind another.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors: counted memory, or memory of someone else's, seen through extents and strides. A copy of
 // a Tensor is another view of the same elements; nothing here copies elements but copy(). Every
 // size is checked on the metadata alone, before memory is asked for or looked at; what does not fit

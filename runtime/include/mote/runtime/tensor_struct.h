@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The bytes of a tensor, for C99 and for programs that share memory with mote without a copy.
  * A mote_tensor begins with a DLTensor, so a pointer to one is a pointer to the other. A mote_image
  * is the same bytes with the names of an image; a mote_tensor of three axes (rows, columns,

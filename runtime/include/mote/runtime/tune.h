@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernel is the fastest for a command and tensors of a form: measured once on copies, kept
 // in a context, and in a file (tuning/tuning_file.h).
 #pragma once

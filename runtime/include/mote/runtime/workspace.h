@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that kernels work in, kept for the next call, with a limit on what all calls hold
 // together. Safe from any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error bound of a program, as another program: for every output y the interval [y_lo, y_hi]
 // that holds whatever a correct implementation computes before it rounds to y's dtype, in any order
 // of summation, with fused multiply-adds or without, in the accumulator's precision or a wider one.

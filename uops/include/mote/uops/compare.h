@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The six comparisons of two numbers.
 #pragma once
 

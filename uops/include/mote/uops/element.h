@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of tensors in memory as numbers, by dtype.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The root of trust: a direct, slow, obviously right evaluator of programs, in double (integers in
 // wrapping 64-bit). It shares nothing with lowering or the passes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index expressions: integers over loop variables (i0, i1, …), axis sizes (dA0, or a declared name
 // such as KH), parameters ($stride) and constants, with + - * floor-/ floor-% min max.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about symbols, and the prover that uses it: lower bounds of sizes and parameters,
 // half-open ranges of loop variables, divisibility. The prover has fuel and never hangs: running
 // out means "not proved". Facts is a value with cheap copies; proofs are remembered, also for those

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of a program, as another program: |gy|x|y| -> |gx|. One reverse walk over one table
 // of rules, uops in and uops out, so that the result prints, lowers and is differentiated again.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scatter by addition whose index map can be solved becomes a gather: no atomics, no order of
 // writes, and loops that can be bounded. Convolution's gradient is
 //   scatter[add](0, v to …, i2*s + i4*d - p)   ->   sum over i4 of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program: named outputs over named inputs, parameters and sizes, with every equality of sizes
 // unified. It prints as text that parses back to an equal program; a .mote file holds one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The uops: what a computation is. Immutable nodes behind cheap handles; a std::variant of a small
 // closed set. A node knows its dtype, its shape (index expressions over sizes and parameters) and,
 // for readable output, a name for each axis.

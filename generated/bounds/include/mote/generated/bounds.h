@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking up the compiled error bounds of the catalogue (mote/uops/bound.h) by op, dtype and mask
 // of inputs. There is one, for f32 and f64, where an output of the instance is not certain and the
 // bound has few nodes that are not all element-wise, or sums only what data selects: others are

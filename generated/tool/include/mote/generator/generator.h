@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program mote-gen, for generators that add ops of their own to the catalogue first.
 #pragma once
 

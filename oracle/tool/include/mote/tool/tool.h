@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program mote, for tools that add ops of their own to the catalogue first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named tensors as NumPy's .npz: a zip file of .npy files, stored or deflated. Apart from
 // mote_runtime, since it needs zlib. Errors are StatusError "npz: …".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* .npz from C (C99): npz.h under other names. Statuses, mote_last_error() and ownership are as in
  * mote/mote.h. */
 #ifndef MOTE_NPZ_NPZ_C_H

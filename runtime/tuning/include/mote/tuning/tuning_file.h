@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of fastest kernels (mote/runtime/tune.h) in a file, so that the next process need not
 // measure. The file is JSON of a version, for one machine and one set of libraries: times of others
 // say nothing here, so such a file is ignored, as a damaged one is, and the next save replaces it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where NVIDIA's libraries are looked for at run time: nothing of mote links them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The C ABI of devices, part of version 1 (C99): memory that the host's processor does not read,
  * and streams of work in it. A plug-in that has kernels for a GPU's tensors offers the GPU as well,
  * so that a program can keep tensors there. As in kernel.h, nothing throws or aborts, structs begin

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small helpers for the tensors that cross borders as DLPack's DLTensor. Shapes and strides are in
 // elements; NULL strides mean row-major.
 #pragma once

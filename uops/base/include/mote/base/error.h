@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors. The caller's mistake throws mote::Error, whose text says op, what, got, expected; a
 // broken invariant throws mote::InternalError, which says that the bug is ours; an expected "no" is
 // a Reason. Nothing in mote aborts. Each border that knows more adds it in front ("while lowering

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the shared libraries export: all else is hidden. C++ headers open `namespace MOTE_API mote`,
  * C headers mark each declaration. C99. */
 #ifndef MOTE_BASE_EXPORT_H

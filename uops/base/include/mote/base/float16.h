@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 16-bit real formats: f16 (IEEE binary16) and bf16 (the upper half of binary32). Values are
 // rounded once, straight from double, to nearest even: through float they would be rounded twice.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The C ABI of kernels and backends, version 1 (C99). A shared library offers backends through
  * mote_plugin_init; generated kernels and mote's own backends use the same structs. Every struct
  * begins with its size, so that later versions can append members: a reader looks at no member

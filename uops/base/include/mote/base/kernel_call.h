@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls into a kernel that may be anyone's. What it throws becomes a status and a message, as does
 // a status that kernel.h does not know; a message always ends. Nothing is promised that lies beyond
 // the size of a contract.

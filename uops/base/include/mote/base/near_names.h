@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "did you mean …?": known names that a misspelt one may stand for.
 #pragma once
 

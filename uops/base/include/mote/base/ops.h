@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the catalogue says about its ops, for programs that link no compiler. mote-gen writes it.
  * C99. */
 #ifndef MOTE_BASE_OPS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For std::visit: a visitor made of one lambda for each alternative.
 #pragma once
 

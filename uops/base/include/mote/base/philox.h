@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random bits as a function of a key and a counter: Philox 4x32 with ten rounds, as Salmon, Moraes,
 // Dror and Shaw define it ("Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once

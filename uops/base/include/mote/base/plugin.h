@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading backends from shared libraries. A failure is an Error that names the library and gives
 // the loader's reason; an ABI version that differs, a missing symbol, a struct that is too small
 // likewise.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where plug-ins are looked for: what $MOTE_PLUGIN_PATH lists (files and folders, separated by
 // colons), then the folders lib/mote/plugins of the running program's, of mote's own library's and
 // of the installation's prefix.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The generated kernels: what mote-gen writes. C99, so that the generated C can define it. */
 #ifndef MOTE_BASE_REGISTRY_H
 #define MOTE_BASE_REGISTRY_H

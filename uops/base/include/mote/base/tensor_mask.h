@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of an op's inputs, or of its outputs, are meant.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What every generated thunk is made of (C99): checks of a mote_call's tensors and parameters, with
  * one-line messages. The first failure is kept in mote_thunk.status and its text in call->message;
  * every later check then returns harmless values (extents 1, parameters within their range), so

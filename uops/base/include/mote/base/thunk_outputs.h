@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the thunk of a kernel with optional outputs is made of beside thunk.h (C99): outputs that a
  * call may leave out, and inputs whose data is needed for some outputs alone. */
 #ifndef MOTE_BASE_THUNK_OUTPUTS_H
