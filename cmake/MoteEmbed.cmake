@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# mote_embed(file variable): the text of a header that mote copies into what it emits, in a variable
+# and as a reason to configure again. The line of mote's licence is left out, because what mote emits
+# belongs to its user (LICENSE-EXCEPTION).
+function(mote_embed file variable)
+  get_filename_component(file ${file} ABSOLUTE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  set(line "// SPDX-License-Identifier: Apache-2.0\n")
+  string(LENGTH "${line}" length)
+  string(FIND "${text}" "${line}" at)
+  if(NOT at EQUAL 0)
+    message(FATAL_ERROR "mote_embed: ${file}: expected the first line '// SPDX-License-Identifier: Apache-2.0'")
+  endif()
+  string(SUBSTRING "${text}" ${length} -1 text)
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
