@@ -119,6 +119,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/codegen/src/cuda/mote_cuda.h
               ${PROJECT_SOURCE_DIR}/runtime/backends/cuda_host/source/mote_launch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mote/cuda)
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/LICENSE-EXCEPTION ${PROJECT_SOURCE_DIR}/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mote)
+
 install(TARGETS mote)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/oracle/cases/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mote/cases
         FILES_MATCHING PATTERN "*.cases")

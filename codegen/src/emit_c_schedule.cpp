@@ -9,6 +9,7 @@
 #include "emit_c_writer.h"
 #include "leave_out.h"
 #include "mote/base/error.h"
+#include "mote/codegen/generated_by.h"
 #include "mote/codegen/schedule.h"
 
 namespace mote::emit {
@@ -294,7 +295,8 @@ std::string emit_c(const Schedule& s, const EmitOptions& options) {
   const std::string text = emit::schedule_text(s, options);
   if (!options.standalone) return text;
   const std::string helpers = emit::helpers_for(text);
-  return emit_c_fast_includes() + "\n" + helpers + (helpers.empty() ? "" : "\n") + text;
+  return generated_head("One file that compiles alone") + emit_c_fast_includes() + "\n" + helpers +
+         (helpers.empty() ? "" : "\n") + text;
 }
 
 }  // namespace mote

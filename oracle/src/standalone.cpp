@@ -13,6 +13,7 @@
 #include "embedded_headers.h"
 #include "mote/base/error.h"
 #include "mote/base/plugin.h"
+#include "mote/codegen/generated_by.h"
 #include "mote/oracle/exactness.h"
 #include "prepared_state.h"
 #include "reference.h"
@@ -313,9 +314,9 @@ std::string standalone_c(const Case& c, const mote_backend& backend) {
   std::vector<Dense> expected;
   for (const CaseTensor& t : c.outputs) expected.emplace_back(t.dtype, volume(t.shape));
   std::string text = fmt::format(
-      "/* A case of mote, to be compiled alone: cc THIS.c -ldl -lm && ./a.out PLUGIN.so\n * {}\n "
-      "*/\n",
-      to_string(c));
+      "/* A case of mote, to be compiled alone: cc THIS.c -ldl -lm && ./a.out PLUGIN.so\n * {}\n"
+      " * {}.\n */\n",
+      to_string(c), kGeneratedByMote);
   text += headers_text();
   text += fmt::format(
       "#define kOp \"{}\"\nstatic const char kBackend[] = \"{}\";\n"

@@ -14,6 +14,7 @@
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
+#include "mote/codegen/generated_by.h"
 #include "mote/codegen/passes.h"
 #include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
@@ -88,8 +89,9 @@ int emit(const EmitArguments& options) {
   const std::string name = instance_name(resolved);
   const bool around = !options.plugin.function.empty();
   if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
-  const std::string text =
+  std::string text =
       around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
+  if (!text.starts_with("/*")) text = generated_head("A kernel") + text;
   if (options.folder.empty()) {
     print(text);
   } else {
