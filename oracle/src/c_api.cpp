@@ -99,6 +99,7 @@ mote_status mote_check_function(const char* op, mote_function function,
     how.nondeterministic = given.nondeterministic != 0;
     how.count = given.count;
     how.seed = given.seed;
+    if (given.name != nullptr) how.name = given.name;
     return mote::check_function(op, {function, std::nullopt}, how);
   });
 }

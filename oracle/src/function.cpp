@@ -7,7 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "compiled_c.h"
+#include "function_replay.h"
 #include "function_report.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
@@ -36,6 +40,13 @@ void require_arguments(const std::string& op, const Resolved& resolved,
                   op, fmt::join(*function.arguments, ", "), fmt::join(expected, ", ")));
 }
 
+void require_name(const std::string& name) {
+  const auto is_bad = [](unsigned char ch) { return std::isgraph(ch) == 0 || ch == '"'; };
+  if (name.empty() || std::ranges::any_of(name, is_bad))
+    throw Error(
+        fmt::format("the function's name: expected letters without blanks, got '{}'", name));
+}
+
 Subject subject_of(const std::string& op, const Resolved& resolved, const TypedFunction& function,
                    const FunctionOptions& options) {
   const PluginOptions how{.function = kName,
@@ -62,17 +73,25 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
 
 }  // namespace
 
-FunctionReport report_of(const CampaignResult& result) {
+FunctionReport report_of(const CampaignResult& result,
+                         const std::function<std::string(const Case&)>& replay) {
   FunctionReport report;
-  std::string declined;
+  std::int64_t declined = 0;
+  std::string reason;
   for (const Row& row : result.rows) {
     report.judged += row.judged;
-    if (declined.empty()) declined = row.reason;
+    declined += row.count(Verdict::unsupported);
+    if (reason.empty()) reason = row.reason;
   }
-  for (const Failure& f : result.failures) report.text += failure_text(f);
+  for (const Failure& f : result.failures) report.text += failure_text(f, replay);
   if (report.judged == 0)
-    report.text = declined.empty() ? "no case was judged" : "no case was judged: " + declined;
+    report.text = reason.empty() ? "no case was judged" : "no case was judged: " + reason;
   report.passed = result.failures.empty() && report.judged > 0;
+  if (report.passed) {
+    report.text =
+        fmt::format("passed: {} case{} judged", report.judged, report.judged == 1 ? "" : "s");
+    if (declined > 0) report.text += fmt::format(", {} declined: {}", declined, reason);
+  }
   return report;
 }
 
@@ -80,17 +99,28 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
                               const FunctionOptions& options) {
   const Resolved resolved = resolve_without(op, options.dtype, options.without);
   require_arguments(op, resolved, function);
+  require_name(options.name);
+  const std::optional<Replay> replay = asked_replay(op, resolved, options.name);
+  if (replay && !replay->mine) return {true, 0, "not judged: " + replay->not_mine};
   const Subject subject = subject_of(op, resolved, function, options);
+  mote_backend backend = *subject.backend;
+  backend.name = options.name.c_str();
   CampaignOptions campaign;
   campaign.ops = {op};
-  campaign.backends = {{subject.backend, "", "built in"}};
+  campaign.backends = {{&backend, "", "built in"}};
   if (resolved.instance) campaign.dtype = resolved.instance->dtype;
   for (const std::string& text : options.cases) campaign.cases.push_back(parse_case(text));
   campaign.count = options.count;
+  if (replay) {  // as it is: no other case of the function is run
+    campaign.cases = {*replay->mine};
+    campaign.count = 0;
+    campaign.shrink_s = 0;
+  }
   campaign.seed = options.seed;
   campaign.run.isolation =
       std::make_shared<Isolation>();  // after the subject: workers have it then
-  return report_of(run_campaign(campaign));
+  const std::string command = options.command.empty() ? program_command() : options.command;
+  return report_of(run_campaign(campaign), [&](const Case& c) { return replay_by(command, c); });
 }
 
 }  // namespace mote

@@ -118,7 +118,10 @@ std::string differences_text(const Outcome& outcome, std::size_t most) {
   return text;
 }
 
-std::string failure_text(const Failure& failure) {
+std::string failure_text(const Failure& failure) { return failure_text(failure, replay_command); }
+
+std::string failure_text(const Failure& failure,
+                         const std::function<std::string(const Case&)>& replay) {
   const Case& c = failure.smallest;
   std::string text =
       fmt::format("{}: {} on {}, {} time{}, first after {:.2f} s\n", name(failure.outcome.verdict),
@@ -137,7 +140,7 @@ std::string failure_text(const Failure& failure) {
     text +=
         fmt::format("  with most elements 0: {}\n  {}", failure.sparsest, failure.sparsest_text);
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
-  return text + "  replay: " + replay_command(c) + "\n";
+  return text + "  replay: " + replay(c) + "\n";
 }
 
 std::string table_json(const CampaignResult& result) {

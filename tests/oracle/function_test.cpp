@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of this program proven against ops: the one of the example, and defects of it.
 #include <cmath>
+#include <filesystem>
+#include <stdexcept>
 
 #include "mote/base/error.h"
 #include "mote/oracle/gtest.h"
+#include "shell.h"
 
 extern "C" int my_layer_norm(const float* x, const std::int64_t* sx, const float* gamma,
                              const std::int64_t* sgamma, const float* beta,
@@ -88,6 +91,122 @@ TEST(Function, AReturnedErrorIsAFailure) {
   EXPECT_FALSE(check_function("sqrt", typed(fails), {.count = 20}).passed);
 }
 
+int throws(const float*, Strides, float*, Strides, std::int64_t, std::int64_t, std::int64_t,
+           std::int64_t) {
+  throw std::runtime_error("no table of roots");
+}
+
+int throws_a_number(const float*, Strides, float*, Strides, std::int64_t, std::int64_t,
+                    std::int64_t, std::int64_t) {
+  throw 7;
+}
+
+TEST(Function, AnExceptionOfTheKernelHasItsOwnText) {
+  const std::string text = check_function("sqrt", typed(throws), {.count = 5}).text;
+  EXPECT_NE(text.find("threw an exception: no table of roots"), std::string::npos) << text;
+  const std::string number = check_function("sqrt", typed(throws_a_number), {.count = 5}).text;
+  EXPECT_NE(number.find("threw an exception of type int"), std::string::npos) << number;
+}
+
+TEST(Function, WhatTheCheckThrowsIsAFailureWithItsText) {
+  const testing::AssertionResult result = is_kernel_of("sqt", square_root);
+  EXPECT_FALSE(result);
+  EXPECT_NE(std::string(result.message()).find("did you mean sqrt"), std::string::npos)
+      << result.message();
+}
+
+TEST(Function, SaysHowMuchWasJudged) {
+  const FunctionReport report = check_function("sqrt", typed(square_root), {.count = 40});
+  EXPECT_TRUE(report.passed);
+  EXPECT_TRUE(report.text.starts_with("passed: " + std::to_string(report.judged) + " cases judged"))
+      << report.text;
+  EXPECT_NE(
+      std::string(is_kernel_of("sqrt", square_root, {.count = 40}).message()).find(" cases judged"),
+      std::string::npos);
+}
+
+TEST(Function, HasTheNameOfTheExpression) {
+  EXPECT_EQ(name_of_function("square_root"), "square_root");
+  EXPECT_EQ(name_of_function("&mine::relu<float>, {.count = 9}"), "mine::relu<float>");
+  EXPECT_EQ(name_of_function("+[](const float*, int) { return 0; }"), "function");
+  EXPECT_EQ(name_of_function(""), "function");
+}
+
+int exponential(const float* x, Strides sx, float* y, Strides sy, std::int64_t I, std::int64_t J,
+                std::int64_t K, std::int64_t L) {
+  for (std::int64_t i = 0; i < I; ++i)
+    for (std::int64_t j = 0; j < J; ++j)
+      for (std::int64_t k = 0; k < K; ++k)
+        for (std::int64_t l = 0; l < L; ++l)
+          y[i * sy[0] + j * sy[1] + k * sy[2] + l * sy[3]] =
+              std::exp(x[i * sx[0] + j * sx[1] + k * sx[2] + l * sx[3]]);
+  return 0;
+}
+
+int short_exponential(const float* x, Strides sx, float* y, Strides sy, std::int64_t I,
+                      std::int64_t J, std::int64_t K, std::int64_t L) {
+  return exponential(x, sx, y, sy, I, J, K, L - 1);
+}
+
+// Run by the tests below alone: one that passes, one that fails, one of another op.
+TEST(DISABLED_Replayed, Fails) {
+  MOTE_EXPECT_KERNEL("exp", exponential, {.count = 10});
+  MOTE_EXPECT_KERNEL("exp", short_exponential, {.count = 20});
+  MOTE_EXPECT_KERNEL("sum", sum_in_turns, {.nondeterministic = true, .count = 10});
+}
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+test::Ran replayed(const std::string& variable) {
+  return test::run_in_shell(variable + " " + this_program() +
+                            " --gtest_also_run_disabled_tests "
+                            "--gtest_filter=DISABLED_Replayed.Fails");
+}
+
+/// The line `replay: …` of a report.
+std::string replay_line(const std::string& text) {
+  const std::string word = "  replay: ";
+  const std::size_t at = text.find(word);
+  if (at == std::string::npos) return "";
+  return text.substr(at + word.size(), text.find('\n', at) - at - word.size());
+}
+
+TEST(Function, TheReplayLineRunsThatCaseAgain) {
+  const test::Ran first = replayed("");
+  ASSERT_EQ(first.code, 1) << first.out;
+  const std::string line = replay_line(first.out);
+  EXPECT_TRUE(line.starts_with("MOTE_REPLAY='exp x=f32[1,1,1,1]")) << first.out;
+  EXPECT_NE(line.find(" backend=short_exponential'"), std::string::npos) << line;
+  EXPECT_TRUE(line.ends_with("--gtest_filter=DISABLED_Replayed.Fails")) << line;
+
+  const test::Ran again = test::run_in_shell(line);
+  EXPECT_EQ(again.code, 1) << again.out;
+  EXPECT_NE(again.out.find("unwritten: exp on short_exponential, 1 time"), std::string::npos)
+      << again.out;
+  EXPECT_EQ(replay_line(again.out), line);
+  // Of the functions that are not meant, no case is judged.
+  EXPECT_NE(again.out.find("exp on exponential: not judged: MOTE_REPLAY is a case of exp on "
+                           "short_exponential"),
+            std::string::npos)
+      << again.out;
+  EXPECT_NE(again.out.find("sum on sum_in_turns: not judged: "), std::string::npos) << again.out;
+
+  // Once it is mended: here, on the function that is right.
+  const std::string wrong = "backend=short_exponential", right = "backend=exponential";
+  std::string mended = line;
+  mended.replace(mended.find(wrong), wrong.size(), right);
+  const test::Ran passed = test::run_in_shell(mended);
+  EXPECT_EQ(passed.code, 0) << passed.out;
+  EXPECT_NE(passed.out.find("exp on exponential: passed: 1 case judged"), std::string::npos)
+      << passed.out;
+}
+
+TEST(Function, AReplayThatIsNoCaseIsAnError) {
+  const test::Ran ran = replayed("MOTE_REPLAY='sqrt x=f33[1]'");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.out.find("MOTE_REPLAY: sqrt: "), std::string::npos) << ran.out;
+}
+
 TEST(Function, NothingJudgedIsNoSuccess) {
   const FunctionReport report = check_function("sqrt", typed(square_root), {.count = 0});
   EXPECT_FALSE(report.passed);
@@ -118,6 +237,7 @@ TEST(Function, OtherArgumentsAreAnError) {
                "expected (const double*, const int64_t*, double*");
   expect_error("sqt", typed(square_root), {}, "did you mean sqrt");
   expect_error("sqrt", typed(square_root), {.accumulator = "f16"}, "native, f32 or f64");
+  expect_error("sqrt", typed(square_root), {.name = "my root"}, "without blanks, got 'my root'");
 }
 
 }  // namespace

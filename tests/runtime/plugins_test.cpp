@@ -128,7 +128,7 @@ TEST(Plugins, WhatAKernelDoesWrongIsAStatusAndAMessage) {
   };
   const Row rows[] = {
       {"neg", MOTE_FAILED, "neg: the kernel threw an exception: it broke"},
-      {"abs", MOTE_FAILED, "abs: the kernel threw an exception of an unknown type"},
+      {"abs", MOTE_FAILED, "abs: the kernel threw an exception of type int"},
       {"floor", MOTE_FAILED, "floor: the kernel returned the unknown status 7"},
       {"ceil", MOTE_FAILED, "ceil: the kernel gives no reason"},
       {"sign", MOTE_FAILED, "sign: " + std::string(100, 'x')},

@@ -2,11 +2,15 @@
 // Exceptions, unknown statuses and endless messages end here.
 #include "mote/base/kernel_call.h"
 
+#include <cxxabi.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <typeinfo>
 
 namespace mote {
 namespace {
@@ -20,6 +24,17 @@ void set_message(const mote_call& call, const char* text, const char* more = "")
 void end_message(const mote_call& call) {
   if (call.message != nullptr && call.message_bytes > 0)
     call.message[call.message_bytes - 1] = '\0';
+}
+
+/// Of the exception that is being handled, as C++ writes it; takes memory.
+[[gnu::cold, gnu::noinline]] void set_type_of_exception(const mote_call& call) {
+  const char* text = "the kernel threw an exception of type ";
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  if (type == nullptr) return set_message(call, text, "unknown");  // of another language
+  int status = 0;
+  char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+  set_message(call, text, name != nullptr ? name : type->name());
+  std::free(name);
 }
 
 /// Apart, so that a call that goes well has no room for digits on its stack.
@@ -48,7 +63,7 @@ mote_status guarded(const mote_call& call, const Body& body) {
   } catch (const std::exception& error) {
     set_message(call, "the kernel threw an exception: ", error.what());
   } catch (...) {
-    set_message(call, "the kernel threw an exception of an unknown type");
+    set_type_of_exception(call);
   }
   return MOTE_FAILED;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "mote/base/export.h"
 
 namespace MOTE_API mote {
+
+/// The name of a function that has been given none.
+inline constexpr const char* kUnnamedFunction = "function";
 
 struct FunctionOptions {
   std::optional<DType> dtype = {};        ///< default: f32, or the first that the op offers
@@ -22,6 +26,10 @@ struct FunctionOptions {
   std::int64_t count = 300;               ///< random cases
   std::uint64_t seed = 1;                 ///< of the random cases
   std::vector<std::string> cases = {};    ///< run first: the text of `mote replay`
+  std::string name = kUnnamedFunction;    ///< in reports and cases; without blanks
+  /// The shell command that makes this check again, for lines that replay a case; empty: this
+  /// process's command line.
+  std::string command = {};
 };
 
 /// A function with the types of its arguments, so that they can be compared with the op's.
@@ -34,15 +42,25 @@ struct TypedFunction {
 struct FunctionReport {
   bool passed = false;
   std::int64_t judged = 0;
-  std::string text;  ///< the failures, smallest cases first of all; why nothing was judged
+  /// The failures, smallest cases first of all; why nothing was judged; how much was judged where
+  /// all passed.
+  std::string text;
 };
 
-/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. The
-/// function has the signature that `mote emit OP` prints and returns 0. Throws Error for an unknown
-/// op or dtype, for a function with other arguments, and where no C compiler is found, which makes
-/// the call of the function.
+/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. Where
+/// $MOTE_REPLAY is set, that case alone; a function of which it is no case then passes, with 0
+/// judged. The function has the signature that `mote emit OP` prints and returns 0. Throws Error
+/// for an unknown op or dtype, for a function with other arguments, and where no C compiler is
+/// found, which makes the call of the function.
 FunctionReport check_function(const std::string& op, const TypedFunction& function,
                               const FunctionOptions& options = {});
+
+/// This process's command line as a shell reads it, without arguments that start with `without`,
+/// and with `more` behind it.
+std::string program_command(const std::vector<std::string>& more = {},
+                            const std::string& without = {});
+/// "my_relu" of "&my_relu, {.count = 9}"; kUnnamedFunction where it is no name.
+std::string name_of_function(std::string_view expression);
 
 namespace detail {
 

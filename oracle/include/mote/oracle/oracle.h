@@ -4,9 +4,13 @@
  * Every function returns MOTE_OK when all cases passed, MOTE_FAILED when one did not,
  * MOTE_UNSUPPORTED when no case was judged, MOTE_INVALID for a call that makes no sense (an unknown
  * op or library, NULL where it must not be), MOTE_OUT_OF_MEMORY. *report then is a text that says
- * what was found, the smallest failing cases first of all; mote_check_free() frees it. NULL for
- * `report`: nobody wants it. Kernels run in worker processes: one that crashes fails, and no more.
- * No function throws or aborts. */
+ * what was found, the smallest failing cases first of all, or how much was judged where all passed;
+ * mote_check_free() frees it. NULL for `report`: nobody wants it. Kernels run in worker processes:
+ * one that crashes fails, and no more. No function throws or aborts.
+ *
+ * A failing case of a function is run again by the program that checks it, with the case in the
+ * environment variable MOTE_REPLAY; the report has the command. Then mote_check_function() runs
+ * that case alone, and returns MOTE_OK for a function of which it is no case. */
 #ifndef MOTE_ORACLE_ORACLE_H
 #define MOTE_ORACLE_ORACLE_H
 
@@ -30,6 +34,7 @@ typedef struct mote_check_options {
   int32_t nondeterministic; /* of a function: equal calls need not give equal bits */
   int64_t count;            /* random cases of each op and dtype; default 300 */
   uint64_t seed;            /* of the random cases */
+  const char* name; /* of a function: in reports and cases, without blanks; default "function" */
 } mote_check_options;
 
 /* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare

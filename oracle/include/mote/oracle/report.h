@@ -2,6 +2,7 @@
 // What a campaign found, as text for people and as lines of JSON.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "mote/base/export.h"
@@ -16,6 +17,9 @@ std::string progress_text(const CampaignResult& result, std::int64_t cases);
 std::string progress_json(const CampaignResult& result, std::int64_t cases);
 /// One failure: what, where, expected and got, the smallest case, how to replay it.
 std::string failure_text(const Failure& failure);
+/// The same, where another command than replay_command() runs a case again.
+std::string failure_text(const Failure& failure,
+                         const std::function<std::string(const Case&)>& replay);
 /// The first differing elements: "y[0,3]: expected 6, got 0".
 std::string differences_text(const Outcome& outcome, std::size_t most);
 
