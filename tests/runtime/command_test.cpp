@@ -24,6 +24,15 @@ TEST(Command, PrintsWhatIsNotADefault) {
   EXPECT_EQ(to_string(Command("softmax", {}, -1)), "softmax axis=-1");
 }
 
+TEST(Command, TakesNumbersOfEveryArithmeticType) {
+  const Command two("conv2d", {{"stride0", 2}});
+  EXPECT_EQ(Command("conv2d", {{"stride0", 2U}}), two);
+  EXPECT_EQ(Command("conv2d", {{"stride0", std::size_t{2}}}), two);
+  EXPECT_EQ(Command("conv2d", {{"stride0", 2LL}}), two);
+  EXPECT_EQ(Command("conv2d", {{"stride0", static_cast<short>(2)}}), two);
+  EXPECT_EQ(Command("gemm", {{"alpha", 0.5F}}), Command("gemm", {{"alpha", 0.5}}));
+}
+
 TEST(Command, EqualCommandsHashAlike) {
   const Command a("conv2d", {{"stride0", 2}, {"pads1", 1}});
   const Command b("conv2d", {{"pads1", 1}, {"stride0", 2}, {"groups", 1}});

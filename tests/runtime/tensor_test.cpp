@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <cstddef>
 #include <cstdint>
+#include <typeinfo>
 
 #include "mote/runtime/status.h"
 #include "runtime/expect_error.h"
@@ -27,6 +29,36 @@ TEST(Tensor, IsRowMajorAlignedAndOwnsItsMemory) {
     EXPECT_TRUE(x.is_contiguous());
     EXPECT_EQ(x.owners(), 1);
   }
+}
+
+template <typename T>
+void expect_taken(T number, double expected) {
+  const Tensor x(DType::f64, {2});
+  fill(x, number);
+  EXPECT_EQ(x.real_at({1}), expected) << typeid(T).name();
+  fill(x, 9.0);
+  x.set({1}, number);
+  EXPECT_EQ(x.real_at({1}), expected) << typeid(T).name();
+}
+
+/// None is ambiguous, and none is converted to what does not hold it.
+TEST(Tensor, TakesNumbersOfEveryArithmeticType) {
+  expect_taken(0, 0);
+  expect_taken(3U, 3);
+  expect_taken(-4L, -4);
+  expect_taken(5LL, 5);
+  expect_taken(std::size_t{6}, 6);
+  expect_taken(std::uint64_t{1} << 63U, 0x1p63);
+  expect_taken(static_cast<short>(-7), -7);
+  expect_taken(std::uint8_t{8}, 8);
+  expect_taken('a', 97);
+  expect_taken(true, 1);
+  expect_taken(0.5F, 0.5);
+  expect_taken(0.25, 0.25);
+  expect_taken(0.125L, 0.125);
+  const Tensor y(DType::i64, {1});
+  fill(y, INT64_MAX);
+  EXPECT_EQ(y.integer_at({0}), INT64_MAX);
 }
 
 TEST(Tensor, HasUpToTwelveAxes) {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "mote/base/arithmetic.h"
 #include "mote/base/export.h"
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
@@ -24,10 +25,11 @@ namespace MOTE_API mote {
 
 /// A parameter's value by name.
 struct Setting {
-  Setting(std::string_view parameter, std::int64_t integer) : name(parameter), value(integer) {}
-  Setting(std::string_view parameter, int integer)
-      : name(parameter), value(std::int64_t{integer}) {}
-  Setting(std::string_view parameter, double real) : name(parameter), value(real) {}
+  /// An integer of any type is an integer, float a real.
+  template <Arithmetic T>
+  Setting(std::string_view parameter, T number) : name(parameter) {
+    to_real_or_integer(number, [&](auto converted) { value = converted; });
+  }
 
   std::string_view name;
   std::variant<std::int64_t, double> value;

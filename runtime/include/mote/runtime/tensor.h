@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 
+#include "mote/base/arithmetic.h"
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/runtime/allocator.h"
@@ -82,7 +83,11 @@ class Tensor {
   std::int64_t integer_at(const AxisList& index) const;
   void set(const AxisList& index, double value) const;
   void set(const AxisList& index, std::int64_t value) const;
-  void set(const AxisList& index, int value) const { set(index, std::int64_t{value}); }
+  /// Any other arithmetic type, as the one of the two that holds it.
+  template <Arithmetic T>
+  void set(const AxisList& index, T value) const {
+    to_real_or_integer(value, [&](auto converted) { set(index, converted); });
+  }
 
   const DLTensor& dl() const { return raw_.dl; }
   DLTensor& dl() { return raw_.dl; }
@@ -111,6 +116,11 @@ AxisList checked_strides(DType dtype, const AxisList& shape);
 /// y[i] = value for each element, cast to y's dtype.
 void fill(const Tensor& y, double value);
 void fill(const Tensor& y, std::int64_t value);
+/// Any other arithmetic type, as the one of the two that holds it.
+template <Arithmetic T>
+void fill(const Tensor& y, T value) {
+  to_real_or_integer(value, [&](auto converted) { fill(y, converted); });
+}
 /// y[i] = x[i], x broadcast to y's shape, cast to y's dtype. Memory may overlap: the result is as
 /// if x had been read first. StatusError if elements of y share memory. Either may be on a device
 /// that a plug-in offers (device.h): what is laid out alike, without gaps and in one dtype, is
