@@ -13,6 +13,36 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   string(APPEND soversion .${PROJECT_VERSION_MINOR})
 endif()
 
+# `cmake --install` works after any build, of a single target too: what it installs and is not there
+# is built first. mote_installed is the target of all of it.
+set(installed mote mote_generator mote_tool mote_cuda mote_cuda_host mote_cuda_launcher mote_cuda_subject
+    mote_cublas mote_cudnn)
+foreach(name IN ITEMS runtime npz compiler oracle)
+  list(APPEND installed mote_${name}_shared mote_${name}_static)
+endforeach()
+get_target_property(plugins mote_plugins MANUALLY_ADDED_DEPENDENCIES)
+list(APPEND installed ${plugins})
+add_custom_target(mote_installed)
+add_dependencies(mote_installed ${installed})
+list(TRANSFORM installed REPLACE "(.+)" "\"$<TARGET_FILE:\\1>\"" OUTPUT_VARIABLE files)
+list(JOIN files " " files)
+install(CODE "
+  set(lacking FALSE)
+  foreach(file IN ITEMS ${files})
+    if(NOT EXISTS \"\${file}\")
+      set(lacking TRUE)
+    endif()
+  endforeach()
+  if(lacking)
+    message(STATUS \"mote: building what is to be installed and is not built yet (target mote_installed)\")
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target mote_installed
+                    RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR \"mote: what is to be installed could not be built: '${CMAKE_COMMAND} --build \"
+        \"${CMAKE_BINARY_DIR} --target mote_installed' says why\")
+    endif()
+  endif()")
+
 # mote_component(name OUTPUT file OF targets... NEEDS components... PRIVATE libraries... FOLDERS
 # folders...): the objects of the targets, and the headers of the folders.
 function(mote_component name)
@@ -34,6 +64,8 @@ function(mote_component name)
       OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
       VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+    # The libraries find each other where they lie, wherever the prefix is moved to.
+    set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS ${library} EXPORT mote-${suffix}-targets)
   endforeach()
   set(exports ${PROJECT_SOURCE_DIR}/cmake/install/exports.map)
@@ -82,29 +114,45 @@ endforeach()
 # The files for pkg-config find the prefix from where they are, so that an installation can be moved.
 file(RELATIVE_PATH prefix_from_here /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
-# mote_pkg_config(file library description REQUIRES ... REQUIRES_PRIVATE ... LIBS_PRIVATE ...)
-function(mote_pkg_config file library description)
-  cmake_parse_arguments(arg "" "" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE" ${ARGN})
-  list(JOIN arg_REQUIRES ", " requires)
-  list(JOIN arg_REQUIRES_PRIVATE ", " requires_private)
-  list(JOIN arg_LIBS_PRIVATE " " libs_private)
-  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/install/mote.pc.in
-                 ${CMAKE_BINARY_DIR}/install/${file}.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/install/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# mote_pkg_config(component file description REQUIRES files... PACKAGES packages... LIBS libraries...):
+# file.pc of the shared library, which programs find where it lies, and file-static.pc of the archive.
+# PACKAGES and LIBS are what an archive leaves to the program.
+function(mote_pkg_config component name description)
+  cmake_parse_arguments(arg "" "" "REQUIRES;PACKAGES;LIBS" ${ARGN})
+  get_target_property(library mote_${component}_shared OUTPUT_NAME)
+  foreach(suffix IN ITEMS "" -static)
+    set(file ${name}${suffix})
+    list(TRANSFORM arg_REQUIRES APPEND "${suffix} = ${PROJECT_VERSION}" OUTPUT_VARIABLE requires)
+    if(suffix)
+      list(APPEND requires ${arg_PACKAGES})
+      set(requires_private "")
+      set(libs \${libdir}/lib${library}.a ${arg_LIBS})
+      set(libs_private "")
+    else()
+      set(requires_private ${arg_PACKAGES})
+      set(libs -L\${libdir} -Wl,-rpath,\${libdir} -l${library})
+      set(libs_private ${arg_LIBS})
+    endif()
+    list(JOIN requires ", " requires)
+    list(JOIN requires_private ", " requires_private)
+    list(JOIN libs " " libs)
+    list(JOIN libs_private " " libs_private)
+    configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/install/mote.pc.in
+                   ${CMAKE_BINARY_DIR}/install/${file}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/install/${file}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endforeach()
 endfunction()
 
 set(openmp "")
 if(MOTE_OPENMP)
   set(openmp -lgomp)
 endif()
-mote_pkg_config(mote mote "Tensors and generated machine-learning kernels"
-  LIBS_PRIVATE -lstdc++ -lm -lpthread -ldl ${openmp})
-mote_pkg_config(mote-npz mote_npz "Reading and writing .npz files as tensors"
-  REQUIRES mote REQUIRES_PRIVATE zlib)
-mote_pkg_config(mote-compiler mote_compiler "Kernels from micro-ops, as C"
-  REQUIRES mote REQUIRES_PRIVATE fmt)
-mote_pkg_config(mote-oracle mote_oracle "Kernels checked against their generated reference"
-  REQUIRES mote-compiler REQUIRES_PRIVATE fmt)
+mote_pkg_config(runtime mote "Tensors and generated machine-learning kernels"
+  LIBS -lstdc++ -lm -lpthread -ldl ${openmp})
+mote_pkg_config(npz mote-npz "Reading and writing .npz files as tensors" REQUIRES mote PACKAGES zlib)
+mote_pkg_config(compiler mote-compiler "Kernels from micro-ops, as C" REQUIRES mote PACKAGES fmt)
+mote_pkg_config(oracle mote-oracle "Kernels checked against their generated reference"
+  REQUIRES mote-compiler PACKAGES fmt)
 
 # What mote_add_kernels() makes generators and tools of.
 install(TARGETS mote_generator mote_tool)

@@ -47,6 +47,17 @@ function(mote_fast_definitions target level)
   target_compile_definitions(${target} PRIVATE MOTE_LEVEL=_${level} MOTE_LEVEL_NUMBER=${number})
 endfunction()
 
+# mote_require_languages(command LANGUAGE...): ends the configuration where the project lacks one.
+function(mote_require_languages command)
+  get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
+  foreach(language IN LISTS ARGN)
+    if(NOT language IN_LIST enabled)
+      message(FATAL_ERROR "${command}: it compiles ${language}, which this project has not enabled: write "
+                          "project(${PROJECT_NAME} LANGUAGES C CXX)")
+    endif()
+  endforeach()
+endfunction()
+
 # mote_add_kernels(target SOURCES my_ops.cpp...): kernels of the ops that the sources define, in
 #
 #     std::vector<mote::OpRecord> mote::library_ops();      // mote/macroops/library.h
@@ -63,6 +74,7 @@ function(mote_add_kernels target)
     message(FATAL_ERROR "mote_add_kernels(${target}): expected SOURCES and files, got "
                         "'${arg_SOURCES}' and '${arg_UNPARSED_ARGUMENTS}'")
   endif()
+  mote_require_languages("mote_add_kernels(${target})" C CXX)
   if(NOT arg_CASES)
     set(arg_CASES 500)
   endif()

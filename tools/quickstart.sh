@@ -34,24 +34,23 @@ expect() {
 step "Install the packages that are missing."
 tools/install_packages.sh
 
-step "Build the tool, the backends and the planted bugs; every kernel is generated on the way."
+step "Build what can be installed and the planted bugs; every kernel is generated on the way."
 mkdir -p build
 cmake --preset release >build/quickstart-configure.log || {
   cat build/quickstart-configure.log >&2
   exit 1
 }
-cmake --build --preset release --target mote mote_plugins mote_mutants
+cmake --build --preset release --target mote_installed mote_mutants
 
 step "Check OpenBLAS against the generated reference on random cases."
-expect 0 "$mote" check gemm matmul conv2d --backend openblas --budget 20s
+expect 0 "$mote" check gemm matmul conv2d --backend openblas --budget "${QUICKSTART_BUDGET:-20s}"
 
-step "The same on the convolutions of ResNet-50 and the matrix products of BERT-base."
-expect 0 "$mote" check --backend openblas --cases resnet50
+step "The same on the matrix products of a real network, BERT-base."
 expect 0 "$mote" check --backend openblas --cases bert_base
 
 step "Plant a bug: a gemm that drops the last K % 8 terms of each sum. It must be found (exit 1)."
 report=build/quickstart-planted-bug.txt
-expect 1 "$mote" check gemm --plugin build/release/lib/mutants/gemm_k_tail.so \
+expect 1 "$mote" check gemm --plugin build/release/lib/mutants/gemm_k_tail.so --seed 1 \
   --budget 2s | tee "$report"
 
 step "Replay the smallest case that still fails, from its one line of text (exit 1 again)."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tutorial.sh PREFIX LIBDIR FOLDER: what docs/tutorial.md says, done. Blocks of the page with a name
-# become files, blocks `sh` are run in order, and each line of a block `output` or `report` must be
-# in what the last of them printed, in that order; "..." stands for lines in between. Of a report the
-# numbers are those of one run: they are not compared.
+# become files, blocks `sh` are run in order, and what a block `output` or `report` says must be in what
+# the last of them printed (printed.sh).
 set -euo pipefail
-page="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/tutorial.md"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+page="$here/../../docs/tutorial.md"
 rm -rf "$3"
 mkdir -p "$3/steps"
 cd "$3"
@@ -35,12 +35,7 @@ for step in steps/*.sh; do
   fi
   for kind in output report; do
     [[ -f "$name.$kind" ]] || continue
-    if ! awk -v kind="$kind" '
-        { if (kind == "report") gsub(/[0-9][0-9.]*/, "#"); gsub(/ +/, " ") }
-        NR == FNR { if ($0 != "...") expected[++count] = $0; next }
-        at < count && index($0, expected[at + 1]) { ++at }
-        END { if (at < count) { print "not printed: " expected[at + 1]; exit 1 } }
-      ' "$name.$kind" "$name.printed"; then
+    if ! "$here/printed.sh" "$kind" "$name.$kind" "$name.printed"; then
       echo "after $step of $page, which printed"
       cat "$name.printed"
       failed=1

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# readme.sh BUILD FOLDER: what README.md says, done in its order in a copy of the tree. A line of a code
+# block that starts with "$ " is a command; what follows it in the block must be in what it printed. A
+# command exits with 0, or as its comment says: "# exit code 1". Commands of mote in the text between
+# are run too.
+#
+# Left out, since they install, build or test all of mote: tools/test.sh; cmake with --preset, also
+# where tools/quickstart.sh calls it: the build is BUILD. `mote mutants` runs for minutes.
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+build=$1 folder=$2
+rm -rf "$folder"
+mkdir -p "$folder/copy/build" "$folder/bin" "$folder/home"
+# Of a checkout its files, also those that are not committed yet; else all but what was built.
+if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
+  git -C "$root" ls-files -z --cached --others --exclude-standard
+else
+  (cd "$root" && find . -path ./build -prune -o -type f -print0)
+fi | tar -C "$root" --null --files-from=- --ignore-failed-read -cf - | tar -C "$folder/copy" -xf -
+ln -s "$build" "$folder/copy/build/release"
+cat >"$folder/bin/cmake" <<END
+#!/usr/bin/env bash
+for argument in "\$@"; do
+  [[ "\$argument" != --preset ]] || { echo "readme.sh: left out: cmake \$*"; exit 0; }
+done
+exec "$(command -v cmake)" "\$@"
+END
+chmod +x "$folder/bin/cmake"
+export PATH="$folder/bin:$PATH" HOME="$folder/home" CMAKE_GENERATOR="${GENERATOR:-Ninja}"
+export QUICKSTART_BUDGET=2s  # instead of 20s
+
+# steps/NN.sh, and steps/NN.report with what should be printed.
+mkdir "$folder/steps"
+awk -v steps="$folder/steps/" '
+  function command(text) { printf "%s\n", text >sprintf("%s%03d.sh", steps, ++step) }
+  /^```/ { fenced = !fenced; shown = 0; next }
+  fenced || /^    / {
+    line = fenced ? $0 : substr($0, 5)
+    if (line ~ /^\$ /) { command(substr(line, 3)); shown = 1 }
+    else if (shown) print line >sprintf("%s%03d.report", steps, step)
+    next
+  }
+  /^ *$/ { next }
+  {
+    shown = 0
+    # In the text: `mote ops conv2d`, but no form with a word in capitals.
+    rest = $0
+    while (match(rest, /`mote [^`]*`/)) {
+      text = substr(rest, RSTART + 1, RLENGTH - 2)
+      rest = substr(rest, RSTART + RLENGTH)
+      if (text !~ /[A-Z][A-Z]/ && text !~ /…/) command(text)
+    }
+  }
+' "$root/README.md"
+
+cd "$folder/copy"
+failed=0 commands=0
+for step in "$folder"/steps/*.sh; do
+  text="$(cat "$step")"
+  [[ "$text" != tools/test.sh* && "$text" != "mote mutants"* ]] || continue
+  commands=$((commands + 1))
+  wanted=0
+  [[ ! "$text" =~ "exit code "([0-9]+) ]] || wanted=${BASH_REMATCH[1]}
+  if [[ "$text" == "export "* ]]; then  # as in the shell that a reader types into
+    eval "$text"
+    continue
+  fi
+  got=0
+  bash -euo pipefail "$step" >"${step%.sh}.printed" 2>&1 || got=$?
+  if ((got != wanted)); then
+    echo "README.md: '$text' exits with $got, expected $wanted:"
+    cat "${step%.sh}.printed"
+    failed=1
+  fi
+  report="${step%.sh}.report"
+  if [[ -f "$report" ]] && ! "$here/printed.sh" report "$report" "${step%.sh}.printed"; then
+    echo "by '$text' of README.md, which printed"
+    cat "${step%.sh}.printed"
+    failed=1
+  fi
+done
+((commands >= 12)) || { echo "only $commands commands in README.md"; exit 1; }
+((failed == 0)) || exit 1
+echo "README.md: $commands commands work in their order"
