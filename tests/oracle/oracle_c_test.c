@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The oracle from plain C: oracle_c_test FOLDER, where the planted bugs are. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mote/oracle/oracle.h"
@@ -56,9 +58,20 @@ int main(int argc, char** argv) {
 
   mote_status s =
       mote_check_function("layer_norm", (mote_function)my_layer_norm, &options, &report);
-  expect("a right function", s, MOTE_OK, report, "");
+  expect("a right function", s, MOTE_OK, report, "passed: ");
   s = mote_check_function("sqrt", (mote_function)does_nothing, &options, &report);
   expect("a wrong one", s, MOTE_FAILED, report, "unwritten: sqrt on function");
+  options.name = "lazy_root";
+  s = mote_check_function("sqrt", (mote_function)does_nothing, &options, &report);
+  expect("one with a name", s, MOTE_FAILED, report, "unwritten: sqrt on lazy_root");
+  setenv("MOTE_REPLAY", "sqrt x=f32[1,1,1,2] fill=index:0 backend=lazy_root", 1);
+  s = mote_check_function("sqrt", (mote_function)does_nothing, &options, &report);
+  expect("one case of it", s, MOTE_FAILED, report,
+         "replay: MOTE_REPLAY='sqrt x=f32[1,1,1,2] fill=index:0 backend=lazy_root' ");
+  options.name = NULL;
+  s = mote_check_function("sqrt", (mote_function)does_nothing, &options, &report);
+  expect("another function's case", s, MOTE_OK, report, "not judged: ");
+  unsetenv("MOTE_REPLAY");
   options.row_major = 0;
   s = mote_check_function("sum", (mote_function)sum_in_turns, &options, &report);
   expect("one that rounds equal calls otherwise", s, MOTE_FAILED, report, "sum on function");
