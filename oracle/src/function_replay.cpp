@@ -11,22 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "for_shell.h"
 #include "mote/base/error.h"
 #include "mote/oracle/function.h"
 #include "mote/oracle/target.h"
 
 namespace mote {
 namespace {
-
-std::string for_shell(const std::string& word) {
-  const auto is_plain = [](unsigned char ch) {
-    return std::isalnum(ch) != 0 || std::string_view("_./=-+:,@%").find(ch) != std::string::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  std::string quoted = "'";
-  for (const char ch : word) quoted += ch == '\'' ? std::string("'\\''") : std::string(1, ch);
-  return quoted + "'";
-}
 
 bool is_same_instance(const Case& c, const Resolved& resolved) {
   return !resolved.instance || (c.instance.dtype == resolved.instance->dtype &&

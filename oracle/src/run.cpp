@@ -11,6 +11,7 @@
 
 #include "compare.h"
 #include "crash.h"
+#include "for_shell.h"
 #include "form.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
@@ -174,11 +175,13 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
   }
 }
 
+std::string& replay_program() {
+  static std::string program = "mote";
+  return program;
+}
+
 std::string replay_command(const Case& c) {
-  std::string quoted;
-  for (const char ch : to_string(c))
-    quoted += ch == '\'' ? std::string("'\\''") : std::string(1, ch);
-  return fmt::format("mote replay '{}'", quoted);
+  return fmt::format("{} replay {}", for_shell(replay_program()), for_shell(to_string(c)));
 }
 
 }  // namespace mote

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/memory.h"
+#include "mote/oracle/run.h"
 
 namespace mote::tool {
 namespace {
@@ -121,6 +123,8 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 namespace mote {
 int tool_main(int argc, char** argv) {
   keep_freed_memory();
+  // Another name is that of a tool with ops that mote does not know.
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() != "mote") replay_program() = argv[0];
   return tool::run_and_report(argc, argv);
 }
 }  // namespace mote

@@ -188,6 +188,22 @@ TEST(Cli, AFailureIsOneAndItsReplayLineWorks) {
   EXPECT_NE(again.out.find("y[0,0]: expected 285, got 204"), std::string::npos) << again.out;
 }
 
+/// A tool of another name knows ops that mote does not (mote_add_kernels).
+TEST(Cli, TheReplayLineCallsTheToolThatPrintsIt) {
+  const test::TemporaryFolder folder;
+  const std::string tool = (folder.path() / "my tool").string();
+  std::filesystem::create_symlink(MOTE_TOOL, tool);
+  const Result r = test::run_in_shell("'" + tool + "' check gemm --dtype f32 --count 60 --seed 1 " +
+                                      plugin("gemm_k_tail"));
+  const std::string mark = "replay: ";
+  const std::size_t at = r.out.find(mark);
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const std::size_t begin = at + mark.size();
+  const std::string line = r.out.substr(begin, r.out.find('\n', at) - begin);
+  EXPECT_TRUE(line.starts_with("'" + tool + "' replay 'gemm ")) << line;
+  EXPECT_EQ(test::run_in_shell(line).code, 1) << line;
+}
+
 TEST(Cli, ACrashIsThreeAndItsReplayLineWorks) {
   const Result r = mote_run("check gemm --count 200 --seed 3 " + plugin("gemm_crash"));
   EXPECT_EQ(r.code, 3) << r.out;

@@ -149,6 +149,8 @@ class Prepared {
   std::unique_ptr<State> state_;
 };
 
+/// What the next commands call: "mote", until a tool with ops of its own puts its name here.
+std::string& replay_program();
 /// The shell command that runs a case again, on its backend: mote replay '…'.
 std::string replay_command(const Case& c);
 
