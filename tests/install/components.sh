@@ -17,7 +17,7 @@ fail() {
 
 # The target mote_installed, which an installation after a build of less has built, is all of it.
 if [[ -f "$build/build.ninja" ]]; then
-  ninja -C "$build" -t inputs mote_installed >built
+  ninja -C "$build" -t commands mote_installed | tr " " "\n" | sort -u >built
   {
     grep -o "\"$build/[^\"]*\.\(a\|so[.0-9]*\)\"" "$build/cmake_install.cmake" | tr -d '"'
     find "$build/lib/mote" -name '*.so'
