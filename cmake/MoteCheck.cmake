@@ -7,7 +7,8 @@
 #   WITHOUT input...    optional inputs that it does not take
 #   ROW_MAJOR           it takes tensors without gaps only
 #   NONDETERMINISTIC    equal calls need not give equal bits, as where threads add in any order
-#   ACCUMULATOR type    what its sums are kept in: native (the element type, the default), f32, f64
+#   ACCUMULATOR type    what its sums are kept in: native (the element type), f32, f64; default f32
+#                       for element types of 16 bits, else native
 #   COUNT n             how many random cases are tried; default 500
 #   ARGUMENTS ...       more of `mote check`: --junit FILE.xml, --html FILE.html, …
 function(mote_add_check name)
@@ -20,13 +21,13 @@ function(mote_add_check name)
   if(NOT arg_DTYPE)
     set(arg_DTYPE f32)
   endif()
-  if(NOT arg_ACCUMULATOR)
-    set(arg_ACCUMULATOR native)
-  endif()
   if(NOT arg_COUNT)
     set(arg_COUNT 500)
   endif()
-  set(options --dtype ${arg_DTYPE} --accumulator ${arg_ACCUMULATOR})
+  set(options --dtype ${arg_DTYPE})
+  if(arg_ACCUMULATOR)
+    list(APPEND options --accumulator ${arg_ACCUMULATOR})
+  endif()
   if(arg_ROW_MAJOR)
     list(APPEND options --row-major)
   endif()

@@ -21,7 +21,7 @@ constexpr std::int64_t kDefaultCount = 300;
 mote_check_options complete_options(const mote_check_options* given) {
   mote_check_options options{};
   if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof options));
-  if (options.accumulator == nullptr) options.accumulator = "native";
+  if (options.accumulator == nullptr) options.accumulator = "";
   if (options.count == 0) options.count = kDefaultCount;
   if (options.count < 0)
     throw Error("mote_check: count: expected at least 0, got " + std::to_string(options.count));

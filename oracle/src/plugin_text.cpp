@@ -14,7 +14,19 @@
 namespace mote {
 namespace {
 
-const char* accumulator_of(const std::string& name) {
+bool is_half(const Uop& tensor) {
+  return tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
+}
+
+/// Nobody means sums of 16 bits: where nothing is said, tensors of 16 bits are summed up in f32.
+std::string_view usual_accumulator(const Program& program) {
+  const auto stores_half = [](const Output& output) { return is_half(output.value); };
+  const bool has_half = std::ranges::any_of(program.inputs, is_half) ||
+                        std::ranges::any_of(program.outputs, stores_half);
+  return has_half ? "f32" : "native";
+}
+
+const char* accumulator_of(std::string_view name) {
   if (name == "native") return "MOTE_ACC_NATIVE";
   if (name == "f32") return "MOTE_ACC_F32";
   if (name == "f64") return "MOTE_ACC_F64";
@@ -70,7 +82,8 @@ std::string plugin_around(const Resolved& op, const PluginOptions& options) {
            fmt::format("\n#undef mote_plugin_init\n#undef {}\n\n", options.function) +
            launcher_table(options.function, {launcher}, LauncherMachine::gpu);
   }
-  const char* accumulator = accumulator_of(options.accumulator);
+  const char* accumulator = accumulator_of(
+      options.accumulator.empty() ? usual_accumulator(*op.program) : options.accumulator);
   EmitOptions how;
   how.function = options.function;
   std::string name = op.program->name;

@@ -127,7 +127,8 @@ void add_emit(CLI::App& app, Action& action) {
   plugin->type_name("FUNCTION");
   command
       ->add_option("--accumulator", options->plugin.accumulator,
-                   "of that function: native (the inputs' type), f32 or f64")
+                   "of that function's sums: native (the inputs' type), f32 or f64; default f32 "
+                   "for tensors of 16 bits, else native")
       ->type_name("TYPE")
       ->needs(plugin);
   command

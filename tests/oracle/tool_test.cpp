@@ -311,6 +311,28 @@ TEST(Emit, PrintsTheTypedFunction) {
   expect_has(good("emit gemm --standalone"), "#include");
 }
 
+/// The line of the contract that a plug-in's C has.
+std::string accumulator_in(const std::string& arguments) {
+  const std::string text = good("emit " + arguments);
+  const std::string mark = ".accumulator = ";
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) return "";
+  return text.substr(at + mark.size(), text.find(',', at) - at - mark.size());
+}
+
+TEST(Emit, APluginOfTensorsOf16BitsPromisesSumsInF32) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    const std::string matmul = fmt::format("matmul --plugin mine --dtype {}", dtype);
+    EXPECT_EQ(accumulator_in(matmul), "MOTE_ACC_F32") << dtype;
+    EXPECT_EQ(accumulator_in(matmul + " --accumulator native"), "MOTE_ACC_NATIVE") << dtype;
+  }
+  for (const char* dtype : {"f32", "f64", "i32"})
+    EXPECT_EQ(accumulator_in(fmt::format("matmul --plugin mine --dtype {}", dtype)),
+              "MOTE_ACC_NATIVE");
+  const std::string half = "op halves \"y = 2 x\"\ninput x f16[N]\noutput y = x + x\n";
+  EXPECT_NE(good("emit - --plugin mine", half).find("MOTE_ACC_F32"), std::string::npos);
+}
+
 TEST(Emit, TheDtypeIsTheFirstThatTheOpOffersWhereThatIsNotF32) {
   expect_has(good("emit logical_and"), "mote_logical_and_bool(");
   expect_has(good("emit exp"), "mote_exp_f32(");

@@ -20,7 +20,8 @@ inline constexpr const char* kUnnamedFunction = "function";
 struct FunctionOptions {
   std::optional<DType> dtype = {};        ///< default: f32, or the first that the op offers
   std::vector<std::string> without = {};  ///< optional inputs that it does not take
-  std::string accumulator = "native";     ///< what its sums are kept in: native, f32 or f64
+  /// What its sums are kept in: native, f32 or f64. Empty: f32 for tensors of 16 bits, else native.
+  std::string accumulator = {};
   bool row_major = false;                 ///< it takes tensors without gaps only
   bool nondeterministic = false;          ///< equal calls need not give equal bits
   std::int64_t count = 300;               ///< random cases

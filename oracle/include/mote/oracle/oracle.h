@@ -29,7 +29,8 @@ typedef struct mote_check_options {
   size_t size;             /* sizeof(mote_check_options) */
   const char* dtype;       /* "f32"; default of a function: f32, or the first that the op offers; of
                               a plug-in: all */
-  const char* accumulator; /* of a function: "native", "f32" or "f64" */
+  const char* accumulator; /* of a function: "native", "f32" or "f64"; default f32 for tensors of
+                              16 bits, else native */
   int32_t row_major;       /* of a function: it takes tensors without gaps only */
   int32_t nondeterministic; /* of a function: equal calls need not give equal bits */
   int64_t count;            /* random cases of each op and dtype; default 300 */

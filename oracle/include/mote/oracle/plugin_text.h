@@ -10,12 +10,13 @@
 namespace MOTE_API mote {
 
 struct PluginOptions {
-  std::string function;                ///< its name in C, and the backend's
-  std::string accumulator = "native";  ///< native, f32 or f64: what its sums are kept in
-  bool row_major = false;              ///< it takes tensors without gaps only
-  bool nondeterministic = false;       ///< equal calls may be rounded otherwise, as by atomics
-  bool pointer = false;                ///< the plug-in has a variable of that name, to be set
-  bool gpu = false;                    ///< it takes pointers of a GPU, and a stream behind
+  std::string function;  ///< its name in C, and the backend's
+  /// native, f32 or f64: what its sums are kept in. Empty: f32 for tensors of 16 bits, else native.
+  std::string accumulator = {};
+  bool row_major = false;         ///< it takes tensors without gaps only
+  bool nondeterministic = false;  ///< equal calls may be rounded otherwise, as by atomics
+  bool pointer = false;           ///< the plug-in has a variable of that name, to be set
+  bool gpu = false;               ///< it takes pointers of a GPU, and a stream behind
 };
 
 /// A file that makes a plug-in of a function with the signature that `mote emit OP` prints: checks
