@@ -66,8 +66,8 @@ Uop of_row(const Uop& x, const Pairs& pairs) {
   return broadcast(x, pairs.shape, {0, 1, pairs.g, pairs.t});
 }
 
-Uop where_seen(const Uop& x, const Pairs& pairs, double otherwise) {
-  return where(visible(pairs, shape_of(x)), x, otherwise);
+Uop where_seen(const Uop& x, const Pairs& pairs, const Form& form, double otherwise) {
+  return form.hidden == Hidden::multiplied ? x : where(visible(pairs, shape_of(x)), x, otherwise);
 }
 
 Uop joined(const Uop& x) {
@@ -102,14 +102,16 @@ Scores scores(const Operands& in, const Pairs& pairs, const Form& form) {
   if (in.mask)
     s.value =
         s.value + reindex(in.mask, pairs.shape, {"i0", head(pairs), axis(pairs.t), axis(pairs.s)});
+  if (form.hidden == Hidden::multiplied)
+    s.value = where(visible(pairs, pairs.shape), s.value, s.value - kInfinity);
   return s;
 }
 
-Softmax softmax(const Uop& scores) {
-  const Uop greatest = stop_gradient(max(where_seen(scores, by_query(), -kInfinity), {4}));
+Softmax softmax(const Uop& scores, const Form& form) {
+  const Uop greatest = stop_gradient(max(where_seen(scores, by_query(), form, -kInfinity), {4}));
   const Uop m = where(eq(greatest, -kInfinity), 0, greatest);
   const Uop e = exp(scores - m);
-  return {squeeze(m, {4}), e, sum_over(where_seen(e, by_query()), {4})};
+  return {squeeze(m, {4}), e, sum_over(where_seen(e, by_query(), form), {4})};
 }
 
 namespace {
@@ -120,7 +122,7 @@ enum class Division : std::uint8_t { last, of_weights };
 /// y and lse, both by groups of heads.
 std::pair<Uop, Uop> attend(const Operands& in, const Form& form, Division division) {
   const Pairs by_value = {{"B", "HK", "G", "T", "E", "S"}, 2, 3, 5};
-  const Softmax s = softmax(scores(in, by_query(), form).value);
+  const Softmax s = softmax(scores(in, by_query(), form).value, form);
   Uop weights = s.e;
   if (division == Division::of_weights) {
     const Uop sums = broadcast(s.total, shape_of(weights), {0, 1, 2, 3});
@@ -128,7 +130,7 @@ std::pair<Uop, Uop> attend(const Operands& in, const Form& form, Division divisi
   }
   const Uop weighted = broadcast(weights, by_value.shape, {0, 1, 2, 3, 5}) *
                        broadcast(in.v, by_value.shape, {0, 1, 5, 4});
-  const Uop mixed = sum_over(where_seen(weighted, by_value), {5});
+  const Uop mixed = sum_over(where_seen(weighted, by_value, form), {5});
   if (division == Division::of_weights) return {mixed, s.m + log(s.total)};
   const Uop sums = broadcast(s.total, shape_of(mixed), {0, 1, 2, 3});
   return {where(eq(sums, 0), 0, mixed / sums), s.m + log(s.total)};
@@ -148,6 +150,23 @@ mote::Form divided_weights(const Form& form) {
               "that of a share, which is at most 1",
           .source = "cuDNN, scaled dot product attention as a graph of operations",
           .define = [form](const Instance& i) { return define(i, form, Division::of_weights); }};
+}
+
+/// Of an op whose hidden keys are absent.
+mote::Form hidden_multiplied(Form form) {
+  form.hidden = Hidden::multiplied;
+  return {.name = "hidden_multiplied",
+          .meaning =
+              "hidden keys have -inf added to their scores and weights of 0, by which v is "
+              "multiplied: NaN and infinities in a hidden k or v get through; weights are divided "
+              "before that, as in divided_weights",
+          .source = "PyTorch scaled_dot_product_attention, the function in its documentation",
+          .define = [form](const Instance& i) { return define(i, form, Division::of_weights); },
+          .differentiated = true,
+          .gradient =
+              [form](const Instance& i, std::span<const Uop> g) {
+                return gradient(i, form, g[0], form.lse ? g[1] : Uop());
+              }};
 }
 
 OpRecord record(const Form& form) {
@@ -179,7 +198,9 @@ OpRecord record(const Form& form) {
           "G heads of queries share one of k and v; keys that causal or the window hides "
           "do not exist; mask is added" +
           std::string(form.softcap ? " after the cap" : "") +
-          ", -inf hides; a fully masked row gives 0, lse -inf",
+          ": -inf makes a key's weight 0, but v is still multiplied by that, so that a NaN or an "
+          "infinity in its v shows, as do a NaN or +inf in its score; a row whose weights are all "
+          "0 gives 0, lse -inf",
       .source = std::string("PyTorch scaled_dot_product_attention; ONNX opset 23 Attention") +
                 (form.softcap ? ", softcap as corrected since (before the mask)" : ""),
       .define = [form](const Instance& i) { return define(i, form, Division::last); },
@@ -188,7 +209,7 @@ OpRecord record(const Form& form) {
             return gradient(i, form, g[0], form.lse ? g[1] : Uop());
           },
       .narrow_gradient = !form.softcap && !form.lse,
-      .forms = {divided_weights(form)},
+      .forms = {divided_weights(form), hidden_multiplied(form)},
       .optional_outputs = form.lse ? std::vector<std::string>{"lse"} : std::vector<std::string>{}};
 }
 

@@ -2,16 +2,24 @@
 // What attention and its gradient are made of. G heads of queries share one of keys: h = hk*G + g.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "families.h"
 
 namespace mote::attention {
 
+/// What becomes of keys that causal or the window hides.
+enum class Hidden : std::uint8_t {
+  absent,     ///< nothing is computed of them
+  multiplied  ///< -inf is added to their scores, and what follows is multiplied by exp of that, 0
+};
+
 /// Which attention: what has a loop or an output of its own is structure, not a parameter.
 struct Form {
   bool softcap;
   bool lse;
+  Hidden hidden = Hidden::absent;
 };
 
 /// The axes of what there is for each query and key: B, HK, and at these positions G, T and S.
@@ -35,8 +43,8 @@ Uop of_key(const Uop& x, const Pairs& pairs);
 Uop of_row(const Uop& x, const Pairs& pairs);
 
 /// x at each pair, or for each pair and a last axis, where the query sees the key, else
-/// `otherwise`: causal and the window hide keys.
-Uop where_seen(const Uop& x, const Pairs& pairs, double otherwise = 0);
+/// `otherwise`: causal and the window hide keys. All of x where hidden keys are multiplied.
+Uop where_seen(const Uop& x, const Pairs& pairs, const Form& form, double otherwise = 0);
 
 /// [B, HK, G, T(, N)] as [B, HK*G, T(, N)], and back.
 Uop joined(const Uop& x);
@@ -53,7 +61,7 @@ Scores scores(const Operands& in, const Pairs& pairs, const Form& form);
 struct Softmax {
   Uop m, e, total;
 };
-Softmax softmax(const Uop& scores);
+Softmax softmax(const Uop& scores, const Form& form);
 
 /// g<input> for each input, from gy and, where the op gives lse, glse (or an empty handle). It
 /// reads y, and lse where there is one.

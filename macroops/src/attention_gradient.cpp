@@ -20,7 +20,7 @@ class Gradient {
     if (form.lse) {
       lse_ = input("lse", instance.dtype, {"B", "h: HK*G", "T"});
     } else {
-      softmax_ = softmax(scores(in_, by_query(), form).value);
+      softmax_ = softmax(scores(in_, by_query(), form).value, form);
     }
   }
 
@@ -34,7 +34,8 @@ class Gradient {
     spec.outputs = {{"gq", joined(sum_over(gq, {4}))},
                     {"gk", sum_over(gk, {3, 4})},
                     {"gv", sum_over(gv, {3, 4})}};
-    if (in_.mask) spec.outputs.push_back({"gmask", joined(where_seen(query.gscore, by_query()))});
+    if (in_.mask)
+      spec.outputs.push_back({"gmask", joined(where_seen(query.gscore, by_query(), form_))});
     return spec;
   }
 
@@ -65,8 +66,8 @@ class Gradient {
   }
 
   /// Of each pair and of each element of x's last axis.
-  static Uop times(const Uop& weight, const Uop& x, const Pairs& pairs) {
-    return where_seen(broadcast(weight, shape_of(x), {0, 1, 2, 3, 4}) * x, pairs);
+  Uop times(const Uop& weight, const Uop& x, const Pairs& pairs) const {
+    return where_seen(broadcast(weight, shape_of(x), {0, 1, 2, 3, 4}) * x, pairs, form_);
   }
 
   Form form_;

@@ -30,12 +30,21 @@ ProgramSpec batch_norm(const Instance& instance) {
   return spec(in.all(), normalised(in, in.mean, inv_std(in.var)));
 }
 
+/// Of each channel so many values, less one where $unbiased takes that off; one value is divided by
+/// 1 all the same, so that its variance is 0 either way.
+Uop running_count(const Uop& statistic) {
+  return index_as("max(N*S - $unbiased, min(N*S, 1))", shape_of(statistic), statistic.dtype());
+}
+
 ProgramSpec batch_norm_training(const Instance& instance, Passes passes) {
   const Inputs in = inputs_of(instance.dtype);
   const Uop mean = mean_over(in.x, {0, 2});
   const Uop d = in.x - broadcast(mean, shape_of(in.x), {1});
   const Uop var = passes == Passes::one ? max(mean_over(in.x * in.x, {0, 2}) - mean * mean, 0)
                                         : mean_over(d * d, {0, 2});
+  const Uop count = index_as("N*S", shape_of(var), instance.dtype);
+  const Uop running = passes == Passes::one ? var * (count / running_count(var))
+                                            : sum_over(d * d, {0, 2}) / running_count(var);
   const Uop momentum = param("momentum", instance.dtype);
   const auto moved = [&](const Uop& old, const Uop& now) {
     return old * momentum + now * (1 - momentum);
@@ -43,7 +52,7 @@ ProgramSpec batch_norm_training(const Instance& instance, Passes passes) {
   const Uop scale = inv_std(var);
   return spec(in.all(), {{"y", normalised(in, mean, scale)},
                          {"running_mean", moved(in.mean, mean)},
-                         {"running_var", moved(in.var, var)},
+                         {"running_var", moved(in.var, running)},
                          {"saved_mean", mean},
                          {"saved_inv_std", scale}});
 }
@@ -67,17 +76,19 @@ std::vector<OpRecord> batch_norm_ops() {
        .define = batch_norm},
       {.name = "batch_norm_training",
        .family = "normalise",
-       .equation =
-           "y as batch_norm with m = mean_n,s x[n, c, s], v = var_n,s x[n, c, s]; "
-           "running_mean = input_mean*momentum + m*(1 - momentum), running_var likewise of v; "
-           "saved_mean = m, saved_inv_std = 1/sqrt(v + eps)",
+       .equation = "y as batch_norm with m = mean_n,s x[n, c, s], v = var_n,s x[n, c, s]; "
+                   "running_mean = input_mean*momentum + m*(1 - momentum), running_var likewise of "
+                   "v, or where unbiased "
+                   "of v*M/(M - 1), M = N*S; "
+                   "saved_mean = m, saved_inv_std = 1/sqrt(v + eps)",
        .inputs = inputs,
        .dtypes = dtypes::kReal,
-       .params = {eps, value_param("momentum", 0.9, "what the running statistics keep")},
+       .params = {eps, value_param("momentum", 0.9, "what the running statistics keep"),
+                  flag_param("unbiased", 0, "1: running_var as PyTorch has it")},
        .in_place = {},
-       .policy = "biased variance, in running_var too, in two passes; momentum is ONNX's: 1 - "
-                 "PyTorch's",
-       .source = "ONNX opset 17 BatchNormalization, training_mode = 1",
+       .policy = "biased variance, in two passes; momentum is ONNX's: 1 - PyTorch's; unbiased is "
+                 "for running_var alone, and of one value (M = 1) its variance stays 0",
+       .source = "ONNX opset 17 BatchNormalization, training_mode = 1; PyTorch BatchNorm",
        .define = [](const Instance& i) { return batch_norm_training(i, Passes::two); },
        .forms = {one_pass([](const Instance& i) { return batch_norm_training(i, Passes::one); })},
        .optional_outputs = {"running_mean", "running_var", "saved_mean", "saved_inv_std"}},

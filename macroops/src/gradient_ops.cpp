@@ -66,8 +66,8 @@ class Derivation {
   Program derive(const Instance& of, const Names& from, std::string_view form = kDirect) const {
     const auto kept_p = instantiate(op_, of, form);
     const Program& p = *kept_p;
-    const bool is_written = op_.gradient && form == kDirect;
-    return invert(is_written ? written(p, of, from) : gradient(p, request(p, from)).program);
+    const WrittenGradient& by = written_for(form);
+    return invert(by ? written(p, of, from, by) : gradient(p, request(p, from)).program);
   }
 
  private:
@@ -79,13 +79,19 @@ class Derivation {
     return request;
   }
 
-  Program written(const Program& p, const Instance& of, const Names& from) const {
+  const WrittenGradient& written_for(std::string_view form) const {
+    const auto named = std::ranges::find(op_.forms, form, &Form::name);
+    return named != op_.forms.end() ? named->gradient : op_.gradient;
+  }
+
+  Program written(const Program& p, const Instance& of, const Names& from,
+                  const WrittenGradient& by) const {
     std::vector<Uop> gradients;
     for (const Output& o : p.outputs)
       gradients.push_back(contains(from, o.name)
                               ? input(gradient_name(o.name), o.value.dtype(), shape_of(o.value))
                               : Uop());
-    ProgramSpec spec = op_.gradient(of, gradients);
+    ProgramSpec spec = by(of, gradients);
     spec.name = op_.name + std::string(kGradientSuffix);
     spec.params = p.params;
     std::erase_if(spec.inputs, [](const Uop& u) { return !u; });
@@ -152,7 +158,10 @@ class RecordMaker {
     record.define = define(std::string(kDirect));
     for (const Form& form : op_.forms)
       if (form.differentiated)
-        record.forms.push_back({form.name, form.meaning, "derived", define(form.name)});
+        record.forms.push_back({.name = form.name,
+                                .meaning = form.meaning,
+                                .source = form.gradient ? "written by hand" : "derived",
+                                .define = define(form.name)});
     return record;
   }
 

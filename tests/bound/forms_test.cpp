@@ -283,6 +283,52 @@ TEST(BoundForms, TheGradientOfAFormIsAFormOfTheGradient) {
   EXPECT_EQ(first_of_gw(*c.program), 3.0);
 }
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// The first query sees the first key alone; whether what the second key has shows in its result.
+TEST(BoundForms, AHiddenKeyThatIsMultipliedLetsNaNThrough) {
+  const Case c = parse_case("attention q=f32[1,1,2,1] k=f32[1,1,2,1] v=f32[1,1,2,1] causal=1");
+  const auto tensor = [](double first, double second) {
+    return Array{DType::f32, {1, 1, 2, 1}, {first, second}};
+  };
+  const Program& form = *instantiate(find_op("attention"), c.instance, "hidden_multiplied");
+  for (const bool in_key : {false, true}) {
+    const std::vector<Array> inputs = {tensor(1, 2), tensor(1, in_key ? kNaN : 1),
+                                       tensor(3, in_key ? 4 : kNaN)};
+    const std::vector<Array> reference = evaluate(*c.program, inputs, c.params);
+    EXPECT_EQ(reference[0].values[0].real(), 3);
+    const Array y = evaluate(form, inputs, c.params)[0];
+    EXPECT_TRUE(std::isnan(y.values[0].real()));
+    EXPECT_EQ(judge(bounds_of(bound(form), inputs, c.params), {y}, reference).refused, 0);
+    EXPECT_EQ(judge(bounds_of(bound(*c.program), inputs, c.params), {y}, reference).refused, 1);
+  }
+}
+
+/// The first query's gradient reads k of the second key, and the second key's that of the first
+/// query, each times 0.
+TEST(BoundForms, SoDoItsGradients) {
+  const Case c = parse_case(
+      "attention.grad gy=f32[1,1,2,1] q=f32[1,1,2,1] k=f32[1,1,2,1] v=f32[1,1,2,1] y=f32[1,1,2,1] "
+      "causal=1");
+  const auto tensor = [](double first, double second) {
+    return Array{DType::f32, {1, 1, 2, 1}, {first, second}};
+  };
+  const Program& form = *instantiate(find_op("attention.grad"), c.instance, "hidden_multiplied");
+  const auto value = [&](const Program& p, const std::vector<Array>& in, const char* name,
+                         std::size_t at) {
+    const auto k = std::ranges::find(p.outputs, name, &Output::name) - p.outputs.begin();
+    return evaluate(p, in, c.params)[static_cast<std::size_t>(k)].values[at].real();
+  };
+  const std::vector<Array> hidden_value = {tensor(1, 1), tensor(1, 2), tensor(1, 1),
+                                           tensor(3, kNaN), tensor(3, 3)};
+  EXPECT_TRUE(std::isnan(value(form, hidden_value, "gq", 0)));
+  EXPECT_FALSE(std::isnan(value(*c.program, hidden_value, "gq", 0)));
+  const std::vector<Array> of_first_query = {tensor(kNaN, 1), tensor(1, 2), tensor(1, 1),
+                                             tensor(3, 4), tensor(3, 3)};
+  EXPECT_TRUE(std::isnan(value(form, of_first_query, "gv", 1)));
+  EXPECT_FALSE(std::isnan(value(*c.program, of_first_query, "gv", 1)));
+}
+
 TEST(BoundForms, AnUnknownFormNamesThoseThatThereAre) {
   const OpRecord& conv = find_op("conv2d");
   try {

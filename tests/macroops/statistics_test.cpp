@@ -77,6 +77,26 @@ TEST(BatchNormTraining, TakesTheBatchsAndMovesTheGiven) {
   EXPECT_EQ(out.at(2), f64({2}, {6.25, 13}));  // biased variances 1 and 4
 }
 
+/// As PyTorch moves it: the biased variances are 1 and 4, of four values each.
+TEST(BatchNormTraining, TheRunningVarianceMayBeUnbiased) {
+  const Array x = f64({2, 2, 2}, {1, 3, 10, 14, 3, 1, 14, 10});
+  const Array gamma = f64({2}, {1, 2}), beta = f64({2}, {0, 5});
+  const Array mean = f64({2}, {100, 200}), var = f64({2}, {8, 16});
+  const auto biased = run_all("batch_norm_training", DType::f64, {x, gamma, beta, mean, var},
+                              {{"eps", 0.0}, {"momentum", 0.25}});
+  const auto out = run_all("batch_norm_training", DType::f64, {x, gamma, beta, mean, var},
+                           {{"eps", 0.0}, {"momentum", 0.25}, {"unbiased", std::int64_t{1}}});
+  EXPECT_EQ(out.at(2), f64({2}, {2 + 0.75 * (4.0 / 3), 4 + 0.75 * (16.0 / 3)}));
+  for (const std::size_t k : {0U, 1U, 3U, 4U}) EXPECT_EQ(out.at(k), biased.at(k)) << k;
+}
+
+TEST(BatchNormTraining, TheVarianceOfOneValueIsZeroUnbiasedToo) {
+  const Array x = f64({1, 1, 1}, {7}), one = f64({1}, {1}), zero = f64({1}, {0});
+  const auto out = run_all("batch_norm_training", DType::f64, {x, one, zero, zero, one},
+                           {{"momentum", 0.5}, {"unbiased", std::int64_t{1}}});
+  EXPECT_EQ(out.at(2), f64({1}, {0.5}));
+}
+
 TEST(BatchNormTraining, ALargeMeanDoesNotCancel) {
   const Array x = f64({2, 1, 1}, {1e8 - 1, 1e8 + 1}), one = f64({1}, {1}), zero = f64({1}, {0});
   const auto out = run_all("batch_norm_training", DType::f64, {x, one, zero, zero, zero}, kNoEps);

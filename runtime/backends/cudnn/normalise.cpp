@@ -55,7 +55,7 @@ Work batch_norm(const Reader& call) {
   });
 }
 
-// cuDNN's running variance is the unbiased one, which the catalogue's is not.
+// cuDNN's running variance is the unbiased one; who asks for running statistics asks another kernel.
 Work batch_norm_training(const Reader& call) {
   if (call.has_output(1) || call.has_output(2)) decline("running statistics are asked for");
   if (call.has_output(3) != call.has_output(4)) decline("one of the saved statistics is missing");

@@ -48,9 +48,10 @@ struct Form {
   std::string meaning;  ///< one line
   std::string source;
   std::function<ProgramSpec(const Instance&)> define;
-  /// Its derived gradient is a form of the op's gradient, under the same name. It reads no tensor
-  /// that the gradient does not.
+  /// Its gradient is a form of the op's gradient, under the same name. It reads no tensor that the
+  /// gradient does not.
   bool differentiated = false;
+  WrittenGradient gradient = {};  ///< that gradient; empty: the derived one
 };
 /// The form that is the definition itself.
 inline constexpr std::string_view kDirect = "direct";
