@@ -8,8 +8,12 @@ enum {
   masked_row_nan,   /* a query that sees no key gives 0/0 */
   causal_off_by_1,  /* a query sees the key after its own too */
   heads_by_mod,     /* head h reads the keys of head h % HK, not h / G */
-  scale_missing     /* the default scale is 1 */
+  scale_missing,    /* the default scale is 1 */
+  hidden_correct,   /* v of hidden keys is multiplied by 0, as its contract says */
+  hidden_leaks      /* so it is here, and the contract does not say so */
 };
+
+enum { multiplies_hidden = DEFECT == hidden_correct || DEFECT == hidden_leaks };
 
 typedef struct {
   mutant_tensor q, k, v, mask, y;
@@ -81,8 +85,8 @@ static void attend(const attention* t, int64_t b, int64_t h, int64_t query) {
   for (int64_t e = 0; e < t->v.shape[3]; ++e) {
     double mixed = 0;
     for (int64_t s = 0; s < keys; ++s)
-      if (sees(t, query, s))
-        mixed += exp(score(t, b, h, query, s) - greatest) *
+      if (multiplies_hidden || sees(t, query, s))
+        mixed += (sees(t, query, s) ? exp(score(t, b, h, query, s) - greatest) : 0) *
                  mutant_load(&t->v, mutant_offset(&t->v, b, head_of_keys(t, h), s, e));
     const int hidden = sum == 0 && DEFECT != masked_row_nan;
     mutant_store(&t->y, mutant_offset(&t->y, b, h, query, e), hidden ? 0 : mixed / sum);
@@ -101,5 +105,6 @@ static mote_status run(const mote_call* call, void* stream) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
+  if (DEFECT == hidden_correct) mutant_contract.form = "hidden_multiplied";
   return mutant_plugin_running(plugin, MUTANT, "attention", mutant_can_run_reals, run);
 }

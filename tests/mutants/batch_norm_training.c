@@ -4,7 +4,8 @@
 
 enum {
   correct,
-  running_unbiased, /* running_var moves towards the variance with N*S - 1 below */
+  running_unbiased, /* running_var moves towards the variance with N*S - 1 below, asked or not */
+  running_biased,   /* and here with N*S below, asked or not */
   momentum_side,    /* momentum is the share of what is new */
   uses_running      /* x is normalised by the running statistics that were given */
 };
@@ -39,7 +40,9 @@ static void run_channel(const mote_call* call, const mutant_call* t, int64_t c) 
   const double inverse = 1 / sqrt(s.var + mutant_param(call, "eps", 1e-5));
   const double given = mutant_param(call, "momentum", 0.9);
   const double kept = DEFECT == momentum_side ? 1 - given : given;
-  const double moved = DEFECT == running_unbiased ? s.var * s.count / (s.count - 1) : s.var;
+  const int unbiased = DEFECT == running_unbiased ||
+                       (DEFECT != running_biased && mutant_integer(call, "unbiased", 0) != 0);
+  const double moved = unbiased && s.count > 1 ? s.var * s.count / (s.count - 1) : s.var;
   const double values[4] = {at(&t->in[3], c) * kept + s.mean * (1 - kept),
                             at(&t->in[4], c) * kept + moved * (1 - kept), s.mean, inverse};
   for (int k = 0; k < 4; ++k)

@@ -6,15 +6,20 @@ enum {
   correct,
   batch_stale, /* b is read at batch 0 for every batch, as if its pointer were never advanced */
   batch_wraps, /* the batch is counted in 16 bits */
-  last_k       /* the last term of each sum is never added */
+  last_k,      /* the last term of each sum is never added */
+  f16_correct, /* f16, summed up in float as promised */
+  f16_sums     /* and here in f16 */
 };
 
 static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p, int64_t q,
                       int64_t m, int64_t n) {
   double sum = 0;
-  for (int64_t k = 0; k < a->shape[3] - (DEFECT == last_k); ++k)
+  for (int64_t k = 0; k < a->shape[3] - (DEFECT == last_k); ++k) {
     sum +=
         mutant_load(a, mutant_offset(a, p, q, m, k)) * mutant_load(b, mutant_offset(b, p, q, k, n));
+    if (DEFECT == f16_correct) sum = (double)(float)sum;
+    if (DEFECT == f16_sums) sum = mutant_in_half(sum);
+  }
   return sum;
 }
 
@@ -37,5 +42,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
+  if (DEFECT == f16_correct || DEFECT == f16_sums)
+    return mutant_plugin_of_f16(plugin, MUTANT, "matmul", run);
   return mutant_plugin(plugin, MUTANT, "matmul", mutant_can_run_reals, run);
 }

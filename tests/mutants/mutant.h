@@ -42,8 +42,33 @@ static inline double mutant_round(double value, int bits) {
   return ldexp(nearbyint(ldexp(fraction, bits)), exponent - bits);
 }
 
+static inline double mutant_of_half(uint16_t bits) {
+  const int exponent = bits >> 10U & 31, digits = bits & 1023;
+  double size = exponent == 0 ? ldexp(digits, -24) : ldexp(1024 + digits, exponent - 25);
+  if (exponent == 31) size = digits != 0 ? NAN : INFINITY;
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+/* Rounded to f16; below its least normal number all its numbers are multiples of 2^-24. */
+static inline uint16_t mutant_half(double value) {
+  const unsigned sign = signbit(value) ? 0x8000U : 0U;
+  if (isnan(value)) return 0x7e00;
+  double size = fabs(value);
+  size = size < 0x1p-14 ? nearbyint(size * 0x1p24) * 0x1p-24 : mutant_round(size, 11);
+  if (size > 65504) return (uint16_t)(sign | 0x7c00U);
+  if (size < 0x1p-14) return (uint16_t)(sign | (unsigned)(size * 0x1p24));
+  int exponent = 0;
+  const double fraction = frexp(size, &exponent);
+  return (uint16_t)(sign |
+                    ((unsigned)(exponent + 14) << 10U | (unsigned)((fraction * 2 - 1) * 1024)));
+}
+
+/* What a variable of f16 keeps. */
+static inline double mutant_in_half(double value) { return mutant_of_half(mutant_half(value)); }
+
 static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
   const char* at = t->data + offset * (t->type.bits / 8);
+  if (t->type.code == kDLFloat && t->type.bits == 16) return mutant_of_half(*(const uint16_t*)at);
   if (t->type.code == kDLFloat)
     return t->type.bits == 64 ? *(const double*)at : (double)*(const float*)at;
   if (t->type.code == kDLBfloat) {
@@ -75,6 +100,8 @@ static inline void mutant_store(const mutant_tensor* t, int64_t offset, double v
   char* at = t->data + offset * (t->type.bits / 8);
   if (t->type.code == kDLFloat && t->type.bits == 64)
     *(double*)at = value;
+  else if (t->type.code == kDLFloat && t->type.bits == 16)
+    *(uint16_t*)at = mutant_half(value);
   else if (t->type.code == kDLFloat)
     *(float*)at = (float)value;
   else if (t->type.code == kDLBfloat)
@@ -98,13 +125,16 @@ static inline int mutant_is_f32_or_f64(DLDataType type) {
   return type.code == kDLFloat && (type.bits == 32 || type.bits == 64);
 }
 
-/* 0 where the tensor is one that mutants read: on the CPU, of rank 4 at most, no f16. */
+/* Set by a file whose kernels read f16. */
+static int mutant_reads_f16;
+
+/* 0 where the tensor is one that mutants read: on the CPU, of rank 4 at most, seldom f16. */
 static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
   memset(to, 0, sizeof *to);
   if (from == NULL) return 0;
   if (from->ndim > kMaxRank || from->device.device_type != kDLCPU || from->dtype.lanes != 1)
     return 1;
-  if (from->dtype.code == kDLFloat && from->dtype.bits == 16) return 1;
+  if (from->dtype.code == kDLFloat && from->dtype.bits == 16 && !mutant_reads_f16) return 1;
   to->data = from->data == NULL ? NULL : (char*)from->data + from->byte_offset;
   to->type = from->dtype;
   int64_t dense = 1;
@@ -135,6 +165,16 @@ static inline mote_status mutant_can_run_reals(const mote_call* call) {
   const mote_status status = mutant_open_call(call, &c);
   if (status == MOTE_OK && !mutant_is_f32_or_f64(c.in[0].type))
     return mutant_refuse(call, MOTE_UNSUPPORTED, "only f32 and f64 on the CPU");
+  return status;
+}
+
+/* The first input is of f16. */
+static inline mote_status mutant_can_run_f16(const mote_call* call) {
+  mutant_call c;
+  const mote_status status = mutant_open_call(call, &c);
+  const int is_half = c.in[0].type.code == kDLFloat && c.in[0].type.bits == 16;
+  if (status == MOTE_OK && !is_half)
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "only f16 on the CPU");
   return status;
 }
 
@@ -194,6 +234,14 @@ static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, c
                                         mutant_body body) {
   mutant_own_body = body;
   return mutant_plugin_running(plugin, name, op, can_run, mutant_run_body);
+}
+
+/* The same of a kernel of f16, whose sums are promised in f32. */
+static inline mote_status mutant_plugin_of_f16(mote_plugin* plugin, const char* name,
+                                               const char* op, mutant_body body) {
+  mutant_reads_f16 = 1;
+  mutant_contract.accumulator = MOTE_ACC_F32;
+  return mutant_plugin(plugin, name, op, mutant_can_run_f16, body);
 }
 
 MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin* plugin);

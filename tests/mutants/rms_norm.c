@@ -4,8 +4,10 @@
 
 enum {
   correct,
-  eps_outside, /* eps is added to the root */
-  gamma_plus_1 /* gamma is what is added to 1 */
+  eps_outside,  /* eps is added to the root */
+  gamma_plus_1, /* gamma is what is added to 1 */
+  f16_correct,  /* f16, squares summed up in float as promised */
+  f16_squares   /* and here in f16, where they overflow */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -19,6 +21,8 @@ static mote_status run(const mote_call* call, mutant_call* t) {
     for (int64_t n = 0; n < extent; ++n) {
       const double value = mutant_load(x, mutant_offset(x, 0, 0, r, n));
       squares += value * value;
+      if (DEFECT == f16_correct) squares = (double)(float)squares;
+      if (DEFECT == f16_squares) squares = mutant_in_half(squares);
     }
     const double mean = squares / (double)extent;
     const double root = DEFECT == eps_outside ? sqrt(mean) + eps : sqrt(mean + eps);
@@ -33,5 +37,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
+  if (DEFECT == f16_correct || DEFECT == f16_squares)
+    return mutant_plugin_of_f16(plugin, MUTANT, "rms_norm", run);
   return mutant_plugin(plugin, MUTANT, "rms_norm", mutant_can_run_reals, run);
 }
