@@ -14,6 +14,7 @@
 #include "mote/base/error.h"
 #include "mote/base/plugin_search.h"
 #include "mote/generated/kernels.h"
+#include "mote/oracle/contract.h"
 #include "mote/oracle/isolation.h"
 
 namespace mote {
@@ -42,10 +43,16 @@ void add(Backends& backends, Plugin plugin, const std::string& named) {
   backends.libraries.push_back(std::move(plugin));
 }
 
-Plugin load(const std::string& path, Isolation* isolation) {
+Plugin load_unchecked(const std::string& path, Isolation* isolation) {
   if (isolation != nullptr) return isolation->describe(path);
   probe_plugin(path);
   return load_plugin(path);
+}
+
+Plugin load(const std::string& path, Isolation* isolation) {
+  Plugin plugin = load_unchecked(path, isolation);
+  for (const mote_backend* backend : plugin.backends) check_contracts("plug-in " + path, *backend);
+  return plugin;
 }
 
 std::vector<std::string> names_of(const std::vector<BackendEntry>& entries) {

@@ -77,8 +77,8 @@ using Key = std::tuple<std::string, DType, TensorMask, std::string>;
 
 /// What of a contract changes the bound, as text.
 std::string text_of(const Contract& c) {
-  std::string text = std::to_string(c.multiply_bits) + (c.narrow_accumulator ? "n" : "") +
-                     (c.flushes_denormals ? "z" : "") + (c.open_infinities ? "i" : "");
+  std::string text = fmt::format("{} {}", c.multiply_bits, static_cast<int>(c.accumulator));
+  text += std::string(c.flushes_denormals ? "z" : "") + (c.open_infinities ? "i" : "");
   for (const auto& [name, a] : c.functions)
     text += fmt::format(" {}={},{},{}", name, a.ulp, a.arg, a.abs);
   return text;
@@ -132,7 +132,7 @@ std::shared_ptr<const BoundOf> BoundOf::make(const Case& c, const Contract& cont
     return named.second.arg == 0 && named.second.abs == 0 && !is_in_program;
   });
   const bool usual = form == kDirect && contract.multiply_bits == 0 &&
-                     !contract.narrow_accumulator && !contract.flushes_denormals &&
+                     contract.accumulator == Accumulation::usual && !contract.flushes_denormals &&
                      !contract.open_infinities && only_ulps;
   const auto* kernel =
       usual && by == By::any ? compiled(c, *made->program_, made->widened_) : nullptr;

@@ -14,14 +14,14 @@
 namespace mote {
 namespace {
 
-bool is_half(const Uop& tensor) {
+bool has_16_bits(const Uop& tensor) {
   return tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
 }
 
 /// Nobody means sums of 16 bits: where nothing is said, tensors of 16 bits are summed up in f32.
 std::string_view usual_accumulator(const Program& program) {
-  const auto stores_half = [](const Output& output) { return is_half(output.value); };
-  const bool has_half = std::ranges::any_of(program.inputs, is_half) ||
+  const auto stores_half = [](const Output& output) { return has_16_bits(output.value); };
+  const bool has_half = std::ranges::any_of(program.inputs, has_16_bits) ||
                         std::ranges::any_of(program.outputs, stores_half);
   return has_half ? "f32" : "native";
 }

@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tally.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace mote {
+
+namespace {
+
+bool is_mostly_unknown(const Row& row) {
+  return static_cast<double>(row.indeterminate) >
+         kMostlyUnknown * static_cast<double>(row.elements);
+}
+
+/// What passed has shown next to nothing.
+void withdraw(Row& row) {
+  auto& passed = row.counts[static_cast<std::size_t>(Verdict::passed)];
+  row.counts[static_cast<std::size_t>(Verdict::weak)] += passed;
+  passed = row.judged = row.judged_large = 0;
+  for (auto& [cell, count] : row.cells) count.judged = 0;
+  row.reason = fmt::format(
+      "nothing is known about {} of its {} elements: by its contract they may be anything",
+      row.indeterminate, row.elements);
+}
+
+}  // namespace
 
 void Tally::record(const CaseResult& r) {
   const Outcome& outcome = r.outcome;
@@ -14,6 +36,7 @@ void Tally::record(const CaseResult& r) {
   ++ran_;
   ++row.counts[static_cast<std::size_t>(outcome.verdict)];
   row.indeterminate += outcome.indeterminate;
+  if (outcome.judged() || outcome.verdict == Verdict::weak) row.elements += outcome.elements;
   count_cells(row.cells, r.features, outcome.judged(), outcome.verdict == Verdict::unsupported);
   double& error = row.errors[r.fill];
   error = std::max(error, outcome.error);
@@ -55,7 +78,10 @@ void Tally::add(Failure failure) {
 
 std::vector<Row> Tally::rows() const {
   std::vector<Row> rows;
-  for (const auto& [key, row] : rows_) rows.push_back(row);
+  for (const auto& [key, row] : rows_) {
+    rows.push_back(row);
+    if (row.failures() == 0 && is_mostly_unknown(row)) withdraw(rows.back());
+  }
   return rows;
 }
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mote/oracle/contract.h"
 #include "mote/oracle/report.h"
 #include "output.h"
 
@@ -30,13 +32,28 @@ std::string verdict_line(const CampaignResult& result, int code) {
       judged, result.seconds, large, failed);
 }
 
+/// The ops of the campaign's random and listed cases, by the names that kernels have.
+std::vector<std::string> ops_of(const CampaignOptions& campaign) {
+  std::vector<std::string> ops;
+  const auto add = [&](const Target& target) {
+    if (std::ranges::find(ops, target.op()) == ops.end()) ops.push_back(target.op());
+  };
+  const bool is_random = campaign.budget_s || campaign.count;
+  if (is_random || !campaign.ops.empty())
+    for (const auto& target : targets_of(campaign)) add(*target);
+  for (const Case& c : campaign.cases) add(*c.target);
+  return ops;
+}
+
 }  // namespace
 
 Heading heading_of(const CampaignOptions& campaign) {
-  Heading heading{MOTE_VERSION, campaign.seed, {}, 0};
+  Heading heading{MOTE_VERSION, campaign.seed, {}, {}, 0};
   for (const BackendEntry& e : campaign.backends) {
     const std::string version = e.backend->version != nullptr ? e.backend->version : "";
     heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
+    const std::vector<std::string> contracts = contract_lines(*e.backend, ops_of(campaign));
+    heading.contracts.insert(heading.contracts.end(), contracts.begin(), contracts.end());
   }
   return heading;
 }
@@ -47,12 +64,14 @@ void print_header(const Heading& heading, bool json) {
                                  {"format", kJsonFormat},
                                  {"mote", heading.version},
                                  {"seed", heading.seed},
-                                 {"backends", heading.backends}}
+                                 {"backends", heading.backends},
+                                 {"contracts", heading.contracts}}
               .dump() +
           "\n");
   } else {
     print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
                       fmt::join(heading.backends, ", ")));
+    for (const std::string& contract : heading.contracts) print(contract + "\n");
   }
   std::fflush(stdout);  // a crash ends the process without flushing
 }

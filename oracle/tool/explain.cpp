@@ -89,20 +89,11 @@ void explain_bound(const Resolved& resolved, const Program& body, const Contract
 }
 
 /// Of the backend's kernels for the op, each contract once: what it promises, and its bound.
-int explain_backend(const ExplainArguments& options, const Resolved& resolved) {
-  if (!options.stage.starts_with("bound"))
-    throw Error("explain: --backend goes with --stage bound, bound-loops or bound-c");
-  const Backends backends = find_backends(split_paths(options.plugins));
-  const Selection selection = select_backends(backends, {options.backend});
-  if (selection.chosen.empty()) {
-    fmt::print(stderr, "mote: {}\n", absence(backends, options.backend));
-    return kNoBackend;
-  }
-  const mote_backend& backend = *selection.chosen.front().backend;
+void explain_contracts(const ExplainArguments& options, const Resolved& resolved,
+                       const mote_backend& backend, Printer& show) {
   const std::string& op = resolved.program->name;
   const DType dtype = resolved.instance ? resolved.instance->dtype
                                         : resolved.program->outputs.front().value.dtype();
-  Printer show(true);
   std::set<std::string> shown;
   for (std::int32_t k = 0; k < backend.kernel_count; ++k) {
     const mote_kernel& kernel = kernel_at(backend, k);
@@ -113,18 +104,37 @@ int explain_backend(const ExplainArguments& options, const Resolved& resolved) {
                           : instantiate(*resolved.record, *resolved.instance, form);
     const std::string text = contract_text(kernel.contract, dtype, *body);
     if (!shown.insert(text).second) continue;
-    show("contract of " + options.backend, text);
+    show(std::string("contract of ") + backend.name, text);
     explain_bound(resolved, *body, contract_of(kernel.contract, dtype), options.stage, show);
   }
   if (shown.empty())
-    throw Error(fmt::format("{}: backend {} has no kernel for it", op, options.backend));
+    throw Error(fmt::format("{}: backend {} has no kernel for it", op, backend.name));
+}
+
+/// Of the backend that is named, else of those of the libraries.
+int explain_backends(const ExplainArguments& options, const Resolved& resolved) {
+  if (!options.stage.starts_with("bound"))
+    throw Error(fmt::format("explain: {} goes with --stage bound, bound-loops or bound-c",
+                            options.backend.empty() ? "--plugin" : "--backend"));
+  const Backends backends = find_backends(split_paths(options.plugins));
+  std::vector<std::string> names;
+  if (!options.backend.empty()) names = {options.backend};
+  const Selection selection = select_backends(backends, names);
+  if (selection.chosen.empty()) {
+    fmt::print(stderr, "mote: {}\n", absence(backends, options.backend));
+    return kNoBackend;
+  }
+  Printer show(true);
+  for (const BackendEntry& e : selection.chosen)
+    explain_contracts(options, resolved, *e.backend, show);
   return 0;
 }
 
 int explain_stages(const ExplainArguments& options) {
   check_stage(options.stage);
   const Resolved resolved = resolve(options);
-  if (!options.backend.empty()) return explain_backend(options, resolved);
+  if (!options.backend.empty() || !options.plugins.empty())
+    return explain_backends(options, resolved);
   const auto wanted = [&](std::string_view stage) {
     return options.stage.empty() || options.stage == stage;
   };
@@ -174,7 +184,8 @@ void add_explain(CLI::App& app, Action& action) {
       ->excludes(form)
       ->needs(stage);
   add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",
-           "load a library's backends too");
+           "a library that has the backend; without --backend: all of its own")
+      ->excludes(form);
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <functional>
 
 #include "mote/base/dlpack.h"
 #include "mote/base/error.h"
@@ -29,6 +30,68 @@ std::string refusal(const std::string& path) {
     return text.substr(std::min(prefix.size(), text.size()));
   }
   return "accepted";
+}
+
+std::string refusal_of_contract(const std::function<void(mote_contract&)>& change) {
+  mote_contract contract{};
+  contract.size = sizeof contract;
+  contract.form = "direct";
+  change(contract);
+  mote_kernel kernel{};
+  kernel.size = sizeof kernel;
+  kernel.op = "neg";
+  kernel.contract = &contract;
+  kernel.can_run = [](const mote_call*) { return MOTE_OK; };
+  kernel.run = [](const mote_call*, void*) { return MOTE_OK; };
+  mote_backend backend{};
+  backend.size = sizeof backend;
+  backend.name = "b";
+  backend.version = "1";
+  backend.kernel_count = 1;
+  backend.kernels = &kernel;
+  try {
+    check_backend("plug-in p", backend);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Plugin, RefusesNumbersOfAContractThatMeanNothing) {
+  const std::string has = "plug-in p: backend b: the kernel of neg has a contract ";
+  EXPECT_EQ(refusal_of_contract([](mote_contract&) {}), "accepted");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.accumulator = 7; }),
+            has + "with accumulator 7, expected 0 (native), 1 (f32) or 2 (f64)");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.multiply_rounding = 60; }),
+            has + "with multiply_rounding 60, expected bits from 0 to 53");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.deterministic = 2; }),
+            has + "with deterministic 2, expected 0 or 1");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.flushes_denormals = -1; }),
+            has + "with flushes_denormals -1, expected 0 or 1");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.ignores_nan = 3; }),
+            has + "with ignores_nan 3, expected 0 or 1");
+  static constexpr mote_accuracy kNegative = {"exp", -1, 0, 0};
+  EXPECT_EQ(
+      refusal_of_contract([](mote_contract& c) {
+        c.function_count = 1;
+        c.functions = &kNegative;
+      }),
+      has + "in which exp is off by -1.000000, expected a finite number that is not negative");
+  static constexpr mote_op_pair kPair = {-1, 0};
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) {
+              c.in_place_count = 1;
+              c.in_place = &kPair;
+            }),
+            has + "in which input -1 and output 0 share memory: expected positions from 0 on");
+}
+
+/// Members that a plug-in of an older version does not have say nothing.
+TEST(Plugin, WhatLiesBeyondAContractsSizeIsNotLookedAt) {
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) {
+              c.ignores_nan = 3;
+              c.size = offsetof(mote_contract, ignores_nan);
+            }),
+            "accepted");
 }
 
 TEST(Plugin, LoadsAndRunsAGoodOne) {

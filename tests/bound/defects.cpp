@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-
 namespace mote::test {
 namespace {
 
@@ -103,7 +102,7 @@ class Finder {
 
   void add(const std::string& kind, const Uop& node, Change change, bool narrow = false) {
     Contract contract;
-    contract.narrow_accumulator = narrow;
+    if (narrow) contract.accumulator = Accumulation::native;
     sites_[kind].push_back({node, std::move(change), contract});
   }
 

@@ -13,7 +13,7 @@ namespace mote::test {
 struct Defect {
   std::string name;   ///< "drops the last term", with a number where the graph has more places
   Program program;    ///< what is computed instead
-  Contract contract;  ///< narrow_accumulator where a sum is kept in a 16-bit format
+  Contract contract;  ///< with a native accumulator where a sum is kept in a 16-bit format
 };
 
 /// At most two places for each kind of defect: the first and the last in the graph's order.

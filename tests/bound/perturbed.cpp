@@ -76,7 +76,7 @@ class Implementation {
     if (rounds && is_real(u.dtype())) {
       std::vector<double> x;
       for (const Number& n : terms) x.push_back(n.real());
-      return fold(k.op, std::move(x), u.dtype());
+      return kept(fold(k.op, std::move(x), u.dtype()), u.dtype());
     }
     if (k.op == ReduceOp::sum && fits_float(terms)) {
       std::vector<double> x;
@@ -105,7 +105,8 @@ class Implementation {
     if (is_real(u.dtype()) && (op == ScatterOp::add || op == ScatterOp::mul)) {
       std::vector<double> x;
       for (const Number& n : list) x.push_back(n.real());
-      return fold(op == ScatterOp::add ? ReduceOp::sum : ReduceOp::prod, x, u.dtype());
+      const ReduceOp by = op == ScatterOp::add ? ReduceOp::sum : ReduceOp::prod;
+      return kept(fold(by, x, u.dtype()), u.dtype());
     }
     Number y = list.front();
     for (std::size_t n = 1; n < list.size(); ++n) y = apply(op, y, list[n], u.dtype());
@@ -125,7 +126,12 @@ class Implementation {
 
   DType format(DType dtype) const {
     const bool half = dtype == DType::f16 || dtype == DType::bf16;
-    return half && !contract_.narrow_accumulator ? DType::f32 : dtype;
+    return half && contract_.accumulator != Accumulation::native ? DType::f32 : dtype;
+  }
+  /// What sums and products over an axis are kept in.
+  DType accumulator(DType dtype) const {
+    if (contract_.accumulator == Accumulation::f64) return DType::f64;
+    return contract_.accumulator == Accumulation::f32 ? DType::f32 : format(dtype);
   }
   double narrow(double x, DType dtype) const { return store_as(x, format(dtype)).real(); }
   double rounded(double x, DType dtype) {
@@ -146,8 +152,14 @@ class Implementation {
     return narrow((off < 0) != (exact < 0) ? 0 : off, dtype);
   }
 
+  /// What a wider accumulator leaves may be stored in a variable of the tensors' own format.
+  double kept(double x, DType dtype) {
+    const bool is_wider =
+        real_format(accumulator(dtype)).precision > real_format(format(dtype)).precision;
+    return is_wider && !percent(style_.wide_percent) ? narrow(x, dtype) : x;
+  }
   double join(ReduceOp op, double a, double b, DType dtype) {
-    return narrow(op == ReduceOp::sum ? a + b : a * b, dtype);
+    return store_as(op == ReduceOp::sum ? a + b : a * b, accumulator(dtype)).real();
   }
   double fold(ReduceOp op, std::vector<double> x, DType dtype) {
     const double neutral = op == ReduceOp::sum ? 0 : 1;
@@ -155,7 +167,7 @@ class Implementation {
     if (style_.order == Order::wide) {
       double y = neutral;
       for (const double v : x) y = op == ReduceOp::sum ? y + v : y * v;
-      return narrow(y, dtype);
+      return store_as(y, accumulator(dtype)).real();
     }
     if (style_.order == Order::shuffled || style_.order == Order::tree)
       std::shuffle(x.begin(), x.end(), engine_);

@@ -29,14 +29,15 @@ struct Tally {
 /// `draws` implementations on one set of inputs.
 void expect_sound(const Program& p, const Program& bound, const std::vector<Array>& inputs,
                   const std::map<std::string, Number>& params, std::uint64_t seed, int draws,
-                  const std::string& what, Tally& tally) {
+                  const std::string& what, Tally& tally, const Contract& contract = {}) {
   const Bounds bounds = bounds_of(bound, inputs, params);
   const std::vector<Array> reference = evaluate(p, inputs, params);
   for (int k = -1; k < draws; ++k) {
     const std::uint64_t s = seed * 1000 + static_cast<std::uint64_t>(k + 1);
     const Style style = random_style(s);
-    const Verdicts v = judge(
-        bounds, k < 0 ? reference : evaluate_perturbed(p, inputs, params, style, s), reference);
+    const Verdicts v =
+        judge(bounds, k < 0 ? reference : evaluate_perturbed(p, inputs, params, style, s, contract),
+              reference);
     ++tally.runs;
     tally.elements += v.elements;
     tally.indeterminate += v.indeterminate;
@@ -52,17 +53,17 @@ void expect_sound(const Program& p, const Program& bound, const std::vector<Arra
 /// Cases number `first`, first + step, … of those that one round has of every kind of data: what
 /// generate() draws, with optional inputs or without.
 void expect_sound_cases(const OpRecord& record, DType dtype, std::int64_t first, std::int64_t step,
-                        std::int64_t rounds, Tally& tally) {
+                        std::int64_t rounds, Tally& tally, const Contract& contract = {}) {
   std::map<TensorMask, Program> known;
   for (std::int64_t round = first; round < rounds * kDataKinds; round += step) {
     const std::optional<Case> c = draw_case(record, dtype, round);
     if (!c) continue;
     auto& b = known[c->instance.input_mask];
-    if (b.outputs.empty()) b = bound(*c->program);
+    if (b.outputs.empty()) b = bound(*c->program, contract);
     const auto kind = static_cast<Data>(round % kDataKinds);
     const auto seed = static_cast<std::uint64_t>(round);
     expect_sound(*c->program, b, draw_inputs(*c, kind, seed * 7919 + 1), c->params, seed, 4,
-                 fmt::format("{} data {}", to_string(*c), static_cast<int>(kind)), tally);
+                 fmt::format("{} data {}", to_string(*c), static_cast<int>(kind)), tally, contract);
   }
 }
 
@@ -83,6 +84,32 @@ TEST(Soundness, EveryOpOfTheCatalogue) { expect_sound_catalogue(true, "catalogue
 
 /// Integers, booleans, and what is quantised: tensors of 8 bits beside real scales.
 TEST(Soundness, EveryOpInItsIntegers) { expect_sound_catalogue(false, "catalogue, integers"); }
+
+/// Sums that are kept in another format than the usual one: in f64 of all that is narrower, and of
+/// real parts of what is quantised; in f32 of f64; in 16 bits of 16 bits.
+std::vector<Contract> other_accumulators(DType dtype) {
+  const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
+  std::vector<Contract> contracts(1);
+  contracts[0].accumulator = dtype == DType::f64 ? Accumulation::f32 : Accumulation::f64;
+  if (is_half) contracts.emplace_back().accumulator = Accumulation::native;
+  return contracts;
+}
+
+/// A round has a fifth of the cases of each op, gradients included, on kinds of data that differ
+/// from op to op.
+TEST(Soundness, SumsInOtherAccumulators) {
+  const std::int64_t rounds = setting("MOTE_BOUND_ROUNDS", 1);
+  Tally tally;
+  std::int64_t first = 0;
+  for (const OpRecord* record : generated_ops()) {
+    if (gradient_order(*record) > 1 || !is_wanted(record->name)) continue;
+    for (const DType dtype : record->dtypes)
+      for (const Contract& contract : other_accumulators(dtype))
+        expect_sound_cases(*record, dtype, first++ % 5, 5, rounds, tally, contract);
+  }
+  tally.print("other accumulators");
+  EXPECT_GT(tally.elements, 0);
+}
 
 /// The program with its doubles as floats, where rounding is seen; nullopt where that is no
 /// program.
@@ -177,6 +204,29 @@ TEST(Soundness, RandomPrograms) {
     }
   }
   tally.print("random programs");
+  EXPECT_GT(tally.elements, 0);
+}
+
+/// Programs that draw sums of sums, sums that meet what is not summed up, and products.
+TEST(Soundness, RandomProgramsInOtherAccumulators) {
+  const std::int64_t count = setting("MOTE_BOUND_PROGRAMS", 150);
+  const std::int64_t first = setting("MOTE_SEED", 1);
+  Tally tally;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto seed = static_cast<std::uint64_t>(first + k);
+    Program p = random_program(seed, {.most_nodes = 8, .most_elements = 300});
+    Contract contract;
+    contract.accumulator = seed % 4 == 0 ? Accumulation::f32 : Accumulation::f64;
+    if (contract.accumulator == Accumulation::f64) p = in_f32(p).value_or(p);
+    const Program b = bound(p, contract);
+    for (const Trial& t : make_trials(p, seed, 2)) {
+      expect_sound(p, b, make_inputs(p, t), t.params, seed, 6,
+                   fmt::format("MOTE_SEED={} MOTE_BOUND_PROGRAMS=1 {}\n{}", seed, to_string(t),
+                               to_string(p)),
+                   tally, contract);
+    }
+  }
+  tally.print("random programs, other accumulators");
   EXPECT_GT(tally.elements, 0);
 }
 

@@ -2,7 +2,8 @@
 /* What the planted bugs share: reading a call's tensors and parameters by name, and the tables of a
  * plug-in with one kernel. Each file of kernels is compiled once for each defect (mutants.list),
  * with DEFECT one of the names that the file declares and MUTANT the name of the backend; `correct`
- * is the twin that has none. Elements are read and written as doubles, at any strides. */
+ * is the twin that has none, and so is one whose name ends like that. Elements are read and written
+ * as doubles, at any strides. */
 #ifndef MOTE_TESTS_MUTANT_H
 #define MOTE_TESTS_MUTANT_H
 

@@ -7,8 +7,10 @@
 
 #include <set>
 
+#include "mote/generated/kernels.h"
 #include "mote/oracle/report.h"
 #include "mutant.h"
+#include "tally.h"
 #include "temporary_folder.h"
 
 namespace mote {
@@ -49,6 +51,47 @@ TEST(Campaign, TheCorrectTwinPasses) {
   std::int64_t judged = 0;
   for (const Row& row : c.result.rows) judged += row.judged;
   EXPECT_GT(judged, 75);
+}
+
+CaseResult result_of(Verdict verdict, std::int64_t elements, std::int64_t indeterminate) {
+  Outcome outcome;
+  outcome.verdict = verdict;
+  outcome.elements = elements;
+  outcome.indeterminate = indeterminate;
+  return {"rms_norm", DType::f16, "mine", FillKind::uniform, outcome, 10, {{"row-major"}, {"-"}}};
+}
+
+/// A contract by which nearly everything is right judges nothing.
+TEST(Campaign, WhereMostElementsMayBeAnythingNothingIsJudged) {
+  const BackendEntry mine{&gen_backend(), "", "here"};
+  for (const bool mostly : {false, true}) {
+    Tally tally;
+    tally.record(result_of(Verdict::passed, 100, 0));
+    tally.record(result_of(Verdict::weak, 100, mostly ? 100 : 90));
+    tally.record(result_of(Verdict::passed, 2, mostly ? 2 : 0));
+    CampaignResult result;
+    result.rows = tally.rows();
+    const Row& row = result.rows.at(0);
+    EXPECT_EQ(row.judged, mostly ? 0 : 2);
+    EXPECT_EQ(row.count(Verdict::passed), mostly ? 0 : 2);
+    EXPECT_EQ(row.count(Verdict::weak), mostly ? 3 : 1);
+    EXPECT_EQ(row.cells.at({"row-major", "-"}).judged, mostly ? 0 : 2);
+    EXPECT_EQ(exit_code(result, {mine}, false), mostly ? 4 : 0);
+    if (mostly)
+      EXPECT_EQ(row.reason,
+                "nothing is known about 102 of its 202 elements: by its contract they may be "
+                "anything");
+  }
+}
+
+/// What failed stays failed.
+TEST(Campaign, AFailureCountsWhereMostElementsMayBeAnything) {
+  Tally tally;
+  tally.record(result_of(Verdict::weak, 100, 100));
+  tally.record(result_of(Verdict::failed, 10, 0));
+  CampaignResult result;
+  result.rows = tally.rows();
+  EXPECT_EQ(exit_code(result, {{&gen_backend(), "", "here"}}, false), 1);
 }
 
 TEST(Campaign, ADroppedTailShrinksToOneByOne) {

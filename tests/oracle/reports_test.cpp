@@ -41,7 +41,14 @@ const Checked& checked() {
   return checked;
 }
 
-Heading heading() { return {"0.1.0", 12, {"gemm_correct", "gemm_k_tail"}, 1}; }
+Heading heading() {
+  return {.version = "0.1.0",
+          .seed = 12,
+          .backends = {"gemm_correct", "gemm_k_tail"},
+          .contracts = {"contract of gemm_correct (gemm): accumulator f64, deterministic",
+                        "contract of gemm_k_tail (gemm): accumulator f32"},
+          .exit = 1};
+}
 
 pugi::xml_document parsed(const std::string& text) {
   pugi::xml_document document;
@@ -77,6 +84,26 @@ TEST(Junit, CountsWhatItHolds) {
   }
   EXPECT_EQ(suites, 2);
   EXPECT_EQ(number(root, "tests"), static_cast<std::int64_t>(checked().result.rows.size()));
+}
+
+/// A suite has the contracts of its own backend.
+TEST(Junit, SaysByWhichContractABackendIsJudged) {
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(junit_xml(heading(), checked().result).c_str()));
+  for (const pugi::xml_node suite : document.child("testsuites").children("testsuite")) {
+    std::vector<std::string> contracts;
+    for (const pugi::xml_node p : suite.child("properties").children("property"))
+      if (std::string(p.attribute("name").value()) == "contract")
+        contracts.emplace_back(p.attribute("value").value());
+    const std::size_t own = std::string(suite.attribute("name").value()) == "gemm_correct" ? 0 : 1;
+    EXPECT_EQ(contracts, (std::vector<std::string>{heading().contracts[own]}));
+  }
+}
+
+TEST(Page, SaysByWhichContractsBackendsAreJudged) {
+  const std::string page = html_page(heading(), checked().result);
+  for (const std::string& contract : heading().contracts)
+    EXPECT_NE(page.find(contract), std::string::npos) << contract;
 }
 
 TEST(Junit, AFailureSaysHowToReplayIt) {

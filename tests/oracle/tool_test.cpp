@@ -288,6 +288,12 @@ TEST(Explain, BoundsAreThoseOfABackendsContract) {
   EXPECT_EQ(matmul.find(good("explain matmul --dtype f16 --stage bound")), std::string::npos);
   expect_has(good("explain matmul --stage bound-c " + promises), "mote_bound_matmul_f32(");
 
+  EXPECT_EQ(
+      good("explain matmul --dtype f16 --stage bound --plugin " MOTE_TEST_PLUGINS "/promises.so"),
+      matmul);
+  expect_has(bad("explain matmul --plugin " MOTE_TEST_PLUGINS "/promises.so"),
+             "--plugin goes with --stage bound");
+
   expect_has(bad("explain softmax --stage bound " + promises),
              "softmax: backend promises has no kernel for it");
   expect_has(bad("explain softmax --backend gen --stage uops"),

@@ -184,8 +184,8 @@ class IntervalWalk {
     return bounds::unless(open && bounds::negation(nan), std::move(x));
   }
   Interval visit(const Uop& u, const uop::Reduce& r) {
-    if (!products_.has_several(r.x)) return bounds::reduce_rule(u, r, at(r.x), context_);
-    Interval x = at(r.x);
+    Interval x = bounds::maybe_stored(at(r.x), r.x.dtype(), context_);
+    if (!products_.has_several(r.x)) return bounds::reduce_rule(u, r, x, context_);
     const auto interval_of = [this](const Uop& of) -> const Interval& { return at(of); };
     x.sum = products_.terms_of(r.x, interval_of, context_);
     return bounds::reduce_rule(u, r, x, context_);

@@ -40,13 +40,6 @@ Uop round_to(const Uop& x, DType dtype) {
   return dtype == DType::f64 ? x : cast(cast(x, dtype), DType::f64);
 }
 
-Interval flushed(Interval x, const Format& f) {
-  const Uop small_lo = abs(x.lo) < f.normal, small_hi = abs(x.hi) < f.normal;
-  x.lo = where(small_lo, min(x.lo, 0), x.lo);
-  x.hi = where(small_hi, max(x.hi, 0), x.hi);
-  return x;
-}
-
 /// Operands of a multiplication with so many bits only, in the range of f; a value that has no more
 /// stays, and rounding changes no sign.
 Interval narrowed(Interval x, int bits, const Format& f) {
@@ -240,16 +233,39 @@ Uop not_below_zero(const Uop& lo) { return where(lo > -kInf, max(lo, 0), lo); }
 
 Uop is_indeterminate(const Interval& x) { return eq(x.lo, -kInf) && eq(x.hi, kInf); }
 
-Format format_of(DType dtype, const Contract& contract) {
-  const bool half = dtype == DType::f16 || dtype == DType::bf16;
-  const DType t = half && !contract.narrow_accumulator ? DType::f32 : dtype;
-  const RealFormat f = real_format(is_real(t) ? t : DType::f64);
-  return {is_real(t) ? t : DType::f64,
+namespace {
+
+Format format_named(DType t) {
+  const RealFormat f = real_format(t);
+  return {t,
           std::ldexp(1.0, -f.precision),
           std::ldexp(1.0, f.least_exponent),
           std::ldexp(1.0, f.least_exponent + f.precision - 1),
           f.greatest,
           f.precision};
+}
+
+}  // namespace
+
+Format format_of(DType dtype, const Contract& contract) {
+  const bool half = dtype == DType::f16 || dtype == DType::bf16;
+  const bool is_wide = half && contract.accumulator != Accumulation::native;
+  return format_named(is_wide ? DType::f32 : is_real(dtype) ? dtype : DType::f64);
+}
+
+Format accumulator_of(DType dtype, const Contract& contract) {
+  if (contract.accumulator == Accumulation::f64) return format_named(DType::f64);
+  if (contract.accumulator == Accumulation::f32) return format_named(DType::f32);
+  return format_of(dtype, contract);
+}
+
+Format coarser(const Format& a, const Format& b) { return a.precision < b.precision ? a : b; }
+
+Interval flushed(Interval x, const Format& f) {
+  const Uop small_lo = abs(x.lo) < f.normal, small_hi = abs(x.hi) < f.normal;
+  x.lo = where(small_lo, min(x.lo, 0), x.lo);
+  x.hi = where(small_hi, max(x.hi, 0), x.hi);
+  return x;
 }
 
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double) {
@@ -266,8 +282,9 @@ Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_do
   return x;
 }
 
-Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c) {
-  const Format f = format_of(dtype, c.contract);
+Interval scaled(const Interval& given, const Interval& factor, DType dtype, const Context& c) {
+  const Format f = coarser(format_of(dtype, c.contract), accumulator_of(dtype, c.contract));
+  const Interval sum = maybe_stored(given, dtype, c);
   const Pending& s = *sum.sum;
   const Uop size = factor.certain() ? abs(factor.lo) : max(abs(factor.lo), abs(factor.hi));
   Interval ends = sum;
@@ -294,16 +311,17 @@ Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const 
   return unless(s.magnitude > f.greatest || ne(isnan(y.lo), isnan(y.hi)), y);
 }
 
-Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c) {
+Interval add(const Interval& p, const Interval& q, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
+  const Interval a = maybe_stored(p, dtype, c), b = maybe_stored(q, dtype, c);
   Interval x;
   x.nonnegative = a.nonnegative && b.nonnegative;
   x.lo = a.lo + b.lo;
   x.hi = a.lo.id() == a.hi.id() && b.lo.id() == b.hi.id() ? x.lo : a.hi + b.hi;
   if (a.sum || b.sum) {
-    const Pending p = as_terms(a, c).sum, q = as_terms(b, c).sum;
-    x.sum = Pending{p.count + q.count, p.magnitude + q.magnitude, Uop()};
-    if (p.grid.id() != nullptr && q.grid.id() != nullptr) x.sum->grid = min(p.grid, q.grid);
+    const Pending s = as_terms(a, c).sum, t = as_terms(b, c).sum;
+    x.sum = Pending{s.count + t.count, s.magnitude + t.magnitude, Uop()};
+    if (s.grid.id() != nullptr && t.grid.id() != nullptr) x.sum->grid = min(s.grid, t.grid);
     return x;
   }
   const Interval exact = x;

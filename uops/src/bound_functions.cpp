@@ -199,6 +199,21 @@ Interval function_of(MapOp op, const Interval& given, DType dtype, const Context
   return unless(infinite_at_zero ? open || is_zero(x) : open, wide);
 }
 
+}  // namespace mote::bounds
+
+namespace mote {
+
+std::vector<std::string> contract_functions() {
+  std::vector<std::string> names = {kDot, kOperand, std::string(name(MapOp::pow))};
+  for (int op = static_cast<int>(MapOp::sqrt); op <= static_cast<int>(MapOp::erf); ++op)
+    names.emplace_back(name(static_cast<MapOp>(op)));
+  return names;
+}
+
+}  // namespace mote
+
+namespace mote::bounds {
+
 /// a^b where the sign of a's zero decides between the infinities.
 Uop odd_power_of_zero(const Interval& a, const Interval& b) {
   return is_zero(a) && b.lo < 0 && ne(mod(b.lo, number(2)), 0);

@@ -45,11 +45,16 @@ Factors factors_of(const Interval& x, const Format& f) {
   return around;
 }
 
+/// Of a product over an axis each factor is one more multiplication; where the accumulator is
+/// narrower than the factors, they are converted to it, and so is what was there before.
+constexpr double roundings_of_factor(bool converts) { return converts ? 3 : 1; }
+
 /// The factors' least and greatest magnitudes multiply, in any order; each product rounds.
 Interval product(const Interval& given, const std::vector<int>& axes, DType dtype,
                  const Context& c) {
-  const Format f = format_of(dtype, c.contract);
-  const auto [x, slack] = factors_of(given, f);
+  const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
+  const bool converts = f.precision < own.precision;
+  const auto [x, slack] = factors_of(given, own);
   const Uop a = abs(x.lo), b = x.certain() ? a : abs(x.hi);
   const Uop straddles = x.lo <= 0 && x.hi >= 0;
   const Uop most = x.certain() ? a : max(a, b);
@@ -62,12 +67,12 @@ Interval product(const Interval& given, const std::vector<int>& axes, DType dtyp
   // Beyond these no order of multiplication overflows, or loses more than so much to underflow.
   const Uop largest = prod_over(max(most, 1), axes);
   const Uop count = sum_over(where(eq(most, 1), 0.0, number(1)), axes);
-  Uop factor = count * (f.unit + slack + 0x1p-51);
+  Uop factor = count * (roundings_of_factor(converts) * f.unit + slack + 0x1p-51);
   Uop lost = count * (c.contract.flushes_denormals ? f.normal : f.least) * largest;
   // A factor that is 0; a product that is 0 in double may only have underflowed there.
   const Uop zero =
       reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) && negation(isnan(greatest));
-  Uop rounds_nothing = count <= 1;
+  Uop rounds_nothing = count <= (converts ? 0 : 1);
   if (slack == 0) {
     // Products of the factors' odd parts, all in the format: nothing rounds, unless it underflows.
     const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
@@ -88,6 +93,7 @@ Interval product(const Interval& given, const std::vector<int>& axes, DType dtyp
   y.lo = where(zero, 0, y.lo);
   y.hi = where(zero, 0, y.hi);
   const Uop surely_nan = reduce(ReduceOp::any, isnan(x.lo), axes);
+  if (f.precision > own.precision) y = rounded(y, own, c, true);
   const Uop unknown = largest > f.greatest || isnan(greatest) || isnan(smallest) || isnan(y.lo);
   y.lo = where(surely_nan, std::numeric_limits<double>::quiet_NaN(), y.lo);
   y.hi = where(surely_nan, std::numeric_limits<double>::quiet_NaN(), y.hi);
@@ -170,10 +176,11 @@ Interval scattered_sum(const Join& join, const Interval& base, const Interval& x
 /// By mul: as a product of factors in any order.
 Interval scattered_product(const Join& join, const Interval& given_base, const Interval& given_x,
                            DType dtype, const Context& c) {
-  const Format f = format_of(dtype, c.contract);
+  const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
+  const bool converts = f.precision < own.precision;
   const auto times = [&](const Uop& p, const Uop& q) { return join(ScatterOp::mul, p, q); };
-  const auto [base, base_slack] = factors_of(given_base, f);
-  const auto [x, x_slack] = factors_of(given_x, f);
+  const auto [base, base_slack] = factors_of(given_base, own);
+  const auto [x, x_slack] = factors_of(given_x, own);
   const auto most = [](const Interval& v) { return max(abs(v.lo), abs(v.hi)); };
   const Uop greatest = times(most(base), most(x));
   const Uop largest = times(max(most(base), 1), max(most(x), 1));
@@ -181,7 +188,7 @@ Interval scattered_product(const Join& join, const Interval& given_base, const I
     return where(eq(v, v), each, number(each));
   };
   const Uop count = join(ScatterOp::add, factors(base.lo, 0), factors(x.lo, 1));
-  Uop share = count * (f.unit + 0x1p-51);
+  Uop share = count * (roundings_of_factor(converts) * f.unit + 0x1p-51);
   if (const double slack = std::max(base_slack, x_slack); slack > 0)
     share = share + (count + 1) * slack;
   Interval y;
@@ -190,6 +197,7 @@ Interval scattered_product(const Join& join, const Interval& given_base, const I
   const Uop slack = where(eq(count, 0), 0, greatest * share + count * largest * f.least);
   y.lo = certain ? value - slack : where(eq(count, 0), given_base.lo, -(greatest + slack));
   y.hi = certain ? value + slack : where(eq(count, 0), given_base.hi, greatest + slack);
+  if (f.precision > own.precision) y = rounded(y, own, c, true);
   const Uop unknown = largest > f.greatest || isnan(y.lo) || isnan(y.hi);
   return unless(unknown && ne(count, 0), y);
 }
@@ -250,7 +258,9 @@ Interval scatter_rule(const Uop& node, const std::vector<Interval>& args, const 
     return scatter(with, base, x, to);
   };
   const auto result = [&]() -> Interval {
-    if (real && op == ScatterOp::add) return scattered_sum(join, args[0], args[1], c);
+    if (real && op == ScatterOp::add)
+      return scattered_sum(join, maybe_stored(args[0], dtype, c), maybe_stored(args[1], dtype, c),
+                           c);
     const Interval base = settled(args[0], dtype, c), x = settled(args[1], dtype, c);
     if (real && op == ScatterOp::mul) return scattered_product(join, base, x, dtype, c);
     return scattered(join, op, base, x, real);

@@ -29,24 +29,62 @@ Terms as_terms(const Interval& x, const Context& c) {
   return t;
 }
 
+namespace {
+
+/// Exact in any order: the format holds the sum of any terms.
+Uop holds_any_sum(const Pending& s, const Format& f) {
+  return s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
+}
+
+/// What the order of a sum may do to it, in the format f of which the terms are not, where it
+/// `converts` them.
+Uop slack_of_sum(const Pending& s, const Format& f, bool converts, const Context& c) {
+  Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
+  if (converts) slack = slack + s.count * f.least;
+  if (c.contract.flushes_denormals) slack = slack + s.count * f.normal;
+  Uop exact = s.count <= (converts ? 0 : 1);
+  if (s.grid) {
+    const Uop holds = holds_any_sum(s, f);
+    exact = exact || (converts ? holds && s.grid >= f.least : holds);
+  }
+  return where(exact, 0, slack);
+}
+
+}  // namespace
+
+Interval maybe_stored(const Interval& x, DType dtype, const Context& c) {
+  const Format own = format_of(dtype, c.contract);
+  if (!x.sum || accumulator_of(dtype, c.contract).precision <= own.precision) return x;
+  // Twice the unit: what the sum's own order does to it is rounded too.
+  const double less = 1 - 2 * own.unit, more = 1 + 2 * own.unit;
+  Interval y = x;
+  y.lo = min(x.lo * less, x.lo * more) - own.least;
+  y.hi = max(x.hi * less, x.hi * more) + own.least;
+  y.lo = where(y.lo < -own.greatest, -kInf, y.lo);
+  y.hi = where(y.hi > own.greatest, kInf, y.hi);
+  if (y.nonnegative) y.lo = not_below_zero(y.lo);
+  if (x.sum->grid) {
+    const Uop fits = holds_any_sum(*x.sum, own) && x.sum->grid >= own.least;
+    y.lo = where(fits, x.lo, y.lo);
+    y.hi = where(fits, x.hi, y.hi);
+  }
+  return c.contract.flushes_denormals ? flushed(y, own) : y;
+}
+
 Interval settled(const Interval& x, DType dtype, const Context& c) {
   if (!x.sum) return x;
-  const Format f = format_of(dtype, c.contract);
+  const Format f = accumulator_of(dtype, c.contract), own = format_of(dtype, c.contract);
   const Pending& s = *x.sum;
-  Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
-  if (c.contract.flushes_denormals) slack = slack + s.count * f.normal;
+  const Uop slack = slack_of_sum(s, f, f.precision < own.precision, c);
   Interval y;
   y.nonnegative = x.nonnegative;
-  Uop exact = s.count <= 1;
-  // Exact in any order: the format holds the sum of any terms.
-  if (s.grid) exact = exact || s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
-  slack = where(exact, 0, slack);
   y.lo = x.lo - slack;
   y.hi = x.hi + slack;
   if (y.nonnegative) y.lo = not_below_zero(y.lo);
   const Uop overflow = s.magnitude > f.greatest;
   y.lo = y.nonnegative ? y.lo : where(overflow, -kInf, y.lo);
   y.hi = where(overflow, kInf, y.hi);
+  if (f.precision > own.precision) y = rounded(y, own, c, true);
   return unless(ne(isnan(y.lo), isnan(y.hi)), y);
 }
 
@@ -71,9 +109,10 @@ Interval dot(const Interval& products, const std::vector<int>& axes, DType dtype
   y.sum->count = where(count <= 1, count, count * std::max(1.0, 2 * declared->second.ulp));
   if (products.certain()) return y;
   // Below the least normal number digits are cut off where a product was to be rounded.
+  const Format f = format_of(dtype, c.contract);
   const Uop each = max(as_terms(products, c).sum.count, number(1));
   const Uop unsure = where(eq(products.lo, products.hi), 0.0, each);
-  const Uop lost = sum_over(unsure, axes) * format_of(dtype, c.contract).least;
+  const Uop lost = sum_over(unsure, axes) * coarser(f, accumulator_of(dtype, c.contract)).least;
   y.lo = y.nonnegative ? not_below_zero(y.lo - lost) : y.lo - lost;
   y.hi = y.hi + lost;
   return y;

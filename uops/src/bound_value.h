@@ -61,6 +61,10 @@ struct Format {
 };
 /// What an element of dtype is computed in.
 Format format_of(DType dtype, const Contract& contract);
+/// What sums and products of such elements over an axis are kept in.
+Format accumulator_of(DType dtype, const Contract& contract);
+/// The one of the two formats that rounds more.
+Format coarser(const Format& a, const Format& b);
 
 /// What all rules need.
 struct Context {
@@ -88,6 +92,9 @@ Uop not_below_zero(const Uop& lo);
 Uop is_indeterminate(const Interval& x);
 /// A sum is rounded: what its order may do is added to its ends.
 Interval settled(const Interval& x, DType dtype, const Context& c);
+/// A sum that is kept in a wider format than its own may be rounded to its own before it meets what
+/// is not summed up with it. Its terms stay as they are.
+Interval maybe_stored(const Interval& x, DType dtype, const Context& c);
 /// Ends one double outward, 0 stays 0; then joined with their rounding to the format.
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
 
@@ -99,6 +106,8 @@ Interval negated(const Interval& x);
 Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
                     const Context& c, bool feeds_sum);
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
+/// Results below the least normal number may be 0.
+Interval flushed(Interval x, const Format& f);
 /// Reduce sum of x, unrounded.
 Interval summed(const Interval& x, const std::vector<int>& axes, const Context& c);
 /// The same of products, where the contract says how accurate the function kDot is.

@@ -98,6 +98,9 @@ std::string junit_xml(const Heading& heading, const CampaignResult& result) {
     pugi::xml_node properties = suite.append_child("properties");
     add_property(properties, "mote", heading.version);
     add_property(properties, "seed", fmt::format("{}", heading.seed));
+    for (const std::string& contract : heading.contracts)
+      if (contract.starts_with("contract of " + backend + " ("))
+        add_property(properties, "contract", contract);
     for (const Row* row : rows) add_test(suite, *row, result);
   }
   std::ostringstream text;

@@ -247,6 +247,7 @@ std::string html_page(const Heading& heading, const CampaignResult& result) {
       fmt::format("{} cases judged in {:.1f} s; backends {}; seed {}; mote {}", judged,
                   result.seconds, fmt::join(heading.backends, ", "), heading.seed,
                   heading.version));
+  for (const std::string& contract : heading.contracts) add(body, "p", contract, "legend");
   const Matrix m = matrix_of(result);
   if (!result.coverage.empty()) {
     const CoverageSum covered = sum_of(result.coverage);

@@ -14,8 +14,9 @@ namespace mote::tool {
 struct Heading {
   std::string version;  ///< of mote
   std::uint64_t seed = 0;
-  std::vector<std::string> backends;  ///< "openblas 0.3.21"
-  int exit = 0;                       ///< of the campaign, as mote check's
+  std::vector<std::string> backends;   ///< "openblas 0.3.21"
+  std::vector<std::string> contracts;  ///< by which they are judged: "contract of gen (add): …"
+  int exit = 0;                        ///< of the campaign, as mote check's
 };
 
 /// XML as Jenkins, GitLab and others read it: a suite for each backend, in it a test for each op

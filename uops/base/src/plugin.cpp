@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
@@ -58,19 +59,54 @@ bool is_list(const T* list, std::int32_t count) {
   return count == 0 || (count > 0 && list != nullptr);
 }
 
+void check_flag(const std::string& owner, const std::string& what, const char* name, int value) {
+  if (value != 0 && value != 1)
+    refuse(owner, what + "has a contract with " + name + " " + std::to_string(value) +
+                      ", expected 0 or 1");
+}
+
+/// Numbers that kernel.h gives no meaning to.
+void check_numbers(const std::string& owner, const std::string& what, const mote_contract& c) {
+  constexpr int kMostBits = 53;  // a double has no more
+  const std::string has = what + "has a contract with ";
+  if (c.accumulator < MOTE_ACC_NATIVE || c.accumulator > MOTE_ACC_F64)
+    refuse(owner, has + "accumulator " + std::to_string(c.accumulator) +
+                      ", expected 0 (native), 1 (f32) or 2 (f64)");
+  if (c.multiply_rounding < 0 || c.multiply_rounding > kMostBits)
+    refuse(owner, has + "multiply_rounding " + std::to_string(c.multiply_rounding) +
+                      ", expected bits from 0 to " + std::to_string(kMostBits));
+  check_flag(owner, what, "flushes_denormals", c.flushes_denormals);
+  check_flag(owner, what, "deterministic", c.deterministic);
+  if (c.size >= offsetof(mote_contract, ignores_nan) + sizeof c.ignores_nan)
+    check_flag(owner, what, "ignores_nan", c.ignores_nan);
+}
+
+void check_accuracy(const std::string& owner, const std::string& what, const mote_accuracy& f) {
+  if (f.function == nullptr) refuse(owner, what + "has a contract with a function without a name");
+  for (const double error : {f.ulp, f.arg, f.abs})
+    if (!(error >= 0) || std::isinf(error))
+      refuse(owner, what + "has a contract in which " + f.function + " is off by " +
+                        std::to_string(error) + ", expected a finite number that is not negative");
+}
+
 void check_promises(const std::string& owner, const std::string& what, const mote_contract& c) {
   if (c.size >= offsetof(mote_contract, functions) + sizeof(const void*)) {
     if (!is_list(c.functions, c.function_count))
       refuse(owner, what + "has a contract with " + std::to_string(c.function_count) +
                         " functions, but no list of them");
-    for (const mote_accuracy& f : accuracies_of(c))
-      if (f.function == nullptr)
-        refuse(owner, what + "has a contract with a function without a name");
+    for (const mote_accuracy& f : accuracies_of(c)) check_accuracy(owner, what, f);
   }
-  if (c.size >= offsetof(mote_contract, in_place) + sizeof(const void*) &&
-      c.in_place_count != MOTE_IN_PLACE_ALL && !is_list(c.in_place, c.in_place_count))
+  if (c.size < offsetof(mote_contract, in_place) + sizeof(const void*) ||
+      c.in_place_count == MOTE_IN_PLACE_ALL)
+    return;
+  if (!is_list(c.in_place, c.in_place_count))
     refuse(owner, what + "has a contract with " + std::to_string(c.in_place_count) +
                       " in-place pairs, but no list of them");
+  for (std::int32_t k = 0; k < c.in_place_count; ++k)
+    if (c.in_place[k].input < 0 || c.in_place[k].output < 0)
+      refuse(owner, what + "has a contract in which input " + std::to_string(c.in_place[k].input) +
+                        " and output " + std::to_string(c.in_place[k].output) +
+                        " share memory: expected positions from 0 on");
 }
 
 /// A contract may end before function_count.
@@ -81,6 +117,7 @@ void check_contract(const std::string& owner, const std::string& what,
     refuse(owner, what + "has a contract that has size " + std::to_string(contract.size) +
                       ", expected at least " + std::to_string(kLeast));
   if (contract.form == nullptr) refuse(owner, what + "has a contract without a form");
+  check_numbers(owner, what, contract);
   check_promises(owner, what, contract);
 }
 

@@ -32,7 +32,8 @@ struct Backends {
 };
 
 /// A named file that ends in .cu is compiled first, and its kernels run on the CPU: docs/cuda.md.
-/// Throws Error when a named library cannot be loaded or crashes while it is, when a .cu file
+/// Throws Error when a named library cannot be loaded or crashes while it is, when one has a
+/// contract that says nothing anybody knows, when a .cu file
 /// cannot be compiled, and when two backends have the same name; the same library named or found
 /// twice is one. With an isolation no library is loaded in this process, and the backends run in
 /// its workers only.

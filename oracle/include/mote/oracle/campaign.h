@@ -52,6 +52,10 @@ struct CampaignOptions {
 
 constexpr double kLargeCase = 1000;  ///< multiply-adds
 
+/// Of a line in which nothing is known about more than this share of the elements, and nothing
+/// failed, no case counts as judged: what passed there is weak.
+constexpr double kMostlyUnknown = 0.5;
+
 /// One line of the table.
 struct Row {
   std::string op;
@@ -60,7 +64,8 @@ struct Row {
   std::array<std::int64_t, kVerdicts> counts{};
   std::int64_t judged = 0;
   std::int64_t judged_large = 0;      ///< with kLargeCase multiply-adds or more
-  std::int64_t indeterminate = 0;     ///< elements about which nothing is known
+  std::int64_t elements = 0;          ///< of the cases that passed, failed or are weak
+  std::int64_t indeterminate = 0;     ///< of these: about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
   std::string reason;                 ///< the first for which a case was declined, skipped, weak
   CellCounts cells;                   ///< of its cases

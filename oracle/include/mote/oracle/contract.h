@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's contract promises about its numbers, as the bound takes it.
+// What a kernel's contract promises: its numbers as the bound takes them, and all of it in words.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/base/kernel.h"
@@ -18,5 +19,16 @@ std::string_view form_of(const mote_contract* contract);
 /// A line for each thing that the bound of the program depends on: "accumulator f32", "exp 2 ulp",
 /// "form direct".
 std::string contract_text(const mote_contract* given, DType dtype, const Program& program);
+/// All that it says, in the words of kernel.h: "accumulator f32, exp 2 ulp, deterministic".
+std::string contract_line(const mote_contract& contract);
+
+/// Throws Error "OWNER: …" for a contract that names a function which nobody knows, or lets tensors
+/// share memory that the op does not have.
+void check_contracts(const std::string& owner, const mote_backend& backend);
+/// Of the backend's kernels for these ops each contract once: "matmul, gemm: accumulator f32, …";
+/// then the in-place pairs that a contract promises and no definition has, so that nobody tries
+/// them.
+std::vector<std::string> contract_lines(const mote_backend& backend,
+                                        const std::vector<std::string>& ops);
 
 }  // namespace mote

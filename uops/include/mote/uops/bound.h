@@ -6,6 +6,7 @@
 // dtype. docs/bound.md has the rules.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -27,11 +28,20 @@ struct Accuracy {
 /// Names among the functions of a contract: sums of products; operands of those products.
 inline constexpr const char* kDot = "dot";
 inline constexpr const char* kOperand = "operand";
+/// All names that a contract's functions may have.
+std::vector<std::string> contract_functions();
+
+/// The format in which sums and products over an axis, and those of a scatter, are kept.
+enum class Accumulation : std::uint8_t {
+  usual,   ///< f32 for reals of 16 bits, for all others their own format
+  native,  ///< their own format, in which all else of 16-bit reals is then computed too
+  f32,     ///< doubles are converted to it before they are summed up
+  f64      ///< a sum may be rounded to its own format before it is used
+};
 
 /// What an implementation promises about its numbers.
 struct Contract {
-  /// 16-bit reals are accumulated in their own format, not in f32.
-  bool narrow_accumulator = false;
+  Accumulation accumulator = Accumulation::usual;
   /// Significant bits that operands of a multiplication keep where it feeds a sum (tf32 and f16:
   /// 11, bf16: 8); 0: all.
   int multiply_bits = 0;
