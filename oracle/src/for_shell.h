@@ -11,8 +11,9 @@ namespace mote {
 
 /// In single quotes unless it is plain.
 inline std::string for_shell(const std::string& word) {
-  const auto is_plain = [](unsigned char ch) {
-    return std::isalnum(ch) != 0 || std::string_view("_./=-+:,@%").find(ch) != std::string::npos;
+  const auto is_plain = [](char ch) {
+    return std::isalnum(static_cast<unsigned char>(ch)) != 0 ||
+           std::string_view("_./=-+:,@%").find(ch) != std::string::npos;
   };
   if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
   std::string quoted = "'";

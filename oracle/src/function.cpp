@@ -41,7 +41,9 @@ void require_arguments(const std::string& op, const Resolved& resolved,
 }
 
 void require_name(const std::string& name) {
-  const auto is_bad = [](unsigned char ch) { return std::isgraph(ch) == 0 || ch == '"'; };
+  const auto is_bad = [](char ch) {
+    return std::isgraph(static_cast<unsigned char>(ch)) == 0 || ch == '"';
+  };
   if (name.empty() || std::ranges::any_of(name, is_bad))
     throw Error(
         fmt::format("the function's name: expected letters without blanks, got '{}'", name));

@@ -71,8 +71,9 @@ std::string name_of_function(std::string_view expression) {
   const auto is_blank = [](char ch) { return ch == ' ' || ch == '&'; };
   while (!expression.empty() && is_blank(expression.front())) expression.remove_prefix(1);
   while (!expression.empty() && is_blank(expression.back())) expression.remove_suffix(1);
-  const auto is_part = [](unsigned char ch) {
-    return std::isalnum(ch) != 0 || std::string_view("_:<>").find(ch) != std::string::npos;
+  const auto is_part = [](char ch) {
+    return std::isalnum(static_cast<unsigned char>(ch)) != 0 ||
+           std::string_view("_:<>").find(ch) != std::string::npos;
   };
   const bool is_name = !expression.empty() && std::ranges::all_of(expression, is_part);
   return is_name ? std::string(expression) : kUnnamedFunction;

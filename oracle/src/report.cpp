@@ -68,6 +68,11 @@ std::string reasons(const CampaignResult& result) {
   return text.empty() ? "" : "not judged:\n" + text;
 }
 
+/// A failure that is not made smaller is not diagnosed either.
+bool was_diagnosed(const Diagnosis& d) {
+  return !d.kind.empty() || d.runs > 0 || d.random_runs > 0;
+}
+
 }  // namespace
 
 std::string table_text(const CampaignResult& result) {
@@ -134,7 +139,7 @@ std::string failure_text(const Failure& failure,
     text += fmt::format("  {} of {} elements differ\n", failure.outcome.differing,
                         failure.outcome.elements);
   }
-  text += diagnosis_text(failure.diagnosis);
+  if (was_diagnosed(failure.diagnosis)) text += diagnosis_text(failure.diagnosis);
   if (!failure.peers.empty()) text += fmt::format("  {}\n", peers_text(failure.peers));
   if (!failure.sparsest.empty())
     text +=
