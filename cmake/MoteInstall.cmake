@@ -171,6 +171,11 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/LICENSE-EXCEPT
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mote)
 
 install(TARGETS mote)
+set(shell_folder ${CMAKE_BINARY_DIR}/share/mote/shell)
+install(FILES ${shell_folder}/mote DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${shell_folder}/_mote DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${shell_folder}/mote.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${shell_folder}/mote.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/oracle/cases/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mote/cases
         FILES_MATCHING PATTERN "*.cases")
 install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/mote/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/mote

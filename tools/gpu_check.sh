@@ -193,7 +193,7 @@ step() {
     4)
       # The oracle's, for a backend that judged no case. Few OPs that are asked for need not have one that can be judged.
       state=failed
-      if [ "$asked" -gt 0 ] && ! grep -q '"unsupported":[1-9]' "$results/$file"; then state="nothing to judge"; fi
+      if [ "$asked" -gt 0 ] && ! grep -q '"declined":[1-9]' "$results/$file"; then state="nothing to judge"; fi
       if [ "$state" = failed ]; then failed=1; fi
       ;;
     *)

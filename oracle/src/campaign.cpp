@@ -50,12 +50,24 @@ struct Stream {
   bool accepted = false;
   double seconds = 0;
   JournalStream done = {};  ///< what an earlier run of the campaign did
+  bool settled = false;     ///< every backend has failed, or takes none
   bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
   void count(bool was_accepted) {
     accepted = accepted || was_accepted;
     declined += was_accepted ? 0 : 1;
   }
 };
+
+using Targets = std::vector<std::shared_ptr<const Target>>;
+
+/// Of an op and dtype that is checked, and in this shard.
+bool is_asked_for(const CampaignOptions& options, const Case& c, const Targets& targets) {
+  const bool op = options.ops.empty() || std::ranges::any_of(targets, [&](const auto& t) {
+                    return t->text() == c.target->text();
+                  });
+  const bool dtype = !options.dtype || *options.dtype == c.instance.dtype;
+  return op && dtype && hash_of(to_string(c)) % options.shard.count == options.shard.index;
+}
 
 class Campaign {
  public:
@@ -64,14 +76,19 @@ class Campaign {
 
   CampaignResult run() {
     targets_ = targets_of(options_);
+    progress_.planned = planned_cases(options_);
     resume();
-    run_cases();
-    if (options_.budget_s || options_.count) run_random();
+    try {
+      run_cases();
+      if (options_.budget_s || options_.count) run_random();
+    } catch (const Interrupted&) {  // the case that ran is as if it had not begun
+    }
     set_crash_report("");
+    result_.interrupted = options_.run.stopping();
     result_.rows = tally_.rows();
     result_.failures = tally_.failures();
     note_without_kernel();
-    if (journal_) journal_->end(result_.without_kernel);
+    if (journal_) journal_->end(result_);
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
@@ -85,22 +102,15 @@ class Campaign {
           return row.op == target->text() && row.backend == e.name();
         });
         if (has_row || has_kernel(*e.backend, target->op())) continue;
-        result_.without_kernel.push_back(
-            fmt::format("{} has no kernel for {}", e.name(), target->op()));
+        result_.without_kernel[e.name()].push_back(target->op());
       }
     }
   }
 
-  bool wanted(const Target& target) const {
-    return options_.ops.empty() ||
-           std::ranges::any_of(targets_, [&](const auto& t) { return t->text() == target.text(); });
-  }
-
   void run_cases() {
     for (const Case& c : options_.cases) {
-      const bool dtype_wanted = !options_.dtype || *options_.dtype == c.instance.dtype;
       const std::string text = to_string(c);
-      if (!wanted(*c.target) || !dtype_wanted || !is_ours(hash_of(text))) continue;
+      if (!is_asked_for(options_, c, targets_)) continue;
       if (stopped()) return;
       if (listed_done_.contains(text)) continue;
       run_case(c);
@@ -121,7 +131,7 @@ class Campaign {
       checked = true;
       if (has_kernel(*e.backend, c.target->op())) continue;
       Outcome declined;
-      declined.verdict = Verdict::unsupported;
+      declined.verdict = Verdict::declined;
       declined.reason = "no kernel for " + c.target->op();
       record(c, e.name(), declined, 0);
     }
@@ -146,6 +156,7 @@ class Campaign {
     }
     const double until =
         seconds_since(start_) + options_.budget_s.value_or(std::numeric_limits<double>::infinity());
+    if (options_.budget_s) progress_.until_s = until;
     if (options_.count) {
       run_count(ops, *options_.count, until);
     } else {
@@ -183,7 +194,11 @@ class Campaign {
   }
 
   void run_budget(std::vector<std::vector<Stream>>& ops, double until) {
+    std::int64_t failed = -1;
     while (!stopped() && seconds_since(start_) < until) {
+      if (failed != tally_.failed() || only_declined_) note_settled(ops);
+      failed = tally_.failed();
+      if (result_.ended_early) return;
       Stream* stream = least_served(ops);
       if (stream == nullptr) return;
       while (!is_ours(stream->position)) ++stream->position;
@@ -191,15 +206,41 @@ class Campaign {
     }
   }
 
-  static std::vector<Stream*> live_streams(std::vector<Stream>& streams) {
+  /// Whether more cases on that backend tell more: not once one has failed, and not where it takes
+  /// none.
+  bool is_settled(const Stream& s, const BackendEntry& e) const {
+    const Row* row = tally_.row(s.target->text(), s.dtype, e.name());
+    if (row == nullptr) return false;
+    return row->failures() > 0 || (row->count(Verdict::declined) >= kDeclinesThatEndAStream &&
+                                   row->count(Verdict::declined) == row->cases());
+  }
+
+  /// Streams of which every backend has failed bring no more; where nothing else is left but
+  /// streams that were always declined, these have the rest of the time, and without any the
+  /// campaign ends.
+  void note_settled(std::vector<std::vector<Stream>>& ops) {
+    result_.ended_early = tally_.failed() > 0;
+    only_declined_ = result_.ended_early;
+    for (std::vector<Stream>& streams : ops) {
+      for (Stream& s : streams) {
+        s.settled = std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
+          return !has_kernel(*e.backend, s.target->op()) || is_settled(s, e);
+        });
+        result_.ended_early = result_.ended_early && (s.settled || s.ended());
+        only_declined_ = only_declined_ && (s.settled || !s.accepted);
+      }
+    }
+  }
+
+  std::vector<Stream*> live_streams(std::vector<Stream>& streams) const {
     std::vector<Stream*> live;
     for (Stream& s : streams) {
-      if (!s.ended()) live.push_back(&s);
+      if (!s.ended() && !(only_declined_ && s.settled)) live.push_back(&s);
     }
     return live;
   }
 
-  static Stream* least_served(std::vector<std::vector<Stream>>& ops) {
+  Stream* least_served(std::vector<std::vector<Stream>>& ops) {
     Stream* next = nullptr;
     double least = 0;
     for (std::vector<Stream>& streams : ops) {
@@ -237,6 +278,8 @@ class Campaign {
   /// On every backend; true when one took it.
   bool run_case(const Case& c) {
     if (journal_) journal_->begin(to_string(c));
+    progress_.op = c.target->text();
+    tell_progress();
     std::optional<Prepared> prepared;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
@@ -245,19 +288,28 @@ class Campaign {
       try {
         if (!prepared) prepared.emplace(c, options_.run);
       } catch (const Error& error) {
+        if (options_.run.stopping()) throw Interrupted();  // a compiler that the signal ended too
         Outcome skipped;
         skipped.reason = error.what();
         record(c, e.name(), skipped, 0);
         return false;
       }
       const Outcome outcome = run_on(*prepared, e);
-      accepted = accepted || outcome.verdict != Verdict::unsupported;
+      accepted = accepted || outcome.verdict != Verdict::declined;
       record(c, e.name(), outcome, prepared->multiply_adds());
       if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
+      if (has_enough()) break;
     }
-    if (options_.progress)
-      options_.progress(seconds_since(start_), tally_.judged(), tally_.failed());
     return accepted;
+  }
+
+  void tell_progress() {
+    if (!options_.progress) return;
+    progress_.seconds = seconds_since(start_);
+    progress_.judged = tally_.judged();
+    progress_.failed = tally_.failed();
+    progress_.failures = std::ssize(tally_.failures());
+    options_.progress(progress_);
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {
@@ -270,20 +322,39 @@ class Campaign {
   void note_failure(const Case& c, const BackendEntry& e, const Outcome& outcome) {
     if (tally_.seen_again(c.target->text(), e.name(), outcome.verdict)) return;
     const double found = seconds_since(start_);
+    tell_found(c, e, outcome, found);
     Failure failure = shrink_failure(c, e, outcome.verdict, options_.run, options_.shrink_s);
-    failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
+    try {
+      failure.peers = peers_on(failure.smallest, options_.peers, options_.run);
+    } catch (const Interrupted&) {  // reported without them
+    }
     if (outcome.earlier_case.empty()) failure.first_outcome = outcome;
     shrinking_s_ += seconds_since(start_) - found;
     failure.found_after_s = found;
     if (journal_) journal_->failure(failure);
     if (!options_.corpus.empty()) add_to_corpus(options_.corpus, failure);
+    if (options_.failure) options_.failure(failure);
     tally_.add(std::move(failure));
     reported_after_s_ = 0;
+    progress_.shrinking = false;
+    tell_progress();
+  }
+
+  void tell_found(const Case& c, const BackendEntry& e, const Outcome& outcome, double found) {
+    FoundFailure met{c, outcome, found};
+    met.first.backend = e.name();
+    met.first.plugin = e.plugin;
+    if (journal_) journal_->found(met);
+    if (options_.found) options_.found(met);
+    progress_.shrinking = true;
+    tell_progress();
   }
 
   void finish(const CaseDone& done) {
     if (journal_) journal_->done(done, results_, seconds_since(start_));
     results_.clear();
+    ++progress_.cases;
+    tell_progress();
   }
 
   /// What an earlier run of this campaign did is counted, and is not done again.
@@ -291,6 +362,11 @@ class Campaign {
     if (options_.journal.empty()) return;
     journal_.emplace(options_.journal, campaign_text(options_), options_.seed);
     JournalContent content = journal_->content();
+    for (const Failure& f : content.failures)
+      if (options_.failure) options_.failure(f);
+    for (const auto& [key, stream] : content.streams)
+      progress_.cases += std::ssize(stream.accepted);
+    progress_.cases += std::ssize(content.listed);
     count(content, tally_);
     done_ = std::move(content.streams);
     listed_done_ = std::move(content.listed);
@@ -323,7 +399,9 @@ class Campaign {
                                        : progress_text(so_far, tally_.ran()));
   }
 
-  bool stopped() const {
+  bool stopped() const { return options_.run.stopping() || has_enough(); }
+
+  bool has_enough() const {
     return options_.max_failures &&
            tally_.failures().size() >= static_cast<std::size_t>(*options_.max_failures);
   }
@@ -337,6 +415,8 @@ class Campaign {
   std::set<std::string> listed_done_;
   std::vector<CaseResult> results_;  ///< of the case that runs
   CampaignResult result_;
+  CampaignProgress progress_;
+  bool only_declined_ = false;  ///< nothing else is left to draw
   double reported_after_s_ = 0;
   double shrinking_s_ = 0;  ///< not held against the stream whose failure it was
 };
@@ -356,6 +436,17 @@ std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& opt
     if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
   }
   return targets;
+}
+
+std::int64_t planned_cases(const CampaignOptions& options) {
+  const Targets targets = targets_of(options);
+  std::int64_t planned = std::ranges::count_if(
+      options.cases, [&](const Case& c) { return is_asked_for(options, c, targets); });
+  if (!options.count) return options.budget_s ? 0 : planned;
+  for (const auto& target : targets)
+    if (offers(options.backends, target->op()))
+      planned += *options.count / static_cast<std::int64_t>(options.shard.count);
+  return planned;
 }
 
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }

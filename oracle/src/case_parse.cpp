@@ -33,7 +33,7 @@ std::size_t end_of_quoted(std::string_view text) {
   throw Error(fmt::format("a quote is not closed: {}", text));
 }
 
-/// At blanks; those in name="…" stay.
+/// At blanks; those in "…" and name="…" stay.
 Words split(std::string_view text) {
   Words words;
   while (true) {
@@ -42,12 +42,22 @@ Words split(std::string_view text) {
     text.remove_prefix(begin);
     std::size_t end = 0;
     while (end < text.size() && kBlanks.find(text[end]) == std::string_view::npos) {
-      const bool opens = text[end] == '"' && end > 0 && text[end - 1] == '=';
+      const bool opens = text[end] == '"' && (end == 0 || text[end - 1] == '=');
       end += opens ? end_of_quoted(text.substr(end)) : 1;
     }
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
+}
+
+/// The byte that two hexadecimal digits say.
+char byte_of(std::string_view digits) {
+  unsigned value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, value, 16);
+  if (error != std::errc() || at != end || digits.size() != 2)
+    throw Error(fmt::format("expected two hexadecimal digits behind \\x, got '{}'", digits));
+  return static_cast<char>(value);
 }
 
 /// A path, perhaps in quotes.
@@ -62,7 +72,12 @@ std::string unquoted(std::string_view text) {
       continue;
     }
     ++k;
-    path += text[k] == 'n' ? '\n' : text[k] == 'r' ? '\r' : text[k];
+    if (text[k] == 'x') {
+      path += byte_of(text.substr(k + 1, 2));
+      k += 2;
+    } else {
+      path += text[k] == 'n' ? '\n' : text[k] == 'r' ? '\r' : text[k];
+    }
   }
   return path;
 }
@@ -336,7 +351,7 @@ Case parse_case(std::string_view text) {
   const Words words = split(text);
   if (words.empty()) throw Error("an empty case: expected OP name=value …");
   Case c;
-  c.target = find_target(words.front());
+  c.target = find_target(unquoted(words.front()));
   try {
     parse_into(c, words);
   } catch (const Error& e) {

@@ -11,14 +11,11 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/case.h"
+#include "mote/oracle/text.h"
 #include "set_elements.h"
 
 namespace mote {
 namespace {
-
-std::string text_of(const Number& n) {
-  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
-}
 
 std::string text_of(const CaseTensor& t) {
   return fmt::format(" {}={}[{}]{}", t.name, name(t.dtype), fmt::join(t.shape, ","),
@@ -38,19 +35,26 @@ std::pair<std::string, std::string> stem(const std::string& name) {
   return {name.substr(0, end), name.substr(end)};
 }
 
-/// In quotes, if it would not read back without.
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+/// In quotes, if it would not read back without. A case is text that can be shown and sent, so that
+/// control characters and bytes that are no UTF-8 stand as \xNN.
 std::string quoted(const std::string& path) {
-  if (path.find_first_of(" \t\r\n\"\\") == std::string::npos) return path;
+  const bool is_plain = path.find_first_of(" \"\\") == std::string::npos &&
+                        std::ranges::none_of(path, is_control) && is_utf8(path);
+  if (is_plain) return path;
   std::string text = "\"";
   for (const char c : path) {
     if (c == '\n' || c == '\r') {
       text += c == '\n' ? "\\n" : "\\r";
-      continue;
+    } else if (is_control(c)) {
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
     }
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
   }
-  return text + '"';
+  return valid_utf8(text) + '"';
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ std::vector<ParamList> param_lists(const Program& program) {
 }
 
 std::string to_string(const Case& c) {
-  std::string text = c.target->text();
+  std::string text = quoted(c.target->text());
   for (const CaseTensor& t : c.inputs) text += text_of(t);
   for (const CaseTensor& t : c.outputs) {
     if (t.left_out)
@@ -96,7 +100,7 @@ std::string to_string(const Case& c) {
       const auto at = static_cast<std::size_t>(*find_param(*c.program, member));
       const Number& value = c.params.at(member);
       all_default = all_default && is_default(c.program->params[at], value);
-      values.push_back(text_of(value));
+      values.push_back(number_text(value));
     }
     if (!all_default) text += fmt::format(" {}={}", list.name, fmt::join(values, ","));
   }

@@ -235,8 +235,8 @@ std::string_view name(Verdict verdict) {
       return "crashed";
     case Verdict::hung:
       return "hung";
-    case Verdict::unsupported:
-      return "unsupported";
+    case Verdict::declined:
+      return "declined";
     case Verdict::weak:
       return "weak";
     case Verdict::vacuous:
@@ -245,6 +245,21 @@ std::string_view name(Verdict verdict) {
       return "skipped";
   }
   return "unknown";
+}
+
+std::string_view meaning(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::declined:
+      return "the backend says that it does not take the call";
+    case Verdict::weak:
+      return "nothing is wrong, but of more than a tenth of the elements nothing is known";
+    case Verdict::vacuous:
+      return "passed, but zeros, one number everywhere or a copy of an input would have passed too";
+    case Verdict::skipped:
+      return "not run, since it does not fit into memory or has no reference";
+    default:
+      return "";
+  }
 }
 
 bool is_failure(Verdict verdict) { return verdict >= Verdict::failed && verdict <= Verdict::hung; }

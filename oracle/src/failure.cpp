@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows and failures of a campaign: their sums, the smallest case, the exit code.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/shrink.h"
+#include "outcome.h"
 
 namespace mote {
 namespace {
@@ -35,6 +38,27 @@ CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
   return options;
 }
 
+/// The outcome of the smallest case, its diagnosis, and the case with as few elements as possible.
+void explain(Failure& failure, Verdict verdict, const ShrinkLimits& limits,
+             const std::function<Outcome(const Case&)>& outcome_of,
+             const std::function<bool(const Case&)>& fails) {
+  failure.outcome = outcome_of(failure.smallest);
+  if (failure.outcome.verdict != verdict) {
+    failure.outcome.verdict = verdict;
+    failure.outcome.reason = "not seen again when the smallest case was run once more";
+  } else if (is_slow(verdict)) {  // too few runs for more than what the verdict says
+    failure.diagnosis.kind = std::string(name(verdict));
+    failure.diagnosis.text = failure.outcome.reason;
+  } else if (limits.seconds > 0) {
+    failure.diagnosis = diagnose(failure.smallest, failure.outcome, outcome_of);
+  }
+  if (verdict != Verdict::failed || limits.seconds <= 0) return;
+  const auto sparse = clear_elements(failure.smallest, fails, limits);
+  if (!sparse) return;
+  failure.sparsest_text = differences_text(outcome_of(*sparse), 1);
+  failure.sparsest = to_string(*sparse);
+}
+
 }  // namespace
 
 std::int64_t Row::failures() const {
@@ -45,6 +69,10 @@ std::int64_t Row::failures() const {
   return sum;
 }
 
+std::int64_t Row::cases() const {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
 double Row::error() const {
   double greatest = 0;
   for (const auto& [fill, error] : errors) greatest = std::max(greatest, error);
@@ -53,14 +81,21 @@ double Row::error() const {
 
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
                        const CaseRunOptions& options, std::optional<double> most_s) {
-  const auto outcome_of = [&](const Case& candidate, const CaseRunOptions& with) {
-    return Prepared(candidate, with).run(*backend.backend, backend.plugin);
-  };
   const CaseRunOptions trying = options_for_tries(options, verdict);
+  const auto outcome_of = [&](const Case& candidate) {
+    if (trying.stopping()) throw Interrupted();
+    return Prepared(candidate, trying).run(*backend.backend, backend.plugin);
+  };
+  std::optional<std::pair<Case, Outcome>> seen;  // the last that failed
   const auto fails = [&](const Case& candidate) {
     try {
-      return outcome_of(candidate, trying).verdict == verdict;
+      Outcome outcome = outcome_of(candidate);
+      if (outcome.verdict != verdict) return false;
+      seen.emplace(candidate, std::move(outcome));
+      return true;
     } catch (const Error&) {  // does not fit into memory: no smaller case
+      return false;
+    } catch (const Interrupted&) {
       return false;
     }
   };
@@ -68,29 +103,18 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   failure.first = c;
   failure.first.backend = backend.name();
   failure.first.plugin = backend.plugin;
-  const ShrinkLimits limits = limits_for(verdict, most_s);
+  ShrinkLimits limits = limits_for(verdict, most_s);
+  limits.stop = options.stop;
   const Shrunk shrunk = shrink(failure.first, fails, limits);
   failure.smallest = shrunk.smallest;
   failure.tries = shrunk.tries;
   failure.not_smaller = shrunk.reason;
-  failure.outcome = outcome_of(failure.smallest, trying);
-  if (failure.outcome.verdict != verdict) {
-    failure.outcome.verdict = verdict;
-    failure.outcome.reason = "not seen again when the smallest case was run once more";
-  } else if (is_slow(verdict)) {  // too few runs for more than what the verdict says
-    failure.diagnosis.kind = std::string(name(verdict));
-    failure.diagnosis.text = failure.outcome.reason;
-  } else if (limits.seconds > 0) {
-    failure.diagnosis = diagnose(failure.smallest, failure.outcome, [&](const Case& candidate) {
-      return outcome_of(candidate, trying);
-    });
-  }
-  if (verdict == Verdict::failed && limits.seconds > 0) {
-    const auto sparse = clear_elements(failure.smallest, fails, limits);
-    if (sparse) {
-      failure.sparsest = to_string(*sparse);
-      failure.sparsest_text = differences_text(outcome_of(*sparse, trying), 1);
-    }
+  try {
+    explain(failure, verdict, limits, outcome_of, fails);
+  } catch (const Interrupted&) {  // what is known by then
+    if (failure.outcome.verdict == verdict) return failure;
+    failure.smallest = seen ? seen->first : failure.first;
+    failure.outcome = seen ? seen->second : mote::outcome_of(verdict, "not run again");
   }
   return failure;
 }

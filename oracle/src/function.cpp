@@ -82,10 +82,10 @@ FunctionReport report_of(const CampaignResult& result,
   std::string reason;
   for (const Row& row : result.rows) {
     report.judged += row.judged;
-    declined += row.count(Verdict::unsupported);
+    declined += row.count(Verdict::declined);
     if (reason.empty()) reason = row.reason;
   }
-  for (const Failure& f : result.failures) report.text += failure_text(f, replay);
+  for (const Failure& f : result.failures) report.text += failure_text(f, {.replay = replay});
   if (report.judged == 0)
     report.text = reason.empty() ? "no case was judged" : "no case was judged: " + reason;
   report.passed = result.failures.empty() && report.judged > 0;

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "journal_text.h"
+#include "json_line.h"
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -34,12 +35,15 @@ void take_done(JournalContent& content, const Json& line) {
     content.listed.insert(line["listed"]);
     return;
   }
-  JournalStream& stream = content.streams[{line.at("op"), require_dtype(line.at("dtype").get<std::string>())}];
+  JournalStream& stream =
+      content.streams[{line.at("op"), require_dtype(line.at("dtype").get<std::string>())}];
   stream.accepted[line.at("position")] = line.at("accepted");
   stream.seconds += line.at("seconds").get<double>();
 }
 
-void take(JournalContent& content, const Json& line) {
+}  // namespace
+
+void take_line(JournalContent& content, const Json& line) {
   const auto type = line.at("type").get<std::string>();
   if (type == "journal") {
     if (line.at("version") != kVersion) throw Error("it is of another version of mote");
@@ -51,10 +55,9 @@ void take(JournalContent& content, const Json& line) {
     content.failures.push_back(failure_from_json(line));
   } else if (type == "end") {
     content.without_kernel = line.at("without_kernel");
+    content.ended_early = line.value("ended_early", false);
   }
 }
-
-}  // namespace
 
 JournalContent read_journal(const std::string& path) {
   std::ifstream stream(path);
@@ -64,7 +67,7 @@ JournalContent read_journal(const std::string& path) {
   for (std::string line; std::getline(stream, line) && !stream.eof();) {
     ++number;
     try {
-      take(content, Json::parse(line));
+      take_line(content, Json::parse(line));
     } catch (const std::exception& e) {
       throw Error(fmt::format("journal {}: line {}: {}", path, number, e.what()));
     }
@@ -108,8 +111,8 @@ Journal::Journal(const std::string& path, const std::string& campaign, std::uint
   file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) throw Error("journal " + path + ": " + std::strerror(errno));
   if (!is_there) {
-    append(Json{{"type", "journal"}, {"version", kVersion}, {"seed", seed}, {"campaign", campaign}}
-               .dump());
+    append(
+        Json{{"type", "journal"}, {"version", kVersion}, {"seed", seed}, {"campaign", campaign}});
     return;
   }
   // What a kill cut off is no line of its own.
@@ -129,8 +132,8 @@ Journal::~Journal() {
   close(file_);
 }
 
-void Journal::append(const std::string& line) {
-  const std::string text = line + "\n";
+void Journal::append(const Json& line) {
+  const std::string text = json_line(line);
   if (write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     throw Error("journal " + path_ + ": " + std::strerror(errno));
   if (now_s() - synchronised_s_ < 1) return;
@@ -139,7 +142,7 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::begin(const std::string& case_text) {
-  append(Json{{"type", "begin"}, {"case", case_text}}.dump());
+  append(Json{{"type", "begin"}, {"case", case_text}});
 }
 
 void Journal::done(const CaseDone& done, const std::vector<CaseResult>& results,
@@ -155,17 +158,25 @@ void Journal::done(const CaseDone& done, const std::vector<CaseResult>& results,
     line["accepted"] = done.accepted;
     line["seconds"] = done.seconds;
   }
-  append(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+  append(line);
+}
+
+void Journal::found(const FoundFailure& found) {
+  Json line = found_to_json(found);
+  line["type"] = "found";
+  append(line);
 }
 
 void Journal::failure(const Failure& failure) {
   Json line = failure_to_json(failure);
   line["type"] = "failure";
-  append(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+  append(line);
 }
 
-void Journal::end(const std::vector<std::string>& without_kernel) {
-  append(Json{{"type", "end"}, {"without_kernel", without_kernel}}.dump());
+void Journal::end(const CampaignResult& result) {
+  append(Json{{"type", "end"},
+              {"without_kernel", result.without_kernel},
+              {"ended_early", result.ended_early}});
 }
 
 std::optional<std::uint64_t> journal_seed(const std::string& path) {
@@ -173,20 +184,6 @@ std::optional<std::uint64_t> journal_seed(const std::string& path) {
   const bool is_there =
       std::filesystem::exists(path, ignored) && std::filesystem::file_size(path, ignored) > 0;
   return is_there ? std::optional(read_journal(path).seed) : std::nullopt;
-}
-
-CampaignResult merge_journals(const std::vector<std::string>& paths) {
-  Tally tally;
-  CampaignResult merged;
-  for (const std::string& path : paths) {
-    JournalContent content = read_journal(path);
-    count(content, tally);
-    merged.seconds = std::max(merged.seconds, content.seconds);
-    merged.without_kernel = content.without_kernel;
-  }
-  merged.rows = tally.rows();
-  merged.failures = tally.failures();
-  return merged;
 }
 
 }  // namespace mote

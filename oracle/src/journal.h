@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,10 +38,13 @@ struct JournalContent {
   std::vector<Failure> failures;
   std::map<std::pair<std::string, DType>, JournalStream> streams;
   std::set<std::string> listed;
-  std::vector<std::string> without_kernel;
+  std::map<std::string, std::vector<std::string>> without_kernel;
   double seconds = 0;
+  bool ended_early = false;
 };
 
+/// One line of a journal. Throws Error, or what the parser of JSON does, for what is none.
+void take_line(JournalContent& content, const nlohmann::json& line);
 /// Throws Error for what is no journal. The last line may be cut off.
 JournalContent read_journal(const std::string& path);
 /// Counts what the journal says.
@@ -60,11 +64,12 @@ class Journal {
   JournalContent content() { return std::move(content_); }
   void begin(const std::string& case_text);
   void done(const CaseDone& done, const std::vector<CaseResult>& results, double campaign_s);
+  void found(const FoundFailure& found);
   void failure(const Failure& failure);
-  void end(const std::vector<std::string>& without_kernel);
+  void end(const CampaignResult& result);
 
  private:
-  void append(const std::string& line);
+  void append(const nlohmann::json& line);
 
   std::string path_;
   int file_ = -1;

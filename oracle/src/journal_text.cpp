@@ -9,6 +9,7 @@
 #include "diagnosis/json.h"
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
+#include "mote/oracle/text.h"
 #include "peers.h"
 
 namespace mote {
@@ -16,9 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string to_text(const Number& n) {
-  return n.is_real() ? fmt::format("r{}", n.real()) : fmt::format("i{}", n.integer());
-}
+std::string to_text(const Number& n) { return (n.is_real() ? "r" : "i") + number_text(n); }
 
 Number number(const Json& json) {
   const auto text = json.get<std::string>();
@@ -102,6 +101,17 @@ CaseResult result_from_json(const Json& json) {
           number(json.at("work")).real(),
           {json.value("layouts", std::vector<std::string>()),
            json.value("values", std::vector<std::string>())}};
+}
+
+Json found_to_json(const FoundFailure& f) {
+  return {{"first", to_string(f.first)},
+          {"outcome", to_json(f.outcome)},
+          {"found_after_s", f.found_after_s}};
+}
+
+FoundFailure found_from_json(const Json& json) {
+  return {parse_case(json.at("first").get<std::string>()), outcome(json.at("outcome")),
+          json.at("found_after_s")};
 }
 
 Json failure_to_json(const Failure& f) {

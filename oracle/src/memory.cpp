@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
 #include <limits>
 
 #include "buffer.h"
 #include "mote/base/error.h"
-#include "mote/oracle/quantity.h"
 
 namespace mote {
 namespace {
@@ -124,19 +122,6 @@ std::string format_bytes(std::int64_t bytes) {
     ++unit;
   }
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::int64_t parse_bytes(const std::string& text) {
-  auto [value, unit] = split_quantity(text);
-  static constexpr std::string_view kPrefixes = "KMGT";
-  const std::size_t prefix = unit.empty() ? std::string_view::npos : kPrefixes.find(unit[0]);
-  const bool known = unit.empty() || (prefix != std::string_view::npos &&
-                                      (unit.size() == 1 || unit.substr(1) == "iB"));
-  if (prefix != std::string_view::npos) value *= std::pow(1024.0, static_cast<double>(prefix + 1));
-  if (!known || !(value >= 0 && value < 0x1p62)) {
-    throw Error(fmt::format("size '{}': expected bytes, such as 500M or 2GiB", text));
-  }
-  return static_cast<std::int64_t>(value);
 }
 
 }  // namespace mote

@@ -35,7 +35,7 @@ std::int64_t cases_run(const CampaignResult& result) {
   for (const Row& row : result.rows)
     for (std::size_t v = 0; v < kVerdicts; ++v) {
       const auto verdict = static_cast<Verdict>(v);
-      const bool ran = verdict != Verdict::unsupported && verdict != Verdict::skipped;
+      const bool ran = verdict != Verdict::declined && verdict != Verdict::skipped;
       if (ran) cases += row.count(verdict);
     }
   return cases;

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "json_line.h"
 #include "mote/oracle/mutants.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/shrink.h"
+#include "mote/oracle/text.h"
 #include "table.h"
 
 namespace mote {
@@ -88,14 +91,37 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
   return text + "\n";
 }
 
+/// What the states mean, of those that occur.
+std::string legend(const std::vector<MutantResult>& results, const Screen& screen) {
+  std::string text;
+  const auto explain = [&](MutantState state, std::string_view means) {
+    if (count(results, state) > 0)
+      text += wrapped(fmt::format("  {}: {}", name(state), means), screen.columns, 4);
+  };
+  explain(MutantState::killed, "a planted bug that was found");
+  explain(MutantState::survived, "a planted bug that was not found, or not looked for");
+  explain(MutantState::passed, "a correct twin, of which no case failed");
+  explain(MutantState::false_alarm, "a correct twin that was accused");
+  explain(MutantState::unjudged, "no case was judged");
+  return text;
+}
+
 }  // namespace
 
-std::string mutants_text(const std::vector<MutantResult>& results) {
-  std::vector<Cells> lines = {
-      {"mutant", "", "cases", "seconds", "elements", "verdict", "diagnosis", "defect"}};
-  for (const MutantResult& r : results) lines.push_back(cells(r));
-  return aligned(lines, {true, true, false, false, false, true, true, true}) + kills_line(results) +
-         twins_line(results) + shrunk_line(results);
+std::string mutants_text(const std::vector<MutantResult>& results, const Screen& screen) {
+  Table table{.lines = {{"mutant", "state", "cases", "seconds", "elements", "verdict", "diagnosis",
+                         "defect"}},
+              .left = {true, true, false, false, false, true, true, true},
+              .colours = {Colour::bold}};
+  for (const MutantResult& r : results) {
+    table.lines.push_back(cells(r));
+    table.colours.push_back(as_expected(r) ? Colour::none : Colour::red);
+  }
+  leave_out_columns(table, {"", "0"}, 2);
+  std::string text = aligned(table, screen) + legend(results, screen);
+  std::istringstream summary(kills_line(results) + twins_line(results) + shrunk_line(results));
+  for (std::string line; std::getline(summary, line);) text += wrapped(line, screen.columns, 4);
+  return text;
 }
 
 std::string mutants_json(const std::vector<MutantResult>& results) {
@@ -110,7 +136,7 @@ std::string mutants_json(const std::vector<MutantResult>& results) {
       line["elements"] = input_elements(r.failure->smallest);
       line["failure"] = OrderedJson::parse(failure_json(*r.failure));
     }
-    text += line.dump() + "\n";
+    text += json_line(line);
   }
   return text;
 }

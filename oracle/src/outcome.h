@@ -24,7 +24,7 @@ inline std::optional<Outcome> without_result(const RunResult& run) {
   if (run.ended) return run.ended;
   if (run.status == MOTE_OK) return std::nullopt;
   if (run.status == MOTE_OUT_OF_MEMORY) return outcome_of(Verdict::skipped, "out of memory");
-  return outcome_of(run.status == MOTE_UNSUPPORTED ? Verdict::unsupported : Verdict::failed,
+  return outcome_of(run.status == MOTE_UNSUPPORTED ? Verdict::declined : Verdict::failed,
                     fmt::format("run returned status {}: {}", int{run.status}, run.message));
 }
 

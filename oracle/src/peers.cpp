@@ -12,7 +12,7 @@ namespace {
 
 Peer peer_of(Prepared& prepared, const BackendEntry& e) {
   const std::string& op = prepared.subject_case().target->op();
-  if (!has_kernel(*e.backend, op)) return {e.name(), Verdict::unsupported, "no kernel for " + op};
+  if (!has_kernel(*e.backend, op)) return {e.name(), Verdict::declined, "no kernel for " + op};
   const Outcome outcome = prepared.run(*e.backend, e.plugin);
   return {e.name(), outcome.verdict, outcome.reason};
 }
@@ -45,7 +45,7 @@ std::string peers_text(const std::vector<Peer>& peers) {
     else if (is_failure(p.verdict))
       fail.push_back(fmt::format("{}: {}", p.backend, name(p.verdict)));
     else
-      (p.verdict == Verdict::unsupported ? declined : unknown).push_back(with_reason(p));
+      (p.verdict == Verdict::declined ? declined : unknown).push_back(with_reason(p));
   }
   std::vector<std::string> parts;
   const auto add = [&](std::string_view what, const std::vector<std::string>& who) {

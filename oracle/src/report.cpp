@@ -6,10 +6,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "diagnosis/json.h"
+#include "json_line.h"
+#include "mote/oracle/text.h"
 #include "peers.h"
 #include "table.h"
 
@@ -20,10 +23,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 4;
 constexpr std::size_t kInJson = 8;  // differing elements
-
-std::string number_text(const Number& n) {
-  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
-}
 
 std::string place_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
@@ -40,7 +39,7 @@ std::string allowed_text(const Difference& d) {
 OrderedJson number_json(const Number& n) {
   if (!n.is_real()) return n.integer();
   const bool finite = n.real() - n.real() == 0;
-  return finite ? OrderedJson(n.real()) : OrderedJson(fmt::format("{}", n.real()));
+  return finite ? OrderedJson(n.real()) : OrderedJson(number_text(n));
 }
 
 OrderedJson differences_json(const Outcome& outcome) {
@@ -57,14 +56,81 @@ OrderedJson differences_json(const Outcome& outcome) {
   return all;
 }
 
-/// What is not judged or only weakly, and why: the first reason of each row that has one.
-std::string reasons(const CampaignResult& result) {
-  std::string text;
+/// Nothing but declined cases.
+bool says_nothing(const Row& row) { return row.cases() == row.count(Verdict::declined); }
+
+Table table_of(const CampaignResult& result) {
+  Table table{.lines = {{"op", "dtype", "backend", "judged", "passed", "failed", "weak", "vacuous",
+                         "declined", "skipped", "indeterminate", "error/bound", "large"}},
+              .left = {true, true, true},
+              .colours = {Colour::bold}};
   for (const Row& row : result.rows) {
-    if (row.reason.empty() || (row.judged > 0 && row.count(Verdict::skipped) == 0)) continue;
-    text += fmt::format("  {} {} {}: {}\n", row.op, name(row.dtype), row.backend, row.reason);
+    if (says_nothing(row)) continue;
+    const auto count = [&](Verdict v) { return fmt::format("{}", row.count(v)); };
+    table.lines.push_back(
+        {row.op, std::string(name(row.dtype)), row.backend, fmt::format("{}", row.judged),
+         count(Verdict::passed), fmt::format("{}", row.failures()), count(Verdict::weak),
+         count(Verdict::vacuous), count(Verdict::declined), count(Verdict::skipped),
+         fmt::format("{}", row.indeterminate), fmt::format("{:.2f}", row.error()),
+         fmt::format("{}", row.judged_large)});
+    table.colours.push_back(row.failures() > 0 ? Colour::red : Colour::none);
   }
-  for (const std::string& line : result.without_kernel) text += "  " + line + "\n";
+  leave_out_columns(table, {"0", "0.00"}, 3);
+  return table;
+}
+
+/// What the words of the table mean, of those that occur.
+std::string legend(const Table& table, const Screen& screen) {
+  const auto has = [&](const std::string& column) {
+    return std::ranges::find(table.lines.front(), column) != table.lines.front().end();
+  };
+  std::string text;
+  const auto explain = [&](const std::string& column, std::string_view means) {
+    if (has(column)) text += wrapped(fmt::format("  {}: {}", column, means), screen.columns, 4);
+  };
+  for (const Verdict v : {Verdict::weak, Verdict::vacuous, Verdict::declined, Verdict::skipped})
+    explain(std::string(name(v)), meaning(v));
+  explain("indeterminate", "elements that differ, where the bound allows any value");
+  explain("error/bound", "the greatest error, as a share of what the bound allows");
+  explain("large", fmt::format("judged with {} multiply-adds or more", kLargeCase));
+  return text;
+}
+
+/// By backend "openblas declined gemm i32 i64, matmul i32 i64 (gemm i32: a i32[2,3] is not f32)":
+/// ops and dtypes without a case that it took, and the first reason.
+std::map<std::string, std::string> declined_lines(const CampaignResult& result) {
+  std::map<std::string, std::string> lines, ops, reasons;
+  for (const Row& row : result.rows) {
+    if (!says_nothing(row)) continue;
+    std::string& line = lines[row.backend];
+    if (line.empty()) {
+      line = row.backend + " declined ";
+      reasons[row.backend] = fmt::format(" ({} {}: {})", row.op, name(row.dtype), row.reason);
+    }
+    const bool same_op = ops[row.backend] == row.op;
+    if (!same_op) line += (ops[row.backend].empty() ? "" : ", ") + row.op;
+    ops[row.backend] = row.op;
+    line += fmt::format(" {}", name(row.dtype));
+  }
+  for (auto& [backend, line] : lines) line += reasons[backend];
+  return lines;
+}
+
+/// What was not judged, and why: ops and dtypes that a backend declines in one line together, the
+/// first reason of every other row, and ops without a kernel.
+std::string not_judged(const CampaignResult& result, const Screen& screen) {
+  std::string text;
+  const auto add = [&](const std::string& line) {
+    text += wrapped("  " + line, screen.columns, 4);
+  };
+  for (const Row& row : result.rows) {
+    const bool is_judged = row.judged > 0 && row.count(Verdict::skipped) == 0;
+    if (!row.reason.empty() && !is_judged && !says_nothing(row))
+      add(fmt::format("{} {} {}: {}", row.op, name(row.dtype), row.backend, row.reason));
+  }
+  for (const auto& [backend, line] : declined_lines(result)) add(line);
+  for (const auto& [backend, ops] : result.without_kernel)
+    add(fmt::format("{} has no kernel for {}", backend, fmt::join(ops, ", ")));
   return text.empty() ? "" : "not judged:\n" + text;
 }
 
@@ -73,22 +139,19 @@ bool was_diagnosed(const Diagnosis& d) {
   return !d.kind.empty() || d.runs > 0 || d.random_runs > 0;
 }
 
+std::string counts_text(const Failure& failure) {
+  return fmt::format(": {} on {}, {}, first after {:.2f} s\n", failure.smallest.target->text(),
+                     failure.smallest.backend, counted(failure.occurrences, "time"),
+                     failure.found_after_s);
+}
+
 }  // namespace
 
-std::string table_text(const CampaignResult& result) {
-  std::vector<Cells> lines = {{"op", "dtype", "backend", "judged", "passed", "failed", "weak",
-                               "vacuous", "unsupported", "skipped", "indeterminate elements",
-                               "error/bound", "judged >= 1000 multiply-adds"}};
-  for (const Row& row : result.rows) {
-    const auto count = [&](Verdict v) { return fmt::format("{}", row.count(v)); };
-    lines.push_back({row.op, std::string(name(row.dtype)), row.backend,
-                     fmt::format("{}", row.judged), count(Verdict::passed),
-                     fmt::format("{}", row.failures()), count(Verdict::weak),
-                     count(Verdict::vacuous), count(Verdict::unsupported), count(Verdict::skipped),
-                     fmt::format("{}", row.indeterminate), fmt::format("{:.2f}", row.error()),
-                     fmt::format("{}", row.judged_large)});
-  }
-  return (result.rows.empty() ? "" : aligned(lines, {true, true, true})) + reasons(result);
+std::string table_text(const CampaignResult& result, const Screen& screen) {
+  const Table table = table_of(result);
+  const std::string shown =
+      table.lines.size() > 1 ? aligned(table, screen) + legend(table, screen) : "";
+  return shown + not_judged(result, screen);
 }
 
 std::string progress_text(const CampaignResult& result, std::int64_t cases) {
@@ -101,7 +164,7 @@ std::string progress_text(const CampaignResult& result, std::int64_t cases) {
 std::string progress_json(const CampaignResult& result, std::int64_t cases) {
   std::string text = table_json(result);
   for (const Failure& f : result.failures) text += failure_json(f);
-  return text + OrderedJson{{"type", "progress"}, {"cases", cases}}.dump() + "\n";
+  return text + json_line(OrderedJson{{"type", "progress"}, {"cases", cases}});
 }
 
 std::string differences_text(const Outcome& outcome, std::size_t most) {
@@ -123,15 +186,32 @@ std::string differences_text(const Outcome& outcome, std::size_t most) {
   return text;
 }
 
-std::string failure_text(const Failure& failure) { return failure_text(failure, replay_command); }
-
-std::string failure_text(const Failure& failure,
-                         const std::function<std::string(const Case&)>& replay) {
-  const Case& c = failure.smallest;
+std::string found_text(const FoundFailure& found, const Screen& screen) {
+  const Outcome& outcome = found.outcome;
+  const std::string verdict(name(outcome.verdict));
   std::string text =
-      fmt::format("{}: {} on {}, {} time{}, first after {:.2f} s\n", name(failure.outcome.verdict),
-                  c.target->text(), c.backend, failure.occurrences,
-                  failure.occurrences == 1 ? "" : "s", failure.found_after_s);
+      painted(verdict, Colour::red, screen) +
+      fmt::format(": {} on {} after {:.2f} s, which is made smaller now\n",
+                  found.first.target->text(), found.first.backend, found.found_after_s);
+  if (!outcome.reason.empty()) text += fmt::format("  {}\n", outcome.reason);
+  return text + fmt::format("  {}\n", to_string(found.first));
+}
+
+std::string failure_line(const Failure& failure, const Screen& screen) {
+  const std::string verdict(name(failure.outcome.verdict));
+  return painted(verdict, Colour::red, screen) + counts_text(failure);
+}
+
+std::string failure_text(const Failure& failure, const FailureStyle& style) {
+  const Case& c = failure.smallest;
+  const std::string verdict(name(failure.outcome.verdict));
+  std::string text = painted(verdict, Colour::red, style.screen);
+  text += style.counted
+              ? counts_text(failure)
+              : fmt::format(
+                    ": {} on {}, first after {:.2f} s{}\n", c.target->text(), c.backend,
+                    failure.found_after_s,
+                    failure.tries == 0 ? "" : ", made smaller in " + counted(failure.tries, "run"));
   text += fmt::format("  smallest case: {}\n", to_string(c));
   if (!failure.outcome.reason.empty()) text += fmt::format("  {}\n", failure.outcome.reason);
   text += differences_text(failure.outcome, kShown);
@@ -145,7 +225,7 @@ std::string failure_text(const Failure& failure,
     text +=
         fmt::format("  with most elements 0: {}\n  {}", failure.sparsest, failure.sparsest_text);
   text += fmt::format("  first seen: {}\n", to_string(failure.first));
-  return text + "  replay: " + replay(c) + "\n";
+  return text + "  replay: " + (style.replay ? style.replay(c) : replay_command(c)) + "\n";
 }
 
 std::string table_json(const CampaignResult& result) {
@@ -167,7 +247,7 @@ std::string table_json(const CampaignResult& result) {
                               {"indeterminate", row.indeterminate},
                               {"error", errors},
                               {"reason", row.reason}};
-    text += line.dump() + "\n";
+    text += json_line(line);
   }
   return text;
 }
@@ -182,7 +262,18 @@ std::string outcome_json(const Case& c, const Outcome& outcome) {
                             {"error", outcome.error},
                             {"differing", outcome.differing},
                             {"differences", differences_json(outcome)}};
-  return line.dump() + "\n";
+  return json_line(line);
+}
+
+std::string found_json(const FoundFailure& found) {
+  return json_line(OrderedJson{{"type", "found"},
+                               {"op", found.first.target->text()},
+                               {"dtype", std::string(name(found.first.instance.dtype))},
+                               {"backend", found.first.backend},
+                               {"verdict", std::string(name(found.outcome.verdict))},
+                               {"reason", found.outcome.reason},
+                               {"case", to_string(found.first)},
+                               {"found_after_s", found.found_after_s}});
 }
 
 std::string failure_json(const Failure& failure) {
@@ -204,7 +295,7 @@ std::string failure_json(const Failure& failure) {
                             {"differing", failure.outcome.differing},
                             {"differences", differences_json(failure.outcome)},
                             {"replay", replay_command(failure.smallest)}};
-  return line.dump() + "\n";
+  return json_line(line);
 }
 
 }  // namespace mote

@@ -13,6 +13,7 @@
 #include "crash.h"
 #include "for_shell.h"
 #include "form.h"
+#include "json_line.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
@@ -43,7 +44,7 @@ CrashText crash_text(const Case& c, bool json) {
     return {"\ncrashed: ",
             fmt::format(" in {}: {}\n  replay: {}\n", c.backend, line, replay_command(c))};
   }
-  const std::string tail = nlohmann::json{{"case", line}, {"replay", replay_command(c)}}.dump();
+  const std::string tail = json_text(nlohmann::json{{"case", line}, {"replay", replay_command(c)}});
   return {R"({"type":"crash","signal":")", "\"," + tail.substr(1) + "\n"};
 }
 
@@ -81,7 +82,7 @@ Outcome Prepared::run_here(const mote_backend& backend, const std::string& plugi
   }
   CallFrame frame(case_, s.local->input_tensors(), s.local->output_tensors(case_));
   const KernelChoice choice = choose_kernel(backend, frame.call());
-  if (choice.kernel == nullptr) return outcome_of(Verdict::unsupported, choice.reason);
+  if (choice.kernel == nullptr) return outcome_of(Verdict::declined, choice.reason);
   return run_kernel(*choice.kernel, frame, guard);
 }
 
@@ -89,15 +90,15 @@ std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
                                          std::size_t workspace) const {
   // A contract is about the catalogue's op: of another program under its name it says nothing.
   if (const std::string misfit = form_misfit(case_, &contract); !misfit.empty())
-    return outcome_of(record_of(case_) != nullptr ? Verdict::failed : Verdict::unsupported, misfit);
+    return outcome_of(record_of(case_) != nullptr ? Verdict::failed : Verdict::declined, misfit);
   if (ignores_nan(contract) && std::ranges::any_of(state_->inputs, has_special))
-    return outcome_of(Verdict::unsupported, "its contract leaves NaN and infinities out");
+    return outcome_of(Verdict::declined, "its contract leaves NaN and infinities out");
   for (std::size_t k = 0; k < case_.outputs.size(); ++k) {
     const CaseTensor& y = case_.outputs[k];
     if (!shared_input(case_, y)) continue;
     if (!promises_in_place(contract, case_.target->input_position(y.in_place), static_cast<int>(k)))
       return outcome_of(
-          Verdict::unsupported,
+          Verdict::declined,
           fmt::format("its contract does not let {} take the memory of {}", y.name, y.in_place));
   }
   if (const std::string reason = memory_.refusal("workspace", workspace); !reason.empty())

@@ -40,7 +40,8 @@ bool spoils_worker(Verdict v) {
 Outcome Prepared::run_isolated(const mote_backend& backend) {
   const isolate::Limits limits{
       .seconds = options_.limit_s.value_or(time_limit(multiply_adds_)),
-      .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed)};
+      .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed),
+      .stop = options_.stop};
   IsolatedRun run(case_, options_, *state_, backend, limits);
   const mote_kernel* kernel = run.choose();
   if (kernel == nullptr) return run.why();

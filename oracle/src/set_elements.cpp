@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "mote/base/error.h"
+#include "mote/oracle/text.h"
 
 namespace mote {
 namespace {
@@ -77,9 +78,7 @@ std::string to_string(const std::vector<SetElement>& set) {
   std::vector<std::string> parts;
   for (const SetElement& e : set)
     parts.push_back(
-        e.value.is_real()
-            ? fmt::format("{}[{}]={}", e.tensor, fmt::join(e.index, ","), e.value.real())
-            : fmt::format("{}[{}]={}", e.tensor, fmt::join(e.index, ","), e.value.integer()));
+        fmt::format("{}[{}]={}", e.tensor, fmt::join(e.index, ","), number_text(e.value)));
   return fmt::format("{}", fmt::join(parts, ";"));
 }
 

@@ -62,7 +62,7 @@ class Shrinker {
 
   bool exhausted() const {
     return shrunk_.tries >= limits_.tries || work_ > limits_.multiply_adds ||
-           seconds() > limits_.seconds;
+           seconds() > limits_.seconds || limits_.stopping();
   }
 
   double seconds() const {
@@ -106,6 +106,7 @@ class Shrinker {
   }
 
   std::string why_not_smaller(const Case& c) const {
+    if (limits_.stopping()) return "shrinking was interrupted";
     if (exhausted())
       return fmt::format("shrinking stopped after {} tries, {:.0f} s", shrunk_.tries, seconds());
     std::vector<std::string> needed;

@@ -67,7 +67,9 @@ class Clearer {
   bool keep(std::vector<SetElement> set) {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    if (++tries_ > std::min(kMostTries, limits_.tries) || seconds > limits_.seconds) return false;
+    if (++tries_ > std::min(kMostTries, limits_.tries) || seconds > limits_.seconds ||
+        limits_.stopping())
+      return false;
     Case next = current_;
     next.set = std::move(set);
     if (!fails_(next)) return false;

@@ -46,6 +46,11 @@ static long double element(const DLTensor* t, int64_t at) {
   return *(const uint8_t*)data;
 }
 
+/* printf would show the sign of a NaN, which says nothing. */
+static long double shown(long double x) {
+  return isnan(x) ? fabsl(x) : x;
+}
+
 /* Elements that lie outside of what is allowed; where least > most, anything is. */
 static int wrong(const char* name, const DLTensor* t, const long double* least,
                  const long double* most) {
@@ -64,7 +69,7 @@ static int wrong(const char* name, const DLTensor* t, const long double* least,
     if (isnan(got) && isnan(least[k])) continue;
     if (++count <= 8)
       printf("%s element %lld: expected %.17Lg to %.17Lg, got %.17Lg\n", name, (long long)k,
-             least[k], most[k], got);
+             shown(least[k]), shown(most[k]), shown(got));
   }
   return count;
 }

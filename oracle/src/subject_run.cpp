@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "mote/oracle/text.h"
+
 namespace mote {
 namespace {
 
@@ -28,9 +30,8 @@ bool workspace_damaged(const Bench& bench, Poison pattern) {
 }
 
 std::string describe_damage(const CaseTensor& t, std::int64_t at) {
-  const std::string where = at < 0
-                                ? fmt::format("{} elements before the first", -at)
-                                : fmt::format("{} elements after the first, where it has none", at);
+  const std::string where = at < 0 ? counted(-at, "element") + " before the first"
+                                   : counted(at, "element") + " after the first, where it has none";
   return fmt::format("writes beside {}: {}", t.name, where);
 }
 
@@ -104,9 +105,9 @@ void SubjectRun::collect_outputs(RunResult& result, Poison pattern) {
 void SubjectRun::note_damage(RunResult& result, const CaseTensor& t, const Buffer& buffer,
                              std::int64_t at) {
   const bool gap = at > 0 && at < buffer.reach();
-  result.damage =
-      gap ? fmt::format("writes into a gap of {}: {} elements after the first", t.name, at)
-          : describe_damage(t, at);
+  result.damage = gap ? fmt::format("writes into a gap of {}: {} after the first", t.name,
+                                    counted(at, "element"))
+                      : describe_damage(t, at);
   result.damage_verdict = gap ? Verdict::wrote_gap : Verdict::out_of_bounds;
 }
 

@@ -1,26 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths first, then the lines.
+// Widths first, then blocks of columns that fit side by side, then their lines.
 #include "table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include "mote/oracle/text.h"
 
 namespace mote {
+namespace {
 
-std::string aligned(const std::vector<Cells>& lines, const std::vector<bool>& left) {
-  std::vector<std::size_t> widths(lines.front().size(), 0);
-  for (const Cells& line : lines) {
-    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
+constexpr std::size_t kGap = 2;         ///< blanks between columns
+constexpr std::size_t kLeastText = 12;  ///< columns of text are made as narrow as that
+constexpr std::size_t kLeastScreen = 30;
+
+using Widths = std::vector<std::size_t>;
+using Block = std::vector<std::size_t>;  ///< columns that stand side by side
+
+bool is_left(const Table& table, std::size_t column) {
+  return column < table.left.size() && table.left[column];
+}
+
+std::size_t sum_of(const Widths& widths, const Block& block) {
+  std::size_t sum = 0;
+  for (const std::size_t column : block) sum += widths[column] + (sum > 0 ? kGap : 0);
+  return sum;
+}
+
+/// Makes the widest column of text narrower until all columns fit, or none can be.
+Widths fitted(const Table& table, std::size_t columns) {
+  Widths widths(table.lines.front().size(), 0);
+  for (const Cells& line : table.lines)
+    for (std::size_t k = 0; k < line.size(); ++k)
+      widths[k] = std::max(widths[k], columns_of(line[k]));
+  Block all(widths.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  while (sum_of(widths, all) > columns) {
+    std::size_t* widest = nullptr;
+    for (const std::size_t k : all) {
+      if (!is_left(table, k) || widths[k] <= kLeastText) continue;
+      if (widest == nullptr || widths[k] > *widest) widest = &widths[k];
+    }
+    if (widest == nullptr) break;
+    --*widest;
+  }
+  return widths;
+}
+
+std::vector<Block> blocks_of(const Widths& widths, std::size_t columns) {
+  std::vector<Block> blocks = {{0}};
+  for (std::size_t k = 1; k < widths.size(); ++k) {
+    blocks.back().push_back(k);
+    if (sum_of(widths, blocks.back()) <= columns || blocks.back().size() == 2) continue;
+    blocks.back().pop_back();
+    blocks.push_back({0, k});
+  }
+  return blocks;
+}
+
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+  std::vector<std::string> lines;
+  std::istringstream text(wrapped(cell, width, 0));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+/// One line of the table, which may take several on the screen.
+std::string row_text(const Table& table, const Cells& line, const Block& block,
+                     const Widths& widths) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 0;
+  for (const std::size_t column : block) {
+    cells.push_back(lines_of(line[column], widths[column]));
+    height = std::max(height, cells.back().size());
   }
   std::string text;
-  for (const Cells& line : lines) {
+  for (std::size_t k = 0; k < height; ++k) {
     std::string row;
-    for (std::size_t k = 0; k < line.size(); ++k) {
-      row += k < left.size() && left[k] ? fmt::format("{:<{}}  ", line[k], widths[k])
-                                        : fmt::format("{:>{}}  ", line[k], widths[k]);
+    for (std::size_t c = 0; c < block.size(); ++c) {
+      const std::string part = k < cells[c].size() ? cells[c][k] : "";
+      const std::string blanks(widths[block[c]] - columns_of(part), ' ');
+      if (c > 0) row += std::string(kGap, ' ');
+      row += is_left(table, block[c]) ? part + blanks : blanks + part;
     }
     text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void leave_out_columns(Table& table, const std::vector<std::string>& empty, std::size_t kept) {
+  for (std::size_t k = table.lines.front().size(); k-- > kept;) {
+    const auto is_empty = [&](const Cells& line) {
+      return std::ranges::find(empty, line[k]) != empty.end();
+    };
+    if (!std::all_of(table.lines.begin() + 1, table.lines.end(), is_empty)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(k);
+    for (Cells& line : table.lines) line.erase(line.begin() + at);
+    if (k < table.left.size()) table.left.erase(table.left.begin() + at);
+  }
+}
+
+std::string aligned(const Table& table, const Screen& screen) {
+  const std::size_t columns = std::max(screen.columns, kLeastScreen);
+  const Widths widths = fitted(table, columns);
+  std::string text;
+  for (const Block& block : blocks_of(widths, columns)) {
+    if (!text.empty()) text += "\n";
+    for (std::size_t k = 0; k < table.lines.size(); ++k) {
+      const Colour colour = k < table.colours.size() ? table.colours[k] : Colour::none;
+      text += painted(row_text(table, table.lines[k], block, widths), colour, screen);
+    }
   }
   return text;
 }

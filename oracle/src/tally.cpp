@@ -37,7 +37,7 @@ void Tally::record(const CaseResult& r) {
   ++row.counts[static_cast<std::size_t>(outcome.verdict)];
   row.indeterminate += outcome.indeterminate;
   if (outcome.judged() || outcome.verdict == Verdict::weak) row.elements += outcome.elements;
-  count_cells(row.cells, r.features, outcome.judged(), outcome.verdict == Verdict::unsupported);
+  count_cells(row.cells, r.features, outcome.judged(), outcome.verdict == Verdict::declined);
   double& error = row.errors[r.fill];
   error = std::max(error, outcome.error);
   if (outcome.judged()) {
@@ -74,6 +74,11 @@ void Tally::add(Failure failure) {
     known->occurrences += failure.occurrences;
     known->found_after_s = std::min(known->found_after_s, failure.found_after_s);
   }
+}
+
+const Row* Tally::row(const std::string& op, DType dtype, const std::string& backend) const {
+  const auto at = rows_.find({op, dtype, backend});
+  return at == rows_.end() ? nullptr : &at->second;
 }
 
 std::vector<Row> Tally::rows() const {

@@ -31,6 +31,8 @@ class Tally {
   void add(Failure failure);
 
   std::vector<Row> rows() const;
+  /// Null where no case of it was recorded.
+  const Row* row(const std::string& op, DType dtype, const std::string& backend) const;
   const std::vector<Failure>& failures() const { return failures_; }
   std::int64_t ran() const { return ran_; }
   std::int64_t judged() const { return judged_; }

@@ -18,9 +18,6 @@ Target::Target(std::string_view text) : text_(text) {
     dtypes_ = record_->dtypes;
     return;
   }
-  if (text.find_first_of(" \t\n") != std::string_view::npos) {
-    throw Error(text_ + ": a path with blanks cannot stand in a case");
-  }
   file_ = resolve_program(text).program;
   op_ = file_->name;
   for (const Uop& input : file_->inputs) {

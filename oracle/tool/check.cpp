@@ -2,7 +2,6 @@
 // `mote check`: backends against the generated reference, over random cases and files of cases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,9 +11,11 @@
 #include <memory>
 #include <random>
 
+#include "check_live.h"
 #include "check_text.h"
 #include "check_workers.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
@@ -24,6 +25,7 @@
 #include "mote/oracle/resolve.h"
 #include "reports/write.h"
 #include "requirements.h"
+#include "terminal.h"
 
 namespace mote::tool {
 namespace {
@@ -44,6 +46,7 @@ struct CheckArguments {
   std::string count;
   std::string seed;
   std::string max_failures;
+  bool fail_fast = false;
   std::string shrink;
   std::string limit;
   std::string subject_memory;
@@ -54,6 +57,7 @@ struct CheckArguments {
   std::vector<std::string> require;
   bool in_process = false;
   bool json = false;
+  std::string color = "auto";
   ReportOptions reports;
 };
 
@@ -81,29 +85,6 @@ std::vector<Case> all_cases(const CheckArguments& options, const Backends& backe
   return all;
 }
 
-/// A line on the terminal that is written over.
-class Progress {
- public:
-  explicit Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
-    if (shown_) fmt::print(stderr, "\r{:60}\r", "");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void operator()(double seconds, std::int64_t judged, std::int64_t failed) {
-    if (!wanted_ || seconds - last_ < 0.1) return;
-    last_ = seconds;
-    shown_ = true;
-    fmt::print(stderr, "\r{:6.1f} s  {} judged, {} failed ", seconds, judged, failed);
-    std::fflush(stderr);
-  }
-
- private:
-  bool wanted_;
-  bool shown_ = false;
-  double last_ = 0;
-};
-
 /// A journal's campaign goes on with its seed.
 std::uint64_t seed_of(const CheckArguments& options) {
   if (options.seed.empty() && !options.journal.empty()) {
@@ -121,7 +102,7 @@ CampaignOptions campaign_options(const CheckArguments& options, const Backends& 
   campaign.backends = selection.chosen;
   if (!options.dtype.empty()) campaign.dtype = require_dtype(options.dtype);
   campaign.cases = all_cases(options, backends);
-  if (!options.budget.empty()) campaign.budget_s = parse_seconds(options.budget);
+  if (!options.budget.empty()) campaign.budget_s = parse_seconds("budget", options.budget);
   if (!options.count.empty()) {
     campaign.count = static_cast<std::int64_t>(parse_whole("count", options.count, 0, kMostCases));
   }
@@ -131,17 +112,18 @@ CampaignOptions campaign_options(const CheckArguments& options, const Backends& 
   campaign.shard = options.shard.empty() ? shard_of_environment() : parse_shard(options.shard);
   campaign.journal = options.journal;
   campaign.corpus = options.corpus;
+  if (options.fail_fast) campaign.max_failures = 1;
   if (!options.max_failures.empty()) {
     campaign.max_failures =
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
   }
-  if (!options.shrink.empty()) campaign.shrink_s = parse_seconds(options.shrink);
+  if (!options.shrink.empty()) campaign.shrink_s = parse_seconds("shrink", options.shrink);
   campaign.run.guard_crashes = options.in_process;
   campaign.run.json = options.json;
-  if (!options.limit.empty()) campaign.run.limit_s = parse_seconds(options.limit);
+  if (!options.limit.empty()) campaign.run.limit_s = parse_seconds("timeout", options.limit);
   if (!options.subject_memory.empty())
-    campaign.run.subject_memory = parse_bytes(options.subject_memory);
-  if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes(options.memory);
+    campaign.run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
+  if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes("memory", options.memory);
   return campaign;
 }
 
@@ -173,11 +155,15 @@ int workers_of(const CheckArguments& options) {
   return static_cast<int>(workers);
 }
 
-CampaignResult run_shown(const CampaignOptions& campaign, bool json) {
-  Progress progress(!json);
+CampaignResult run(const CampaignOptions& campaign, const CheckArguments& options, int workers,
+                   const Screen& screen) {
+  const Interrupts interrupts;
+  Live live(screen, options.json);
   CampaignOptions watched = campaign;
-  watched.progress = std::ref(progress);
-  return run_campaign(watched);
+  live.watch(watched);
+  watched.run.stop = &Interrupts::noted();
+  if (workers == 1) return run_campaign(watched);
+  return run_in_workers(watched, workers, [&options] { return plan_of(options).campaign; });
 }
 
 int check(const CheckArguments& given) {
@@ -185,6 +171,7 @@ int check(const CheckArguments& given) {
   CheckArguments options = given;
   options.seed = std::to_string(seed_of(given));  // that of every worker
   const int workers = workers_of(options);
+  const Screen screen = screen_of_output(options.color);
   Plan plan = plan_of(options);
   const Requirements required = requirements_of(split_paths(options.require), plan.backends);
   for (const std::string& problem : plan.backends.problems) {
@@ -199,15 +186,15 @@ int check(const CheckArguments& given) {
   }
   Heading heading = heading_of(plan.campaign);
   open_reports(options.reports);
-  print_header(heading, options.json);
-  CampaignResult result = workers == 1 ? run_shown(plan.campaign, options.json)
-                                       : run_in_workers(plan.campaign, workers, [&options] {
-                                           return plan_of(options).campaign;
-                                         });
+  print_header(heading, screen, options.json);
+  CampaignResult result = run(plan.campaign, options, workers, screen);
   result.coverage = coverage_of(plan.campaign, result);
-  const int code = with_required(
-      exit_code(result, plan.selection.chosen, !options.backends.empty()), required, result);
-  print_result(result, code, options.json);
+  const int code =
+      result.interrupted
+          ? Interrupts::exit_code()
+          : with_required(exit_code(result, plan.selection.chosen, !options.backends.empty()),
+                          required, result);
+  print_result(result, code, screen, options.json);
   heading.exit = code;
   write_reports(options.reports, heading, result);
   return code;
@@ -215,26 +202,12 @@ int check(const CheckArguments& given) {
 
 }  // namespace
 
-std::string case_folder() {
-  return std::filesystem::path(executable_folder()) / ".." / "share" / "mote" / "cases";
-}
-
-std::vector<std::string> groups_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (entry.path().extension() == ".cases") names.push_back(entry.path().stem());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
 void add_check(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "prove backends against the generated reference");
   command->add_option("OP", options->ops,
                       "ops or .mote files; default: all that a backend has a kernel for");
-  add_list(*command, "--backend", options->backends, "NAME",
+  add_list(*command, "--backend", options->backends, "BACKEND",
            "default: those of --plugin, else all found")
       ->delimiter(',');
   add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",
@@ -242,8 +215,10 @@ void add_check(CLI::App& app, Action& action) {
   add_list(*command, "--cases", options->cases, "GROUP|FILE",
            "run a group of cases, or a file of them");
   command
-      ->add_option("--budget", options->budget,
-                   "random cases for that long; default 20s without --cases or --count")
+      ->add_option(
+          "--budget", options->budget,
+          "random cases for that long, or until every op and dtype has failed; default 20s "
+          "without --cases or --count")
       ->type_name("TIME");
   command
       ->add_option("--count", options->count,
@@ -254,10 +229,11 @@ void add_check(CLI::App& app, Action& action) {
   command->add_option("--dtype", options->dtype, "only this element type")->type_name("DTYPE");
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
-  command
-      ->add_option("--max-failures", options->max_failures,
-                   "stop after that many different failures")
-      ->type_name("N");
+  CLI::Option* most = command->add_option("--max-failures", options->max_failures,
+                                          "stop after that many different failures");
+  most->type_name("N");
+  command->add_flag("--fail-fast", options->fail_fast, "the same as --max-failures 1")
+      ->excludes(most);
   command
       ->add_option("--shrink", options->shrink,
                    "most time to make a failure smaller; default: 20s; 0s: it stays as it is")
@@ -277,10 +253,11 @@ void add_check(CLI::App& app, Action& action) {
       ->add_option("--journal", options->journal,
                    "a file that keeps what was done; a campaign that was killed goes on from there")
       ->type_name("FILE");
-  add_list(*command, "--require", options->require, "WHAT",
-           "a backend that has to judge a case, or coverage=PERCENT; else the exit code is 4");
+  add_list(*command, "--require", options->require, "BACKEND|coverage=PERCENT",
+           "a backend that has to judge a case, or the least coverage; else the exit code is 4");
   add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_color(*command, options->color);
   add_reports(*command, options->reports);
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }

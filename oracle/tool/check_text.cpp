@@ -8,14 +8,17 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "host.h"
+#include "json_line.h"
 #include "mote/oracle/contract.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/text.h"
 #include "output.h"
 
 namespace mote::tool {
 namespace {
 
-std::string verdict_line(const CampaignResult& result, int code) {
+std::string verdict_line(const CampaignResult& result, int code, const Screen& screen) {
   std::int64_t judged = 0;
   std::int64_t large = 0;
   std::int64_t failed = 0;
@@ -24,12 +27,16 @@ std::string verdict_line(const CampaignResult& result, int code) {
     large += row.judged_large;
     failed += row.failures();
   }
-  return fmt::format(
-      "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed\n",
-      code == 0                ? "passed"
-      : code == 1 || code == 3 ? "FAILED"
-                               : "NOT JUDGED",
-      judged, result.seconds, large, failed);
+  const char* word = result.interrupted       ? "INTERRUPTED"
+                     : code == 0              ? "passed"
+                     : code == 1 || code == 3 ? "FAILED"
+                                              : "NOT JUDGED";
+  std::string line = fmt::format(
+      "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed",
+      word, judged, result.seconds, large, failed);
+  if (result.ended_early) line += "; ended early, since every op and dtype has failed";
+  const Colour colour = code == 0 ? Colour::green : failed > 0 ? Colour::red : Colour::yellow;
+  return painted(wrapped(line, screen.columns, 2), colour, screen);
 }
 
 /// The ops of the campaign's random and listed cases, by the names that kernels have.
@@ -48,7 +55,14 @@ std::vector<std::string> ops_of(const CampaignOptions& campaign) {
 }  // namespace
 
 Heading heading_of(const CampaignOptions& campaign) {
-  Heading heading{MOTE_VERSION, campaign.seed, {}, {}, 0};
+  Heading heading{.version = MOTE_VERSION,
+                  .seed = campaign.seed,
+                  .backends = {},
+                  .contracts = {},
+                  .date = date_text(),
+                  .command = command_text(),
+                  .host = host_text(),
+                  .host_name = host_name()};
   for (const BackendEntry& e : campaign.backends) {
     const std::string version = e.backend->version != nullptr ? e.backend->version : "";
     heading.backends.push_back(version.empty() ? e.name() : e.name() + " " + version);
@@ -58,38 +72,44 @@ Heading heading_of(const CampaignOptions& campaign) {
   return heading;
 }
 
-void print_header(const Heading& heading, bool json) {
+void print_header(const Heading& heading, const Screen& screen, bool json) {
   if (json) {
-    print(nlohmann::ordered_json{{"type", "campaign"},
-                                 {"format", kJsonFormat},
-                                 {"mote", heading.version},
-                                 {"seed", heading.seed},
-                                 {"backends", heading.backends},
-                                 {"contracts", heading.contracts}}
-              .dump() +
-          "\n");
+    print(json_line(nlohmann::ordered_json{{"type", "campaign"},
+                                           {"format", kJsonFormat},
+                                           {"mote", heading.version},
+                                           {"seed", heading.seed},
+                                           {"backends", heading.backends},
+                                           {"contracts", heading.contracts},
+                                           {"date", heading.date},
+                                           {"command", heading.command},
+                                           {"host", heading.host}}));
   } else {
-    print(fmt::format("mote check: seed {}, backends {}\n", heading.seed,
-                      fmt::join(heading.backends, ", ")));
-    for (const std::string& contract : heading.contracts) print(contract + "\n");
+    print(wrapped(fmt::format("mote check: seed {}, backends {}", heading.seed,
+                              fmt::join(heading.backends, ", ")),
+                  screen.columns, 2));
+    for (const std::string& contract : heading.contracts)
+      print(wrapped(contract, screen.columns, 2));
   }
   std::fflush(stdout);  // a crash ends the process without flushing
 }
 
-void print_result(const CampaignResult& result, int code, bool json) {
+void print_result(const CampaignResult& result, int code, const Screen& screen, bool json) {
   if (json) {
     print(table_json(result));
     print(coverage_json(result.coverage));
     for (const Failure& f : result.failures) print(failure_json(f));
-    print(nlohmann::ordered_json{{"type", "result"}, {"exit", code}, {"seconds", result.seconds}}
-              .dump() +
-          "\n");
+    print(json_line(nlohmann::ordered_json{{"type", "result"},
+                                           {"exit", code},
+                                           {"seconds", result.seconds},
+                                           {"ended_early", result.ended_early},
+                                           {"interrupted", result.interrupted}}));
     return;
   }
-  print(table_text(result));
-  for (const Failure& f : result.failures) print("\n" + failure_text(f));
-  print((result.failures.empty() ? "" : "\n") + coverage_text(result.coverage));
-  print(verdict_line(result, code));
+  if (!result.failures.empty()) print("\n");
+  print(table_text(result, screen));
+  for (const Failure& f : result.failures) print(failure_line(f, screen));
+  print(coverage_text(result.coverage, screen));
+  print(verdict_line(result, code, screen));
 }
 
 }  // namespace mote::tool

@@ -9,13 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
+#include "interrupt.h"
 #include "mote/base/error.h"
 #include "mote/base/temporary_folder.h"
 
@@ -24,14 +27,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::milliseconds kLookEvery{50};
+
 [[noreturn]] void run_part(const std::function<CampaignOptions()>& plan) noexcept {
+  const Interrupts interrupts(Interrupts::Of::worker);
   try {
-    run_campaign(plan());
+    CampaignOptions part = plan();
+    part.run.stop = &Interrupts::noted();
+    run_campaign(part);
   } catch (const std::exception& e) {
     fmt::print(stderr, "mote: {}\n", e.what());
     _exit(1);
   }
   _exit(0);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// Ends those that are left when it is left.
@@ -57,25 +69,67 @@ class Processes {
     running_.push_back(child);
   }
 
-  void wait() {
-    while (!running_.empty()) {
-      const int status = wait_for_one();
-      if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        throw Error(fmt::format("workers: one ended with status {:#x}", status));
-    }
+  /// Whether some are left. Throws Error where one ended otherwise than well.
+  bool any_left() {
+    std::erase_if(running_, [](pid_t process) {
+      int status = 0;
+      if (waitpid(process, &status, WNOHANG) <= 0) return false;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+      throw Error(fmt::format("workers: one ended with status {:#x}", status));
+    });
+    return !running_.empty();
+  }
+
+  /// They end after the case that runs.
+  void stop() const {
+    for (const pid_t p : running_) kill(p, SIGTERM);
   }
 
  private:
-  int wait_for_one() {
-    int status = 0;
-    while (waitpid(running_.back(), &status, 0) < 0 && errno == EINTR) {
+  void wait_for_one() {
+    while (waitpid(running_.back(), nullptr, 0) < 0 && errno == EINTR) {
     }
     running_.pop_back();
-    return status;
   }
 
   std::vector<pid_t> running_;
 };
+
+/// Tells what the journals say until all processes have ended, and ends those early where enough is
+/// known.
+CampaignResult watched(Processes& processes, const std::vector<std::string>& journals,
+                       const CampaignOptions& campaign) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t planned = planned_cases(campaign);
+  JournalWatch watch(journals);
+  int failures = 0;
+  CampaignOptions told = campaign;
+  told.failure = [&](const Failure& f) {
+    ++failures;
+    if (campaign.failure) campaign.failure(f);
+  };
+  told.progress = [&](CampaignProgress progress) {
+    progress.seconds = seconds_since(begin);
+    progress.planned = planned;
+    progress.until_s = campaign.budget_s;
+    if (campaign.progress) campaign.progress(progress);
+  };
+  bool told_to_stop = false;
+  for (bool left = true; left;) {
+    left = processes.any_left();
+    watch.look(told);
+    const bool enough = campaign.max_failures && failures >= *campaign.max_failures;
+    if ((enough || campaign.run.stopping()) && !told_to_stop) {
+      processes.stop();
+      told_to_stop = true;
+    }
+    if (left) std::this_thread::sleep_for(kLookEvery);
+  }
+  CampaignResult result = watch.result();
+  result.seconds = std::max(result.seconds, seconds_since(begin));
+  result.interrupted = campaign.run.stopping();
+  return result;
+}
 
 }  // namespace
 
@@ -97,8 +151,7 @@ CampaignResult run_in_workers(const CampaignOptions& campaign, int workers,
       return part;
     });
   }
-  processes.wait();
-  return merge_journals(journals);
+  return watched(processes, journals, campaign);
 }
 
 }  // namespace mote::tool

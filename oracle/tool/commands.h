@@ -8,21 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "case_groups.h"
 #include "output.h"
 
 namespace mote::tool {
 
-/// Runs the chosen command; its value is the exit code: 0 done or passed; 1 a mismatch; 2 usage; 3
-/// the subject crashed or hung; 4 nothing was judged; 77 no requested backend exists here.
+/// Runs the chosen command; its value is the exit code, as exit_codes() says.
 using Action = std::function<int()>;
 
 void add_check(CLI::App& app, Action& action);
+void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_emit(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_mutants(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+
+/// The command line with all that was added to it, for completions and the manual page.
+struct ProgramHelp;
+ProgramHelp help_of_program(const CLI::App& app);
 
 /// An option whose values come one at a time, so that it takes no positional argument along.
 CLI::Option* add_list(CLI::App& command, const std::string& option,
@@ -33,11 +38,9 @@ void add_grad(CLI::App& command, int& order);
 /// --timeout, --subject-memory and --in-process, of the commands that run subjects.
 void add_subject_options(CLI::App& command, std::string& limit, std::string& memory,
                          bool& in_process);
+/// --color, of the commands whose text has colours.
+void add_color(CLI::App& command, std::string& color);
 /// Splits at commas what is not the path of something that exists.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
-
-/// Where the groups of cases lie that come with mote, and the names of those in a folder.
-std::string case_folder();
-std::vector<std::string> groups_in(const std::string& folder);
 
 }  // namespace mote::tool

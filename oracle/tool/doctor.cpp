@@ -20,16 +20,23 @@
 
 #include "commands.h"
 #include "finding.h"
+#include "host.h"
+#include "json_line.h"
 #include "mote/base/command.h"
 #include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/c_compiler.h"
 #include "mote/oracle/memory.h"
+#include "mote/oracle/text.h"
+#include "terminal.h"
 
 namespace mote::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kOpsShown = 12;  ///< of a backend; --json lists all
+constexpr std::size_t kIndent = 25;    ///< of what does not fit into a finding's first line
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -87,8 +94,9 @@ Finding backend_finding(const Backends& backends, const BackendEntry& entry) {
   }
   const std::string version = entry.backend->version;
   Finding f{.name = "backend", .state = "ok"};
-  f.found = fmt::format("{}, {}: version {}, {} ops ({})", entry.name(), entry.path, version,
-                        ops.size(), fmt::join(ops, ", "));
+  f.found = fmt::format("{}, {}: version {}, {}", entry.name(), entry.path, version,
+                        counted(std::ssize(ops), "op"));
+  if (ops.size() <= kOpsShown) f.found += fmt::format(" ({})", fmt::join(ops, ", "));
   f.details = {{"backend", entry.name()}, {"path", entry.path}, {"version", version}, {"ops", ops}};
   const auto library = std::ranges::find(backends.libraries, entry.path, &Plugin::path);
   if (library != backends.libraries.end()) describe_openblas(library->library.get(), f);
@@ -201,24 +209,12 @@ Finding look_at_memory() {
           .details = {{"available_bytes", bytes}}};
 }
 
-/// The first of the lines "KEY : value" of /proc/cpuinfo; its key differs between architectures.
-std::string cpuinfo(std::initializer_list<std::string_view> keys) {
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos || colon + 2 > line.size()) continue;
-    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
-    if (std::ranges::find(keys, key) != keys.end()) return line.substr(colon + 2);
-  }
-  return "";
-}
-
 Finding look_at_cpus() {
   cpu_set_t set;
   const bool known = sched_getaffinity(0, sizeof(set), &set) == 0;
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   const long usable = known ? CPU_COUNT(&set) : online;
-  const std::string model = cpuinfo({"model name", "Model", "uarch"});
+  const std::string model = cpu_model();
   Finding f{.name = "cpus", .state = "ok"};
   f.found = usable == online ? fmt::format("{}", online)
                              : fmt::format("{} of {} may be used", usable, online);
@@ -232,7 +228,7 @@ Finding look_at_cpu_features() {
       "sse2",     "sse4_2",   "avx",      "f16c",     "fma",         "avx2",        "avx_vnni",
       "avx512f",  "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16",
       "amx_tile", "asimd",    "asimddp",  "sve",      "sve2"};
-  std::istringstream stream(cpuinfo({"flags", "Features"}));
+  std::istringstream stream(cpu_flags());
   const std::vector<std::string> flags{std::istream_iterator<std::string>(stream), {}};
   std::vector<std::string_view> features;
   for (const std::string_view name : kTelling) {
@@ -269,27 +265,31 @@ Finding look_at_terminal() {
       .details = {{"stdout", out}, {"stderr", err}}};
 }
 
-std::string text_line(const Finding& f) {
+std::string text_line(const Finding& f, const Screen& screen) {
   std::string name = f.name;
   std::ranges::replace(name, '_', ' ');
   std::string line = fmt::format("{:<8} {:<15} {}", f.state, name, f.found);
   if (!f.costs.empty()) line += "; cost: " + f.costs;
   if (!f.remedy.empty()) line += "; remedy: " + f.remedy;
   std::ranges::replace(line, '\n', ' ');
-  return line + "\n";
+  line = wrapped(line, screen.columns, kIndent);
+  const Colour colour = f.state == "ok"        ? Colour::green
+                        : f.state == "missing" ? Colour::yellow
+                                               : Colour::red;
+  return painted(line.substr(0, f.state.size()), colour, screen) + line.substr(f.state.size());
 }
 
-std::string json_line(const Finding& f) {
+std::string finding_json(const Finding& f) {
   nlohmann::ordered_json json = {{"name", f.name},
                                  {"state", f.state},
                                  {"found", f.found},
                                  {"costs", f.costs},
                                  {"remedy", f.remedy}};
   json.update(f.details);
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_line(json);
 }
 
-int doctor(bool json) {
+int doctor(bool json, const Screen& screen) {
   std::vector<Finding> all = {look_at_mote(), look_at_c_compiler()};
   look_at_plugins(all);
   all.push_back(look_at_openmp());
@@ -298,7 +298,7 @@ int doctor(bool json) {
                           look_at_terminal}) {
     all.push_back(look());
   }
-  for (const Finding& f : all) print(json ? json_line(f) : text_line(f));
+  for (const Finding& f : all) print(json ? finding_json(f) : text_line(f, screen));
   return 0;
 }
 
@@ -306,9 +306,13 @@ int doctor(bool json) {
 
 void add_doctor(CLI::App& app, Action& action) {
   const auto json = std::make_shared<bool>(false);
+  const auto color = std::make_shared<std::string>("auto");
   CLI::App* command = app.add_subcommand("doctor", "what is on this machine, and what is missing");
   command->add_flag("--json", *json, "one JSON object a line");
-  command->callback([json, &action] { action = [json] { return doctor(*json); }; });
+  add_color(*command, *color);
+  command->callback([json, color, &action] {
+    action = [json, color] { return doctor(*json, screen_of_output(*color)); };
+  });
 }
 
 }  // namespace mote::tool

@@ -109,14 +109,14 @@ void add_emit(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  command->add_option("--lang", options->language, "c or cuda")->type_name("LANGUAGE");
+  command->add_option("--lang", options->language, "of the text; default c")->type_name("c|cuda");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   command
       ->add_option(
           "--variant", options->variant,
           "oracle: reals in double, in order; fast, of CUDA gen: in their own dtype, scheduled; of "
           "CUDA tf32: f32 rounded to 11 bits before it is multiplied")
-      ->type_name("VARIANT");
+      ->type_name("oracle|fast|gen|tf32");
   add_list(*command, "--without", options->without, "INPUT", "leave an optional input out")
       ->delimiter(',');
   add_grad(*command, options->order);
@@ -126,10 +126,11 @@ void add_emit(CLI::App& app, Action& action) {
       "a plug-in around your own function of the kernel's signature, instead of the kernel");
   plugin->type_name("FUNCTION");
   command
-      ->add_option("--accumulator", options->plugin.accumulator,
-                   "of that function's sums: native (the inputs' type), f32 or f64; default f32 "
-                   "for tensors of 16 bits, else native")
-      ->type_name("TYPE")
+      ->add_option(
+          "--accumulator", options->plugin.accumulator,
+          "of that function's sums; native: the inputs' type; default f32 for tensors of 16 "
+          "bits, else native")
+      ->type_name("native|f32|f64")
       ->needs(plugin);
   command
       ->add_flag("--row-major", options->plugin.row_major,

@@ -167,11 +167,10 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("OP", options->op, "an op (`mote ops` lists them), a .mote file, or -")
       ->required()
       ->type_name("");
-  CLI::Option* stage = command
-                           ->add_option("--stage", options->stage,
-                                        "uops, loops, fused, c or schedule, default all; "
-                                        "bound, bound-loops or bound-c")
-                           ->type_name("STAGE");
+  CLI::Option* stage =
+      command
+          ->add_option("--stage", options->stage, "one of them; default all but those of the bound")
+          ->type_name("uops|loops|fused|c|schedule|bound|bound-loops|bound-c");
   command->add_option("--dtype", options->dtype, "element type; default f32")->type_name("DTYPE");
   CLI::Option* form =
       command
@@ -180,7 +179,7 @@ void add_explain(CLI::App& app, Action& action) {
   command
       ->add_option("--backend", options->backend,
                    "with --stage bound…: by the contract of its kernel, which is shown too")
-      ->type_name("NAME")
+      ->type_name("BACKEND")
       ->excludes(form)
       ->needs(stage);
   add_list(*command, "--plugin", options->plugins, "LIB.so|FILE.cu",

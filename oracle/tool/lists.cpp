@@ -32,6 +32,11 @@ void add_subject_options(CLI::App& command, std::string& limit, std::string& mem
                    "run the subject in this process, for a debugger: a crash ends it");
 }
 
+void add_color(CLI::App& command, std::string& color) {
+  command.add_option("--color", color, "default auto: on a terminal, unless NO_COLOR is set")
+      ->type_name("auto|always|never");
+}
+
 std::vector<std::string> split_paths(const std::vector<std::string>& texts) {
   std::vector<std::string> paths;
   for (const std::string& text : texts) {

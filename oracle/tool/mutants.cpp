@@ -3,18 +3,20 @@
 #include "mote/oracle/mutants.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "mote/base/error.h"
 #include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/quantity.h"
+#include "terminal.h"
 
 namespace mote::tool {
 namespace {
@@ -32,6 +34,7 @@ struct MutantsArguments {
   bool in_process = false;
   bool large = false;
   bool json = false;
+  std::string color = "auto";
 };
 
 std::string folder_of(const MutantsArguments& options) {
@@ -57,10 +60,39 @@ std::vector<Mutant> wanted(const std::string& folder, const std::vector<std::str
   return mutants;
 }
 
+std::string status_text(const std::vector<MutantResult>& results, std::size_t all, double seconds,
+                        const std::string& current) {
+  const auto done = static_cast<double>(results.size());
+  std::string text = fmt::format("{} of {}", results.size(), all);
+  if (!results.empty())
+    text +=
+        fmt::format(", about {:.0f} s left", seconds / done * (static_cast<double>(all) - done));
+  return text + "; " + current;
+}
+
+/// Those that were measured when the user wanted the end, where that comes first.
+std::vector<MutantResult> measure_all(const std::vector<Mutant>& all, MutantOptions options,
+                                      bool shown) {
+  const Interrupts interrupts;
+  options.run.stop = &Interrupts::noted();
+  StatusLine status(shown);
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<MutantResult> results;
+  for (const Mutant& m : all) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    status.show(status_text(results, all.size(), seconds.count(), m.name));
+    MutantResult result = measure(m, options);
+    const bool is_measured = !options.run.stopping() || result.failure;
+    if (is_measured) results.push_back(std::move(result));
+    if (options.run.stopping()) break;
+  }
+  return results;
+}
+
 int mutants(const MutantsArguments& options) {
   MutantOptions measured;
   measured.folder = folder_of(options);
-  measured.budget_s = parse_seconds(options.budget);
+  measured.budget_s = parse_seconds("budget", options.budget);
   measured.count =
       static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCasesEach));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
@@ -70,18 +102,18 @@ int mutants(const MutantsArguments& options) {
     measured.offered.insert("isolated");
   }
   if (options.large) measured.offered.insert("large");
-  if (!options.limit.empty()) measured.run.limit_s = parse_seconds(options.limit);
+  if (!options.limit.empty()) measured.run.limit_s = parse_seconds("timeout", options.limit);
   if (!options.subject_memory.empty())
-    measured.run.subject_memory = parse_bytes(options.subject_memory);
+    measured.run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
   measured.run.json = options.json;
-  const bool progress = !options.json && isatty(STDERR_FILENO) != 0;
-  std::vector<MutantResult> results;
-  for (const Mutant& m : wanted(measured.folder, options.names)) {
-    if (progress) fmt::print(stderr, "\r{:60}\r{}", "", m.name);
-    results.push_back(measure(m, measured));
+  const Screen screen = screen_of_output(options.color);
+  const std::vector<Mutant> all = wanted(measured.folder, options.names);
+  const std::vector<MutantResult> results = measure_all(all, measured, !options.json);
+  print(options.json ? mutants_json(results) : mutants_text(results, screen));
+  if (Interrupts::noted() != 0) {
+    fmt::print(stderr, "mote: interrupted: {} of {} measured\n", results.size(), all.size());
+    return Interrupts::exit_code();
   }
-  if (progress) fmt::print(stderr, "\r{:60}\r", "");
-  print(options.json ? mutants_json(results) : mutants_text(results));
   return std::ranges::all_of(results, as_expected) ? 0 : 1;
 }
 
@@ -101,6 +133,7 @@ void add_mutants(CLI::App& app, Action& action) {
   command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
   add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_color(*command, options->color);
   command->callback([options, &action] { action = [options] { return mutants(*options); }; });
 }
 

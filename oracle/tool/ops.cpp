@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "json_line.h"
 #include "mote/oracle/resolve.h"
 #include "ops_text.h"
 
@@ -203,7 +204,7 @@ int ops(const OpsArguments& options) {
   if (!options.op.empty()) {
     const Resolved resolved = resolve_program(options.op);
     if (options.json) {
-      print(op_json(resolved).dump() + "\n");
+      print(json_line(op_json(resolved)));
     } else {
       print_one(resolved);
     }
@@ -214,7 +215,7 @@ int ops(const OpsArguments& options) {
     return 0;
   }
   for (const OpRecord& record : catalogue()) {
-    print(op_json(resolve_program(record.name)).dump() + "\n");
+    print(json_line(op_json(resolve_program(record.name))));
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "mote/base/error.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
@@ -16,6 +17,7 @@
 #include "mote/oracle/quantity.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/standalone.h"
+#include "terminal.h"
 
 namespace mote::tool {
 namespace {
@@ -33,6 +35,7 @@ struct ReplayArguments {
   std::string subject_memory;
   bool in_process = false;
   bool json = false;
+  std::string color = "auto";
 };
 
 /// What is worse wins: 2, 3, 1, 4, 77 (2 ends the process where it occurs, as 3 does in process).
@@ -57,12 +60,16 @@ int code_of(const Outcome& outcome) {
   return outcome.verdict == Verdict::passed ? 0 : 4;
 }
 
-void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, bool json) {
+void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, const Screen& screen,
+                   bool json) {
   if (json) {
     print(outcome_json(c, outcome));
     return;
   }
-  print(fmt::format("{}: {}\n", name(outcome.verdict), to_string(c)));
+  const Colour colour = is_failure(outcome.verdict)          ? Colour::red
+                        : outcome.verdict == Verdict::passed ? Colour::green
+                                                             : Colour::yellow;
+  print(painted(name(outcome.verdict), colour, screen) + fmt::format(": {}\n", to_string(c)));
   if (!outcome.reason.empty()) print(fmt::format("  {}\n", outcome.reason));
   print(differences_text(outcome, kShown));
   if (outcome.differing > 0) {
@@ -98,14 +105,16 @@ CaseRunOptions run_options(const ReplayArguments& options, std::shared_ptr<Isola
   run.linger_s = kLinger;
   run.guard_crashes = true;
   run.json = options.json;
-  if (!options.memory.empty()) run.memory_limit = parse_bytes(options.memory);
-  if (!options.limit.empty()) run.limit_s = parse_seconds(options.limit);
-  if (!options.subject_memory.empty()) run.subject_memory = parse_bytes(options.subject_memory);
+  run.stop = &Interrupts::noted();
+  if (!options.memory.empty()) run.memory_limit = parse_bytes("memory", options.memory);
+  if (!options.limit.empty()) run.limit_s = parse_seconds("timeout", options.limit);
+  if (!options.subject_memory.empty())
+    run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
   return run;
 }
 
 int replay_case(const Case& c, const ReplayArguments& options,
-                const std::shared_ptr<Isolation>& isolation) {
+                const std::shared_ptr<Isolation>& isolation, const Screen& screen) {
   std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
   const Backends backends = find_backends(libraries, isolation.get());
@@ -123,7 +132,7 @@ int replay_case(const Case& c, const ReplayArguments& options,
     subject.backend = e.name();
     subject.plugin = e.plugin;
     const Outcome outcome = prepared.run(*e.backend, e.plugin);
-    print_outcome(subject, prepared, outcome, options.json);
+    print_outcome(subject, prepared, outcome, screen, options.json);
     codes.push_back(code_of(outcome));
   }
   return combine(codes, !c.backend.empty() || !options.backends.empty());
@@ -137,10 +146,19 @@ std::vector<Case> cases_of(const std::string& text) {
 }
 
 int replay(const ReplayArguments& options) {
+  const Screen screen = screen_of_output(options.color);
   const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
+  const std::vector<Case> cases = cases_of(fmt::format("{}", fmt::join(options.words, " ")));
+  const Interrupts interrupts;
   int code = 0;
-  for (const Case& c : cases_of(fmt::format("{}", fmt::join(options.words, " ")))) {
-    code = worse(code, replay_case(c, options, isolation));
+  try {
+    for (const Case& c : cases) {
+      if (Interrupts::noted() != 0) throw Interrupted();
+      code = worse(code, replay_case(c, options, isolation, screen));
+    }
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "mote: interrupted\n");
+    return Interrupts::exit_code();
   }
   return code;
 }
@@ -152,7 +170,7 @@ void add_replay(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("replay", "run a case again and show what differs");
   command->add_option("CASE", options->words, "a case as `mote check` prints it, or a file of them")
       ->required();
-  add_list(*command, "--backend", options->backends, "NAME",
+  add_list(*command, "--backend", options->backends, "BACKEND",
            "where the case names none; default: all")
       ->delimiter(',');
   add_list(*command, "--plugin", options->plugins, "LIB.so", "load a library's backends too");
@@ -164,6 +182,7 @@ void add_replay(CLI::App& app, Action& action) {
       ->type_name("FILE.c");
   add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
+  add_color(*command, options->color);
   command->callback([options, &action] { action = [options] { return replay(*options); }; });
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "commands.h"
 #include "mote/base/error.h"
 #include "mote/oracle/memory.h"
@@ -36,7 +37,8 @@ std::string command_names(const CLI::App& app) {
 std::string option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_positional()) names.push_back(option->get_name());
+    if (!option->get_positional() && !option->get_group().empty())
+      names.push_back(option->get_name());
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -75,6 +77,12 @@ int fail(int code, const std::string& what) {
   return code;
 }
 
+std::string exit_codes_text() {
+  std::string text = "Exit codes:\n";
+  for (const ExitCode& e : exit_codes()) text += fmt::format("  {:<26}{}\n", e.code, e.means);
+  return text;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Generates machine-learning kernels from micro-ops and proves others against them.",
                "mote");
@@ -89,12 +97,20 @@ int run(int argc, char** argv) {
   add_replay(app, action);
   add_mutants(app, action);
   add_doctor(app, action);
+  add_completion(app, action);
+  bool man = false;
+  app.add_flag("--help-man", man, "print the manual page")->group("");
+  app.footer(exit_codes_text());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     return fail(kUsage, usage_error(app, error));
+  }
+  if (man) {
+    print(man_page(help_of_program(app)));
+    return 0;
   }
   if (!action) return fail(kUsage, fmt::format("no command (known: {})", command_names(app)));
   return action();

@@ -63,11 +63,10 @@ TEST(CudaTf32, KeepsItsContractAndNoneThatRoundsNothing) {
 }
 
 TEST(CudaTf32, HasNoOtherOpsAndDtypes) {
-  EXPECT_EQ(outcome_of("relu x=f32[1,1,1,2] fill=uniform:1").verdict, Verdict::unsupported);
-  EXPECT_EQ(outcome_of("matmul a=f64[33,2] b=f64[2,33] fill=uniform:1").verdict,
-            Verdict::unsupported);
+  EXPECT_EQ(outcome_of("relu x=f32[1,1,1,2] fill=uniform:1").verdict, Verdict::declined);
+  EXPECT_EQ(outcome_of("matmul a=f64[33,2] b=f64[2,33] fill=uniform:1").verdict, Verdict::declined);
   EXPECT_EQ(outcome_of("rms_norm x=f32[33,40] gamma=f32[40] fill=uniform:1").verdict,
-            Verdict::unsupported);
+            Verdict::declined);
 }
 
 /// What is asked of the definition alone leaves no op out whose kernels are of tf32.

@@ -195,7 +195,7 @@ TEST(Campaign, ACountIsOfEachOp) {
   options.ops = {"gemm", "matmul"};
   options.count = 600;
   for (const Row& row : run_campaign(options).rows) {
-    EXPECT_EQ(row.count(Verdict::unsupported), 500) << row.op;
+    EXPECT_EQ(row.count(Verdict::declined), 500) << row.op;
   }
 }
 
@@ -241,7 +241,7 @@ TEST(Campaign, NoCaseOfAListVanishes) {
   const CampaignResult result = run_campaign(options);
   ASSERT_EQ(result.rows.size(), 2U);
   EXPECT_EQ(result.rows[1].op, "softmax");
-  EXPECT_EQ(result.rows[1].count(Verdict::unsupported), 2);
+  EXPECT_EQ(result.rows[1].count(Verdict::declined), 2);
   EXPECT_EQ(result.rows[1].reason, "no kernel for softmax");
 }
 

@@ -6,6 +6,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
+#include "mote/oracle/text.h"
 #include "random.h"
 #include "temporary_folder.h"
 
@@ -215,18 +216,34 @@ TEST(Case, MistakesInAFileNameFileAndLine) {
 
 TEST(Case, APathOfAPlugInIsQuotedWhereItMustBe) {
   const std::string head = "add a=f32[3] b=f32[2,1] fill=integer:0 plugin=";
-  for (const char* path : {"/a,b/x.so", "/a b/x.so", "/a \"b\" \\c/x.so", "\"", "\\", "a=\"b",
-                           "/a\nb\r/x.so", "/a\\nb"}) {
+  for (const char* path :
+       {"/a,b/x.so", "/a b/x.so", "/a \"b\" \\c/x.so", "\"", "\\", "a=\"b", "/a\nb\r/x.so",
+        "/a\\nb", "/a\\xff", "/a\xff\xfe/x.so", "/\x1b[31m/x.so", "/a\tb\x7f"}) {
     Case c = parse_case(head + "x");
     c.plugin = path;
     EXPECT_EQ(parse_case(to_string(c)).plugin, path) << to_string(c);
     EXPECT_EQ(to_string(parse_case(to_string(c))), to_string(c));
-    EXPECT_EQ(to_string(c).find_first_of("\r\n"), std::string::npos) << to_string(c);
+    EXPECT_EQ(to_string(c).find_first_of("\r\n\t\x1b\x7f"), std::string::npos) << to_string(c);
+    EXPECT_TRUE(is_utf8(to_string(c))) << to_string(c);
   }
   EXPECT_EQ(to_string(parse_case(head + "/a,b/x.so")), head + "/a,b/x.so");
   expect_error(head + "\"/a b/x.so", "a quote is not closed");
   expect_error(head + "\"/a\nb\"", "a quote is not closed: \"/a");
   expect_error(head + "\"/a\"b", "unexpected text behind the quote");
+  expect_error(head + "\"/a\\xf\"", "expected two hexadecimal digits behind \\x");
+}
+
+TEST(Case, AProgramFileMayLieAnywhere) {
+  const test::TemporaryFolder folder;
+  for (const char* name : {"with blanks/half.mote", "\xff\xfe.mote", "a \"b\".mote"}) {
+    const std::string path =
+        folder.write(name, "op half \"y = x / 2\"\ninput x f32[N]\noutput y = x / 2\n");
+    Case c = generate(find_target(path), DType::f32, 1, 0);
+    const std::string text = to_string(c);
+    EXPECT_TRUE(is_utf8(text)) << text;
+    EXPECT_EQ(to_string(parse_case(text)), text);
+    EXPECT_EQ(parse_case(text).target->text(), path);
+  }
 }
 
 }  // namespace

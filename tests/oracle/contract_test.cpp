@@ -220,16 +220,16 @@ void expect_pairs_heard() {
         c.in_place_count = 1;
         c.in_place = &kPair;
       },
-      Verdict::unsupported, Verdict::passed);
+      Verdict::declined, Verdict::passed);
   expect_turns(
-      line, [](mote_contract& c) { c.in_place_count = MOTE_IN_PLACE_ALL; }, Verdict::unsupported,
+      line, [](mote_contract& c) { c.in_place_count = MOTE_IN_PLACE_ALL; }, Verdict::declined,
       Verdict::passed);
 }
 
 void expect_size_heard() {
   expect_turns(
       "relu x=T[1,1,1,64] fill=special:3", [](mote_contract& c) { c.ignores_nan = 1; },
-      Verdict::passed, Verdict::unsupported);
+      Verdict::passed, Verdict::declined);
   expect_turns(
       "relu x=T[1,1,1,64] fill=special:3",
       [](mote_contract& c) {

@@ -117,8 +117,13 @@ TEST_F(Doctor, NamesWhatMattersOnThisMachine) {
 }
 
 TEST_F(Doctor, TextHasALineForEachFinding) {
-  const std::string text = doctor("");
+  std::string text = doctor("");
   const auto all = findings();
+  std::istringstream shown(text);
+  for (std::string line; std::getline(shown, line);) EXPECT_LE(line.size(), 100U) << line;
+  const std::string next = "\n" + std::string(25, ' ');  // what a line had no room for
+  for (std::size_t at; (at = text.find(next)) != std::string::npos;)
+    text.replace(at, next.size(), " ");
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), all.size());
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

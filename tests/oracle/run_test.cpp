@@ -210,7 +210,7 @@ TEST(Run, InPlaceIsForKernelsThatPromiseIt) {
   EXPECT_EQ(verdict("mul_correct", in_place), Verdict::passed);
   EXPECT_EQ(verdict("mul_tail_twice", apart), Verdict::passed);
   EXPECT_EQ(verdict("mul_tail_twice", in_place), Verdict::failed);
-  EXPECT_EQ(run("neg x=f32[1,1,1,5] y=@x", negate).verdict, Verdict::unsupported);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5] y=@x", negate).verdict, Verdict::declined);
 }
 
 TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {
@@ -298,16 +298,16 @@ TEST(Run, OutOfMemoryIsTheVerdictOfOneCase) {
 
 TEST(Run, ABackendMayDecline) {
   FakeBackend fake("neg", [](const mote_call*) { return MOTE_UNSUPPORTED; });
-  EXPECT_EQ(Prepared(parse_case(kNegation)).run(fake.get()).verdict, Verdict::unsupported);
+  EXPECT_EQ(Prepared(parse_case(kNegation)).run(fake.get()).verdict, Verdict::declined);
   fake.kernel().can_run = [](const mote_call* call) {
     std::strncpy(call->message, "not today", call->message_bytes);
     return MOTE_UNSUPPORTED;
   };
   const Outcome o = Prepared(parse_case(kNegation)).run(fake.get());
-  EXPECT_EQ(o.verdict, Verdict::unsupported);
+  EXPECT_EQ(o.verdict, Verdict::declined);
   EXPECT_NE(o.reason.find("not today"), std::string::npos) << o.reason;
   const Outcome other = Prepared(parse_case("abs x=f32[1,1,1,5]")).run(fake.get());
-  EXPECT_EQ(other.verdict, Verdict::unsupported);
+  EXPECT_EQ(other.verdict, Verdict::declined);
 }
 
 TEST(Run, AnErrorOfTheKernelIsAFailure) {

@@ -98,9 +98,10 @@ TEST(Tool, HelpAndVersionAreData) {
 }
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
-  expect_has(bad(""), "no command (known: check, doctor, emit, explain, mutants, ops, replay)");
+  expect_has(bad(""),
+             "no command (known: check, completion, doctor, emit, explain, mutants, ops, replay)");
   expect_has(bad("frobnicate"),
-             "unknown command 'frobnicate' (known: check, doctor, emit, explain, ");
+             "unknown command 'frobnicate' (known: check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
   expect_has(bad("emit gemm --frob"), "emit: unknown option --frob (known: ");
   expect_has(bad("emit gemm --frob"), "--standalone");

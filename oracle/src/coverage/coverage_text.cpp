@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "json_line.h"
 #include "mote/oracle/coverage.h"
+#include "mote/oracle/text.h"
 
 namespace mote {
 namespace {
@@ -61,12 +63,14 @@ std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string coverage_text(const std::vector<Coverage>& coverage) {
+std::string coverage_text(const std::vector<Coverage>& coverage, const Screen& screen) {
   const CoverageSum sum = sum_of(coverage);
-  std::string text = fmt::format(
-      "coverage: {} of {} cells (op, dtype, layout, parameter's value, backend) executed, {} "
-      "declined by backends, {} untested{}\n",
-      sum.executed, sum.cells(), sum.declined, sum.untested, sum.untested > 0 ? ":" : "");
+  std::string text = wrapped(
+      fmt::format("coverage: {} of {} cells (op, dtype, layout, parameter's value, backend) "
+                  "executed, {} declined by backends, {} untested{}",
+                  sum.executed, sum.cells(), sum.declined, sum.untested,
+                  sum.untested > 0 ? ":" : ""),
+      screen.columns, 2);
   std::vector<const Coverage*> rows;
   for (const Coverage& c : coverage)
     if (!c.untested.empty()) rows.push_back(&c);
@@ -74,9 +78,10 @@ std::string coverage_text(const std::vector<Coverage>& coverage) {
                            [](const Coverage* c) { return c->untested.size(); });
   for (std::size_t k = 0; k < std::min(kRowsShown, rows.size()); ++k) {
     const Coverage& c = *rows[k];
-    text +=
-        fmt::format("  {} {} {}, {} of {}: {}\n", c.op, name(c.dtype), c.backend, c.untested.size(),
-                    c.of.layouts.size() * c.of.values.size(), cut(cells_text(c.untested, c.of)));
+    text += wrapped(
+        fmt::format("  {} {} {}, {} of {}: {}", c.op, name(c.dtype), c.backend, c.untested.size(),
+                    c.of.layouts.size() * c.of.values.size(), cut(cells_text(c.untested, c.of))),
+        screen.columns, 4);
   }
   if (rows.size() > kRowsShown)
     text += fmt::format("  and of {} more ops and dtypes (--json and --html list all)\n",
@@ -95,7 +100,7 @@ std::string coverage_json(const std::vector<Coverage>& coverage) {
                               {"executed", c.executed.size()},
                               {"declined", by_layout(c.declined)},
                               {"untested", by_layout(c.untested)}};
-    text += line.dump() + "\n";
+    text += json_line(line);
   }
   return text;
 }

@@ -6,20 +6,20 @@
 #include <csignal>
 
 #include "../outcome.h"
+#include "mote/oracle/text.h"
 
 namespace mote::isolate {
 namespace {
 
-std::string bytes_text(std::int64_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); }
-
-/// "reads 4 bytes after the end of x"
+/// "reads byte 4 after the end of x"
 std::string place_text(const Hit& hit, const char* access) {
   const std::string& name = hit.extent->name;
   if (hit.before > 0) {
-    return fmt::format("{} {} before the beginning of {}", access, bytes_text(hit.before), name);
+    return fmt::format("{} {} before the beginning of {}", access, counted(hit.before, "byte"),
+                       name);
   }
   if (hit.after > 0) {
-    return fmt::format("{} the {}. byte after the end of {}", access, hit.after, name);
+    return fmt::format("{} byte {} after the end of {}", access, hit.after, name);
   }
   return fmt::format("{} {}", access, name);
 }

@@ -79,7 +79,7 @@ const mote_kernel* IsolatedRun::choose() {
   workspace_ = answer.reply.workspace;
   const std::string message = answer.reply.message.data();
   if (kernel_index_ < 0 || kernel_index_ >= backend_.kernel_count) {
-    why_ = outcome_of(Verdict::unsupported, message);
+    why_ = outcome_of(Verdict::declined, message);
     return nullptr;
   }
   if (answer.reply.status != MOTE_OK) {

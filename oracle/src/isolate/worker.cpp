@@ -12,8 +12,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "mote/oracle/memory.h"
+#include "mote/oracle/run.h"
 
 namespace mote::isolate {
 namespace {
@@ -30,6 +32,11 @@ std::string signal_text(int number) {
 std::string ending_text(int status) {
   if (WIFSIGNALED(status)) return signal_text(WTERMSIG(status));
   return "ended the process (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
+}
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(std::min(seconds, 1e8)));
 }
 
 int milliseconds_until(Clock::time_point until) {
@@ -54,9 +61,8 @@ Answer Worker::ask(const Question& question, const Limits& limits) {
 }
 
 Answer Worker::receive(const Limits& limits) {
-  const auto until =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(std::min(limits.seconds, 1e8)));
+  const auto until = after(limits.seconds);
+  std::optional<Clock::time_point> grace;
   for (;;) {
     pollfd waiting{child_.socket, POLLIN, 0};
     const bool ready = poll(&waiting, 1, milliseconds_until(until)) > 0;
@@ -71,6 +77,11 @@ Answer Worker::receive(const Limits& limits) {
     if (const std::int64_t memory = own_memory() - inherited_; memory > limits.memory)
       return ended_by_us(Ending::memory, "has taken " + format_bytes(memory) + " of memory");
     if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
+    if (limits.stop == nullptr || limits.stop->load() == 0) continue;
+    if (!grace) grace = after(kGrace);
+    if (Clock::now() < *grace) continue;
+    end();
+    throw Interrupted();
   }
 }
 

@@ -2,6 +2,7 @@
 // This process's end of a worker: questions, answers, and how it ended.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -26,7 +27,8 @@ struct Answer {
 
 struct Limits {
   double seconds = 30;
-  std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
+  std::int64_t memory = INT64_MAX;         ///< of its own, beside the arena, since it began
+  const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 
 class Worker {
@@ -37,7 +39,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// After any ending but answered the worker is gone.
+  /// After any ending but answered the worker is gone. Throws Interrupted where it is still busy
+  /// when the user wants the end.
   Answer ask(const Question& question, const Limits& limits);
   bool alive() const { return child_.process > 0; }
 

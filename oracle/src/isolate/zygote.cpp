@@ -89,7 +89,7 @@ void spawn_worker(int socket, const char* library, const Arena& arena) {
 [[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
-  signal(SIGINT, SIG_IGN);  // the parent decides
+  for (const int ends : {SIGINT, SIGTERM}) signal(ends, SIG_IGN);  // the parent decides
   ZygoteQuestion q;
   while (recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
     if (q.ended == 0) {

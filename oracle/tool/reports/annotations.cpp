@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "mote/oracle/report.h"
+#include "mote/oracle/text.h"
 #include "reports.h"
 
 namespace mote::tool {
@@ -11,7 +12,7 @@ namespace {
 
 std::string escaped(const std::string& text, bool property) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
     out += special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   }

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "markup.h"
+#include "mote/oracle/text.h"
 
 namespace mote::tool {
 namespace {
@@ -19,14 +20,6 @@ constexpr int kSquare = 12;                // pixels
 constexpr std::size_t kErrorsShown = 12;
 constexpr int kShades = 5;
 
-double as_double(const Number& n) {
-  return n.is_real() ? n.real() : static_cast<double>(n.integer());
-}
-
-std::string number_text(const Number& n) {
-  return n.is_real() ? fmt::format("{}", n.real()) : fmt::format("{}", n.integer());
-}
-
 std::string place_text(const Difference& d) {
   return fmt::format("{}[{}]", d.tensor, fmt::join(d.index, ","));
 }
@@ -34,12 +27,12 @@ std::string place_text(const Difference& d) {
 /// The most by which the bound lets a result leave the expected one, to the side where it was got.
 double allowance(const Difference& d) {
   if (!d.allowed) return 0;
-  const double expected = as_double(d.expected);
-  const bool above = as_double(d.got) > expected;
-  return std::abs(as_double(above ? d.allowed->second : d.allowed->first) - expected);
+  const double expected = d.expected.as_real();
+  const bool above = d.got.as_real() > expected;
+  return std::abs((above ? d.allowed->second : d.allowed->first).as_real() - expected);
 }
 
-double error_of(const Difference& d) { return std::abs(as_double(d.got) - as_double(d.expected)); }
+double error_of(const Difference& d) { return std::abs(d.got.as_real() - d.expected.as_real()); }
 
 /// 1 for a result just outside of its bound, one more for each factor of a hundred.
 int shade(double severity) {
@@ -96,44 +89,78 @@ void add_square(pugi::xml_node svg, std::int64_t row, std::int64_t column, const
   if (!title.empty()) add(square, "title", title);
 }
 
-void add_heat_map(pugi::xml_node parent, const CaseTensor& t,
-                  const std::vector<const Difference*>& wrong, Verdict verdict, bool complete) {
+/// The wrong elements of a tensor that are known.
+struct Wrong {
+  std::vector<const Difference*> elements;
+  bool complete = true;  ///< if not, elements behind the last of them may be wrong too
+};
+
+/// The place of an element, counted row by row.
+std::int64_t place_in(const Grid& g, std::int64_t row, std::int64_t column) {
+  return row * g.columns + column;
+}
+
+std::int64_t place_of(const Difference& d, const Grid& g, const std::vector<std::int64_t>& shape) {
+  const Grid each{.rows = g.rows, .columns = g.columns};
+  const auto [row, column] = square_of(d, each, shape);
+  return place_in(g, row, column);
+}
+
+/// Whether the square has elements behind the last that is known to be wrong.
+bool is_unknown(const Grid& g, std::int64_t row, std::int64_t column, std::int64_t last) {
+  return place_in(g, std::min((row + 1) * g.tall, g.rows) - 1,
+                  std::min((column + 1) * g.wide, g.columns) - 1) > last;
+}
+
+std::string caption(const CaseTensor& t, const Grid& g, const Wrong& wrong) {
+  const std::int64_t elements = volume(t.shape);
+  std::string text = wrong.complete
+                         ? fmt::format("{}[{}]: {} of {} wrong", t.name, fmt::join(t.shape, ","),
+                                       wrong.elements.size(), counted(elements, "element"))
+                         : fmt::format("{}[{}]: the first {} wrong elements of {}", t.name,
+                                       fmt::join(t.shape, ","), wrong.elements.size(), elements);
+  if (g.tall * g.wide > 1) text += fmt::format("; a square is {} by {} elements", g.tall, g.wide);
+  return text;
+}
+
+void add_wrong_square(pugi::xml_node svg, std::int64_t row, std::int64_t column,
+                      const std::vector<const Difference*>& wrong, Verdict verdict) {
+  double worst = 0;
+  std::string title;
+  for (const Difference* d : wrong) {
+    worst = std::max(worst, severity(*d));
+    title += (title.empty() ? "" : "\n") + description(*d, verdict);
+  }
+  add_square(svg, row, column,
+             verdict == Verdict::unwritten ? "unwritten" : fmt::format("wrong{}", shade(worst)),
+             title);
+}
+
+void add_heat_map(pugi::xml_node parent, const CaseTensor& t, const Wrong& wrong, Verdict verdict) {
   const Grid g = grid_of(t.shape);
   const std::int64_t rows = (g.rows + g.tall - 1) / g.tall;
   const std::int64_t columns = (g.columns + g.wide - 1) / g.wide;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Difference*>> squares;
-  for (const Difference* d : wrong) squares[square_of(*d, g, t.shape)].push_back(d);
+  for (const Difference* d : wrong.elements) squares[square_of(*d, g, t.shape)].push_back(d);
+  const std::int64_t last =
+      wrong.complete ? g.rows * g.columns : place_of(*wrong.elements.back(), g, t.shape);
 
   pugi::xml_node figure = add(parent, "figure");
   pugi::xml_node svg = figure.append_child("svg");
   set(svg, "width", fmt::format("{}", columns * kSquare));
-  set(svg, "height", fmt::format("{}", rows * kSquare));
+  set(svg, "viewBox", fmt::format("0 0 {} {}", columns * kSquare, rows * kSquare));
   set(svg, "role", "img");
   set(svg, "aria-label", fmt::format("wrong elements of {}", t.name));
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto found = squares.find({r, c});
-      if (found == squares.end()) {
-        add_square(svg, r, c, "right", "");
-        continue;
-      }
-      double worst = 0;
-      std::string title;
-      for (const Difference* d : found->second) {
-        worst = std::max(worst, severity(*d));
-        title += (title.empty() ? "" : "\n") + description(*d, verdict);
-      }
-      add_square(svg, r, c,
-                 verdict == Verdict::unwritten ? "unwritten" : fmt::format("wrong{}", shade(worst)),
-                 title);
+      if (found == squares.end())
+        add_square(svg, r, c, is_unknown(g, r, c, last) ? "unknown" : "right", "");
+      else
+        add_wrong_square(svg, r, c, found->second, verdict);
     }
   }
-  std::string caption =
-      fmt::format("{}[{}]: {} wrong", t.name, fmt::join(t.shape, ","), wrong.size());
-  if (g.tall * g.wide > 1)
-    caption += fmt::format("; a square is {} by {} elements", g.tall, g.wide);
-  if (!complete) caption += "; not all of the wrong elements are drawn";
-  add(figure, "figcaption", caption);
+  add(figure, "figcaption", caption(t, g, wrong));
 }
 
 /// From the least to the greatest of all numbers that are shown, in decades.
@@ -169,13 +196,15 @@ double severity(const Difference& d) {
 }
 
 void add_heat_maps(pugi::xml_node parent, const Case& c, const Outcome& outcome) {
-  const bool complete = outcome.differing <= static_cast<std::int64_t>(outcome.differences.size());
   for (const CaseTensor& t : c.outputs) {
-    std::vector<const Difference*> wrong;
+    Wrong wrong;
     for (const Difference& d : outcome.differences) {
-      if (d.tensor == t.name) wrong.push_back(&d);
+      if (d.tensor == t.name) wrong.elements.push_back(&d);
     }
-    if (!wrong.empty()) add_heat_map(parent, t, wrong, outcome.verdict, complete);
+    if (wrong.elements.empty()) continue;
+    wrong.complete = outcome.differing <= std::ssize(outcome.differences) ||
+                     wrong.elements.back() != &outcome.differences.back();
+    add_heat_map(parent, t, wrong, outcome.verdict);
   }
 }
 
@@ -187,7 +216,10 @@ void add_errors(pugi::xml_node parent, const Outcome& outcome) {
     scale.include(error_of(outcome.differences[k]));
     scale.include(allowance(outcome.differences[k]));
   }
-  pugi::xml_node table = add(parent, "table", "", "errors");
+  if (outcome.differing > static_cast<std::int64_t>(shown))
+    add(parent, "p",
+        fmt::format("The first {} of the {} wrong elements:", shown, outcome.differing));
+  pugi::xml_node table = add(add(parent, "div", "", "wide"), "table", "", "errors");
   pugi::xml_node head = add(add(table, "thead"), "tr");
   for (const char* title : {"element", "expected", "got", "error", "the bound allows"})
     add(head, "th", title);

@@ -2,6 +2,7 @@
 // JUnit's XML. No standard fixes it; this keeps to what https://github.com/testmoapp/junitxml
 // describes as understood by all: one failure a test, its text as content, properties of suites.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +15,8 @@
 
 namespace mote::tool {
 namespace {
+
+constexpr std::size_t kWithoutZone = 19;  ///< characters of a date and time, as JUnit has them
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -94,10 +97,15 @@ std::string junit_xml(const Heading& heading, const CampaignResult& result) {
   for (const auto& [backend, rows] : suites) {
     pugi::xml_node suite = root.append_child("testsuite");
     set(suite, "name", backend);
+    set(suite, "timestamp", heading.date.substr(0, kWithoutZone));
+    set(suite, "hostname", heading.host_name);
     count(suite, rows);
     pugi::xml_node properties = suite.append_child("properties");
     add_property(properties, "mote", heading.version);
     add_property(properties, "seed", fmt::format("{}", heading.seed));
+    add_property(properties, "command", heading.command);
+    add_property(properties, "host", heading.host);
+    add_property(properties, "backends", fmt::format("{}", fmt::join(heading.backends, ", ")));
     for (const std::string& contract : heading.contracts)
       if (contract.starts_with("contract of " + backend + " ("))
         add_property(properties, "contract", contract);

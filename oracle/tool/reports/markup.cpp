@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "mote/oracle/text.h"
+
 namespace mote::tool {
 
-std::string printable(std::string text) {
+std::string printable(const std::string& given) {
+  std::string text = valid_utf8(given);
   std::ranges::replace_if(
       text,
       [](char c) {

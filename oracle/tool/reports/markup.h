@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of tags: pugixml escapes what it is given, but keeps control characters, which neither XML
-// nor HTML allows.
+// Trees of tags: pugixml escapes what it is given, but keeps control characters and bytes that are
+// no UTF-8, which neither XML nor HTML allows.
 #pragma once
 
 #include <pugixml.hpp>
@@ -8,8 +8,8 @@
 
 namespace mote::tool {
 
-/// The text with "?" for what XML has no character for.
-std::string printable(std::string text);
+/// The text with "?" for what XML has no character for, and bytes beside UTF-8 as \xNN.
+std::string printable(const std::string& text);
 
 void set(pugi::xml_node node, const char* attribute, const std::string& value);
 void add_text(pugi::xml_node node, const std::string& text);

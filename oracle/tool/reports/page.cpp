@@ -11,6 +11,7 @@
 #include "heat_map.h"
 #include "markup.h"
 #include "mote/oracle/report.h"
+#include "mote/oracle/text.h"
 #include "page_style.h"
 #include "reports.h"
 
@@ -61,6 +62,10 @@ Sum sum(const Place& cell) {
   return s;
 }
 
+const char* style_of(const Sum& s) {
+  return s.failed > 0 ? "failed" : s.judged > 0 ? "passed" : "none";
+}
+
 /// Letters, digits and dashes: what an op or a file of the user's is called as the name of a place.
 std::string anchor(const std::string& op, const std::string& backend) {
   std::string text = op + "-" + backend;
@@ -92,11 +97,9 @@ void add_matrix(pugi::xml_node body, const Matrix& m) {
         continue;
       }
       const Sum s = sum(found->second);
-      const bool failed = s.failed > 0;
-      pugi::xml_node cell =
-          add(line, "td", "", failed ? "failed" : (s.judged > 0 ? "passed" : "none"));
+      pugi::xml_node cell = add(line, "td", "", style_of(s));
       add_link(cell, anchor(op, backend),
-               failed         ? fmt::format("✗ {} of {} failed", s.failed, s.judged)
+               s.failed > 0   ? fmt::format("✗ {} of {} failed", s.failed, s.judged)
                : s.judged > 0 ? fmt::format("✓ {} passed", s.judged)
                               : "not judged");
     }
@@ -147,12 +150,12 @@ void add_failure(pugi::xml_node section, const Failure& f) {
   if (!f.outcome.reason.empty()) add(article, "p", f.outcome.reason);
   add_diagnosis(article, f);
   if (!f.peers.empty()) add(article, "p", peers_text(f.peers), "peers");
-  add(article, "p",
-      fmt::format(
-          "Seen {} time{}, first after {:.2f} s; {} of {} elements of the smallest case are "
-          "wrong.",
-          f.occurrences, f.occurrences == 1 ? "" : "s", f.found_after_s, f.outcome.differing,
-          f.outcome.elements));
+  std::string seen =
+      fmt::format("Seen {}, first after {:.2f} s", counted(f.occurrences, "time"), f.found_after_s);
+  if (f.outcome.differing > 0)
+    seen += fmt::format("; {} of {} elements of the smallest case are wrong", f.outcome.differing,
+                        f.outcome.elements);
+  add(article, "p", seen + ".");
   add_heat_maps(article, f.smallest, f.outcome);
   add_errors(article, f.outcome);
   add(article, "h4", "smallest case");
@@ -195,11 +198,10 @@ void add_section(pugi::xml_node body, const std::string& op, const std::string& 
                  const Place& cell, const CampaignResult& result) {
   pugi::xml_node section = add(body, "section");
   set(section, "id", anchor(op, backend));
-  const bool failed = sum(cell).failed > 0;
+  const Sum s = sum(cell);
   pugi::xml_node details = add(section, "details");
-  if (failed) set(details, "open", "open");
-  add(add(details, "summary"), "h2", fmt::format("{} on {}", op, backend),
-      failed ? "failed" : "passed");
+  if (s.failed > 0) set(details, "open", "open");
+  add(add(details, "summary"), "h2", fmt::format("{} on {}", op, backend), style_of(s));
   add_counts(details, cell);
   add_coverage(details, op, backend, result);
   for (const Failure& f : result.failures) {
@@ -212,21 +214,47 @@ void add_head(pugi::xml_node html, const std::string& title) {
   set(head.append_child("meta"), "charset", "utf-8");
   pugi::xml_node view = head.append_child("meta");
   set(view, "name", "viewport");
-  set(view, "content", "width=device-width");
+  set(view, "content", "width=device-width, initial-scale=1");
   add(head, "title", title);
   add(head, "style", kPageStyle);
 }
 
-std::string outcome_text(int exit) {
-  if (exit == 0) return "passed";
-  return exit == 1 ? "failed" : "not judged";
+/// Of the whole run. A required backend may be missing though nothing failed.
+std::string outcome_text(const Heading& heading, const CampaignResult& result) {
+  const bool failed =
+      std::ranges::any_of(result.rows, [](const Row& row) { return row.failures() > 0; });
+  const std::string text = failed ? "failed" : heading.exit == 0 ? "passed" : "not judged";
+  return result.interrupted ? text + ", interrupted" : text;
+}
+
+void add_run(pugi::xml_node body, const Heading& heading, const CampaignResult& result) {
+  std::int64_t judged = 0;
+  for (const Row& row : result.rows) judged += row.judged;
+  std::string cases = fmt::format("{} judged in {:.1f} s", judged, result.seconds);
+  if (result.ended_early) cases += ", ended early, since every op and dtype has failed";
+  if (result.interrupted) cases += ", then interrupted";
+  pugi::xml_node list = add(body, "dl");
+  const auto say = [&](const char* what, const std::string& text) {
+    if (text.empty()) return;
+    add(list, "dt", what);
+    add(list, "dd", text);
+  };
+  say("cases", cases);
+  say("date", heading.date);
+  say("command", heading.command);
+  say("seed", fmt::format("{}", heading.seed));
+  say("host", heading.host);
+  say("mote", heading.version);
+  say("backends", fmt::format("{}", fmt::join(heading.backends, ", ")));
+  for (const std::string& contract : heading.contracts) say("contract", contract);
 }
 
 void add_legend(pugi::xml_node body) {
   add(body, "p",
       "In the maps a square is an element: pale where it is right; the stronger its colour, the "
       "further it is outside of its bound (a step is a factor of 100, the strongest also where the "
-      "bits had to agree or the value is not finite); framed where it was never written.",
+      "bits had to agree or the value is not finite); framed where it was never written; with a "
+      "dotted frame where it is not known, since only the first wrong elements are kept.",
       "legend");
 }
 
@@ -237,17 +265,12 @@ std::string html_page(const Heading& heading, const CampaignResult& result) {
   document.append_child(pugi::node_doctype).set_value("html");
   pugi::xml_node html = document.append_child("html");
   set(html, "lang", "en");
-  const std::string title = fmt::format("mote check: {}", outcome_text(heading.exit));
+  const std::string outcome = outcome_text(heading, result);
+  const std::string title = "mote check: " + outcome;
   add_head(html, title);
   pugi::xml_node body = html.append_child("body");
-  add(body, "h1", title, heading.exit == 0 ? "passed" : "failed");
-  std::int64_t judged = 0;
-  for (const Row& row : result.rows) judged += row.judged;
-  add(body, "p",
-      fmt::format("{} cases judged in {:.1f} s; backends {}; seed {}; mote {}", judged,
-                  result.seconds, fmt::join(heading.backends, ", "), heading.seed,
-                  heading.version));
-  for (const std::string& contract : heading.contracts) add(body, "p", contract, "legend");
+  add(body, "h1", title, outcome.substr(0, outcome.find_first_of(" ,")));
+  add_run(body, heading, result);
   const Matrix m = matrix_of(result);
   if (!result.coverage.empty()) {
     const CoverageSum covered = sum_of(result.coverage);

@@ -16,7 +16,7 @@ constexpr const char* kPageStyle = R"(
 body { background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif;
   max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2 { line-height: 1.2; } h2 { display: inline; font-size: 1.1rem; } h4 { margin: 1rem 0 0.2rem; }
-h1.failed, h2.failed { color: var(--bad); } h1.passed, h2.passed { color: var(--good); }
+h1, h2, h3 { overflow-wrap: anywhere; } h1.failed, h2.failed { color: var(--bad); } h1.passed, h2.passed { color: var(--good); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 0.8rem 0; }
 th, td { border: 1px solid var(--line); padding: 0.25rem 0.6rem; text-align: left; }
@@ -24,7 +24,7 @@ thead th { background: var(--panel); } tbody th { font-weight: 600; }
 td.value { text-align: right; font-variant-numeric: tabular-nums; }
 td.passed { background: var(--good-back); } td.passed a { color: var(--good); }
 td.failed { background: var(--bad-back); } td.failed a { color: var(--bad); font-weight: 600; }
-td.none, td.none a, .reason, .legend, figcaption { color: var(--soft); }
+td.none, td.none a, h2.none, .reason, .legend, figcaption { color: var(--soft); }
 td a { text-decoration: none; } td a:hover, td a:focus { text-decoration: underline; }
 section { border-top: 1px solid var(--line); padding: 0.8rem 0; }
 summary { cursor: pointer; }
@@ -33,15 +33,22 @@ article { border-left: 4px solid var(--bad); padding: 0.1rem 0 0.4rem 1rem; marg
 pre { background: var(--panel); padding: 0.6rem; overflow-x: auto; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 figure { display: inline-block; margin: 0.5rem 1.5rem 0.5rem 0; vertical-align: top; }
-svg { max-width: 100%; }
+svg { max-width: 100%; height: auto; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 1rem; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 rect.right { fill: var(--square); } rect.wrong1 { fill: var(--wrong1); }
 rect.wrong2 { fill: var(--wrong2); } rect.wrong3 { fill: var(--wrong3); }
 rect.wrong4 { fill: var(--wrong4); } rect.wrong5 { fill: var(--wrong5); }
 rect.unwritten { fill: var(--back); stroke: var(--bad); stroke-width: 2; stroke-dasharray: 3 2; }
+rect.unknown { fill: var(--back); stroke: var(--line); stroke-dasharray: 1 2; }
 .errors td { min-width: 6rem; }
 .bar { display: inline-block; height: 0.7rem; border-radius: 2px; margin-right: 0.4rem; }
 .bar.error { background: var(--bar); } .bar.allowed { background: var(--bar2); }
 .number { font-variant-numeric: tabular-nums; }
+@media (max-width: 40rem) { body { margin: 0.5rem auto; padding: 0 0.6rem; font-size: 14px; }
+  dl { display: block; } dd { margin: 0 0 0.4rem 0; } h1 { font-size: 1.4rem; }
+  article { padding-left: 0.5rem; } figure { margin: 0.5rem 0; max-width: 100%; }
+  th, td { padding: 0.2rem 0.35rem; } .errors td { min-width: 0; } .reason, p { overflow-wrap: anywhere; } }
 )";
 
 }  // namespace mote::tool

@@ -17,6 +17,10 @@ struct Heading {
   std::vector<std::string> backends;   ///< "openblas 0.3.21"
   std::vector<std::string> contracts;  ///< by which they are judged: "contract of gen (add): …"
   int exit = 0;                        ///< of the campaign, as mote check's
+  std::string date = {};               ///< when it began: "2026-11-25T10:18:26+0100"
+  std::string command = {};
+  std::string host = {};  ///< its system and processors too
+  std::string host_name = {};
 };
 
 /// XML as Jenkins, GitLab and others read it: a suite for each backend, in it a test for each op

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,28 @@ Shard parse_shard(const std::string& text);
 /// $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS; all where they are not set. Throws Error.
 Shard shard_of_environment();
 
+/// How far a campaign is.
+struct CampaignProgress {
+  double seconds = 0;             ///< since it began
+  std::optional<double> until_s;  ///< then random cases end, where that is known
+  std::int64_t cases = 0;         ///< done
+  std::int64_t planned = 0;       ///< cases; 0: as many as the time allows
+  std::int64_t judged = 0;
+  std::int64_t failed = 0;    ///< cases
+  std::int64_t failures = 0;  ///< different ones
+  std::string op = {};        ///< in work
+  bool shrinking = false;     ///< a failure of it is made smaller
+};
+
+/// A failure as it is met, before it is made smaller.
+struct FoundFailure {
+  Case first;  ///< with the backend
+  Outcome outcome;
+  double found_after_s = 0;
+};
+
+struct Failure;
+
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
   std::vector<BackendEntry> backends;
@@ -46,8 +69,11 @@ struct CampaignOptions {
   std::optional<int> max_failures;  ///< stop after that many different failures
   std::optional<double> shrink_s;   ///< most time to make a failure smaller; else ShrinkLimits'
   CaseRunOptions run;
-  /// Called now and then with what has been done.
-  std::function<void(double seconds, std::int64_t judged, std::int64_t failed)> progress;
+  /// Called before and after each case.
+  std::function<void(const CampaignProgress&)> progress = {};
+  /// Called once for each different failure: when it is met, and when it has been made smaller.
+  std::function<void(const FoundFailure&)> found = {};
+  std::function<void(const Failure&)> failure = {};
 };
 
 constexpr double kLargeCase = 1000;  ///< multiply-adds
@@ -72,12 +98,13 @@ struct Row {
   double error() const;               ///< the greatest of all
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
+  std::int64_t cases() const;  ///< of all verdicts
 };
 
 /// What another backend gives on the smallest case of a failure.
 struct Peer {
   std::string backend;
-  Verdict verdict = Verdict::skipped;  ///< unsupported: it declines, or has no kernel
+  Verdict verdict = Verdict::skipped;  ///< declined: it declines, or has no kernel
   std::string reason;
 };
 /// "other backends agree with the reference: openblas; declined: gen (no kernel for gemm)"; empty
@@ -105,8 +132,10 @@ struct Failure {
 struct CampaignResult {
   std::vector<Row> rows;  ///< by op, dtype, backend
   std::vector<Failure> failures;
-  std::vector<std::string> without_kernel;  ///< "openblas has no kernel for softmax"
+  std::map<std::string, std::vector<std::string>> without_kernel;  ///< backends, and the ops
   double seconds = 0;
+  bool ended_early = false;  ///< all that was asked for had failed before the time was over
+  bool interrupted = false;  ///< by CaseRunOptions::stop
   std::vector<Coverage> coverage = {};  ///< empty where nobody asked coverage_of()
 };
 
@@ -114,10 +143,32 @@ struct CampaignResult {
 CampaignResult run_campaign(const CampaignOptions& options);
 /// The ops that its random cases are of. Throws Error for one that does not exist.
 std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& options);
+/// How many cases there are to run, of those that are listed and those that are counted; 0 where
+/// only the time ends it.
+std::int64_t planned_cases(const CampaignOptions& options);
 /// What was executed of the rows, and of the ops and dtypes that random cases were to be drawn of.
 std::vector<Coverage> coverage_of(const CampaignOptions& options, const CampaignResult& result);
 /// The seed of the campaign that wrote the journal; nullopt where there is none.
 std::optional<std::uint64_t> journal_seed(const std::string& path);
+
+/// Campaigns that run in other processes, seen through their journals as one.
+class JournalWatch {
+ public:
+  explicit JournalWatch(const std::vector<std::string>& paths);
+  ~JournalWatch();
+  JournalWatch(const JournalWatch&) = delete;
+  JournalWatch& operator=(const JournalWatch&) = delete;
+
+  /// Takes what was written since, and tells `told` of it: its progress, found and failure. A
+  /// failure that several campaigns have is told once. Throws Error for what is no journal; one
+  /// that is not there yet is no mistake.
+  void look(const CampaignOptions& told);
+  CampaignResult result() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 /// The campaigns that wrote the journals, as one. Throws Error where one cannot be read.
 CampaignResult merge_journals(const std::vector<std::string>& paths);
 /// The cases of a corpus, by the names of their files; none where there is no folder.

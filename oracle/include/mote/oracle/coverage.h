@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
+#include "mote/oracle/screen.h"
 
 namespace MOTE_API mote {
 
@@ -69,7 +70,7 @@ CoverageSum sum_of(const std::vector<Coverage>& coverage);
 /// CellCounts in few words: "in place; groups=4; gaps with pad0=1, pad1=1".
 std::string cells_text(const std::vector<Cell>& cells, const CaseFeatures& of);
 /// The sum, and the rows with the most untested cells.
-std::string coverage_text(const std::vector<Coverage>& coverage);
+std::string coverage_text(const std::vector<Coverage>& coverage, const Screen& screen = {});
 /// A line of JSON for each.
 std::string coverage_json(const std::vector<Coverage>& coverage);
 

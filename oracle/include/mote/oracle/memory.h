@@ -37,7 +37,5 @@ Memory check_memory(const Case& c, std::optional<std::int64_t> limit = std::null
 void keep_freed_memory();
 /// "12.3 GiB"
 std::string format_bytes(std::int64_t bytes);
-/// "512M", "2GiB", "1000000". Throws Error.
-std::int64_t parse_bytes(const std::string& text);
 
 }  // namespace mote

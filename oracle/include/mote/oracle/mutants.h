@@ -57,7 +57,7 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options);
 bool as_expected(const MutantResult& result);
 
 /// The kill table, and a summary in words.
-std::string mutants_text(const std::vector<MutantResult>& results);
+std::string mutants_text(const std::vector<MutantResult>& results, const Screen& screen = {});
 /// A line of JSON for each.
 std::string mutants_json(const std::vector<MutantResult>& results);
 

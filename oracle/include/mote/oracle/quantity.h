@@ -10,15 +10,12 @@
 
 namespace MOTE_API mote {
 
-/// "1.5GiB": 1.5 and "GiB". A text that does not begin with a number has the value NaN.
-struct Quantity {
-  double value = 0;
-  std::string_view unit;  ///< the rest of the text
-};
-Quantity split_quantity(std::string_view text);
-
-/// "60s", "500ms", "2m", "60". Throws Error.
-double parse_seconds(const std::string& text);
+/// Seconds of "60s", "500ms", "1.5 h", "1m30s", "60". Throws Error, which begins with WHAT and
+/// lists the units.
+double parse_seconds(std::string_view what, const std::string& text);
+/// Bytes of "512M", "1.5GiB" (powers of 1024), "100 kB" (powers of 1000), "1000000". Throws Error,
+/// which begins with WHAT and lists the units.
+std::int64_t parse_bytes(std::string_view what, const std::string& text);
 /// A whole number. Throws Error "WHAT 'abc': expected a whole number from LEAST to MOST".
 std::uint64_t parse_whole(std::string_view what, const std::string& text, std::uint64_t least,
                           std::uint64_t most);

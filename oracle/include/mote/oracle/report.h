@@ -7,28 +7,38 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/campaign.h"
+#include "mote/oracle/screen.h"
 
 namespace MOTE_API mote {
 
-/// The table op × dtype × backend.
-std::string table_text(const CampaignResult& result);
+/// The table op × dtype × backend, what its columns mean, and what was not judged. Columns that are
+/// 0 everywhere are left out; rows whose cases were all declined are one line together.
+std::string table_text(const CampaignResult& result, const Screen& screen = {});
 /// The table, and failures, after so many cases: what is left when the subject then crashes.
 std::string progress_text(const CampaignResult& result, std::int64_t cases);
 std::string progress_json(const CampaignResult& result, std::int64_t cases);
+/// A failure as it is met: what, and the case.
+std::string found_text(const FoundFailure& found, const Screen& screen = {});
+struct FailureStyle {
+  Screen screen = {};
+  bool counted = true;  ///< says how often it was seen, which is known when the campaign is over
+  /// The command that runs a case again; null: replay_command().
+  std::function<std::string(const Case&)> replay = nullptr;
+};
 /// One failure: what, where, expected and got, the smallest case, how to replay it.
-std::string failure_text(const Failure& failure);
-/// The same, where another command than replay_command() runs a case again.
-std::string failure_text(const Failure& failure,
-                         const std::function<std::string(const Case&)>& replay);
+std::string failure_text(const Failure& failure, const FailureStyle& style = {});
+/// A line that says how often: for the end of a report that has shown the rest.
+std::string failure_line(const Failure& failure, const Screen& screen = {});
 /// The first differing elements: "y[0,3]: expected 6, got 0".
 std::string differences_text(const Outcome& outcome, std::size_t most);
 
 /// The version of the lines of JSON: it grows when a field goes or changes its meaning, not when
 /// one comes. docs/reports.md describes them.
-constexpr int kJsonFormat = 1;
+constexpr int kJsonFormat = 2;
 
 /// Lines of JSON, each with a newline.
 std::string table_json(const CampaignResult& result);
+std::string found_json(const FoundFailure& found);
 std::string failure_json(const Failure& failure);
 std::string outcome_json(const Case& c, const Outcome& outcome);
 

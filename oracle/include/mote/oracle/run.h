@@ -4,6 +4,7 @@
 // this process.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ enum class Verdict : std::uint8_t {
   late_access,       ///< a tensor was written or read after the call had returned
   crashed,           ///< a signal, or the process was ended
   hung,              ///< no result within the time limit
-  unsupported,       ///< the backend declines, with a reason
+  declined,          ///< the backend declines, with a reason
   weak,              ///< nothing is wrong, but nothing is known either about more than a few
                      ///< elements (kFewElements)
   vacuous,           ///< passed, but zeros, one number everywhere or a copy of an input would have
@@ -52,6 +53,8 @@ enum class Verdict : std::uint8_t {
   skipped            ///< not run, with a reason
 };
 std::string_view name(Verdict verdict);  ///< "out of bounds"
+/// What weak, vacuous, declined and skipped mean, in a line for a report; empty for the others.
+std::string_view meaning(Verdict verdict);
 constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::skipped) + 1;
 /// From failed to hung: the subject is wrong.
 bool is_failure(Verdict verdict);
@@ -63,6 +66,8 @@ constexpr bool is_lost(Verdict verdict) {
 /// A case that leaves more than this share of its elements indeterminate is weak: very few cases of
 /// correct kernels do (measured, docs/bound.md), so that a bound that says little is seen.
 constexpr double kFewElements = 0.1;
+
+constexpr double kGrace = 1;  ///< seconds that a case goes on when the user wants the end
 
 struct Difference {
   std::string tensor;
@@ -87,6 +92,9 @@ struct Outcome {
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
 
+/// Thrown where a case was given up since the user wants the end. No Error: nothing is wrong.
+struct Interrupted {};
+
 struct CaseRunOptions {
   std::optional<std::int64_t> memory_limit = {};  ///< bytes; instead of what is available
   /// Subjects run in its workers. Null: in this process, where the verdicts from stale on, threads,
@@ -95,6 +103,10 @@ struct CaseRunOptions {
   std::optional<double> limit_s = {};  ///< for one call in a worker; else time_limit()
   /// Bytes that a worker may take for itself; else a GiB, and eight times what the case takes.
   std::optional<std::int64_t> subject_memory = {};
+  /// Not 0: the user wants the end. A worker that then takes kGrace longer is ended, and
+  /// Interrupted thrown. Null: nobody asks.
+  const std::atomic<int>* stop = nullptr;
+  bool stopping() const { return stop != nullptr && stop->load() != 0; }
   double linger_s = 0.02;      ///< that long a call's new threads are waited for in a worker
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
   bool json = false;           ///< it prints that as a line of JSON

@@ -3,6 +3,7 @@
 // case still fails in the same way; every candidate is a legal case.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ struct ShrinkLimits {
   int tries = 2000;
   double multiply_adds = 2e10;  ///< of all tries together
   double seconds = 20;  ///< of all tries together: the one limit that depends on the machine
+  const std::atomic<int>* stop = nullptr;  ///< not 0: the user wants the end; null: nobody asks
+  bool stopping() const { return stop != nullptr && stop->load() != 0; }
 };
 
 struct Shrunk {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report is shown on: how wide it is, and whether it has colours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
+
+constexpr std::size_t kMostColumns = 100;  ///< of a report, however wide the screen is
+
+struct Screen {
+  std::size_t columns = kMostColumns;
+  bool colour = false;
+};
+
+enum class Colour : std::uint8_t { none, bold, red, green, yellow };
+
+/// The text in that colour, where the screen has colours.
+std::string painted(std::string_view text, Colour colour, const Screen& screen);
+
+}  // namespace mote

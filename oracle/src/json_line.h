@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON as it is written everywhere: valid, whatever bytes paths and the messages of subjects hold.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "mote/oracle/text.h"
+
+namespace mote {
+
+/// All texts in it, names of fields too, as valid_utf8() writes them.
+template <typename Json>
+Json with_valid_utf8(const Json& json) {
+  if (json.is_string()) return valid_utf8(json.template get_ref<const std::string&>());
+  if (!json.is_structured()) return json;
+  Json valid = json.is_object() ? Json::object() : Json::array();
+  for (const auto& item : json.items()) {
+    if (json.is_object())
+      valid[valid_utf8(item.key())] = with_valid_utf8<Json>(item.value());
+    else
+      valid.push_back(with_valid_utf8<Json>(item.value()));
+  }
+  return valid;
+}
+
+/// In one line, without a newline. JSON has no bytes beside UTF-8: they stand as \xNN.
+template <typename Json>
+std::string json_text(const Json& json) {
+  try {
+    return json.dump();
+  } catch (const typename Json::type_error&) {  // as a rule there is nothing to mend
+    return with_valid_utf8(json).dump();
+  }
+}
+
+template <typename Json>
+std::string json_line(const Json& json) {
+  return json_text(json) + "\n";
+}
+
+}  // namespace mote

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of cases that come with mote: `mote check --cases GROUP`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace mote::tool {
+
+std::string case_folder();
+/// The names of those in a folder.
+std::vector<std::string> groups_in(const std::string& folder);
+
+}  // namespace mote::tool

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `mote check` shows while a campaign runs: failures as they are found, and how far it is.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "mote/oracle/campaign.h"
+#include "mote/oracle/report.h"
+#include "terminal.h"
+
+namespace mote::tool {
+
+/// "12.3 s, 7.7 s left; 812 cases, 3 failed; gemm"
+std::string progress_line(const CampaignProgress& progress);
+
+class Live {
+ public:
+  Live(const Screen& screen, bool json) : screen_(screen), json_(json), status_(!json) {}
+
+  /// Lets the campaign tell this one, which must outlive it.
+  void watch(CampaignOptions& campaign);
+
+ private:
+  void found(const FoundFailure& met);
+  void failure(const Failure& failure);
+  void progress(const CampaignProgress& progress);
+
+  Screen screen_;
+  bool json_;
+  StatusLine status_;
+};
+
+}  // namespace mote::tool

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as data: what help, completions and the manual page are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace mote::tool {
+
+struct OptionHelp {
+  std::vector<std::string> names;  ///< "--backend", "-o"; of a positional "OP"
+  std::string type;                ///< "TIME", "auto|always|never"; empty: takes no value
+  std::string about;
+  bool positional = false;
+  bool repeats = false;  ///< may be given several times
+};
+
+struct CommandHelp {
+  std::string name;
+  std::string about;
+  std::vector<OptionHelp> options;
+};
+
+struct ProgramHelp {
+  CommandHelp program;  ///< with the options that stand before a command
+  std::vector<CommandHelp> commands;
+};
+
+struct ExitCode {
+  const char* code;
+  const char* means;
+};
+const std::vector<ExitCode>& exit_codes();
+
+/// What an option or a positional takes, by its type: alternatives in small letters stand for
+/// themselves, those in capitals for what there is here.
+struct Values {
+  std::vector<std::string> words;
+  bool files = false;
+};
+Values values_of(const OptionHelp& option);
+
+std::string bash_completion(const ProgramHelp& help);
+std::string zsh_completion(const ProgramHelp& help);
+std::string fish_completion(const ProgramHelp& help);
+/// A page for man, as mdoc's predecessor has it.
+std::string man_page(const ProgramHelp& help);
+
+}  // namespace mote::tool
