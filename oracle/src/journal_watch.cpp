@@ -35,9 +35,9 @@ struct Source {
 };
 
 /// What makes failures one.
-using Key = std::tuple<std::string, std::string, Verdict>;
+using FailureKey = std::tuple<std::string, std::string, Verdict>;
 
-Key key_of(const Case& c, const Outcome& outcome) {
+FailureKey key_of(const Case& c, const Outcome& outcome) {
   return {c.target->text(), c.backend, outcome.verdict};
 }
 
@@ -48,8 +48,8 @@ struct JournalWatch::State {
   Tally tally;
   CampaignResult result;
   CampaignProgress progress;
-  std::set<Key> found;
-  std::set<Key> failures;
+  std::set<FailureKey> found;
+  std::set<FailureKey> failures;
 
   void take(Source& source, const nlohmann::json& line, const CampaignOptions& told) {
     const std::string type = line.at("type");

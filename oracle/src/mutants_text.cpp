@@ -92,7 +92,7 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
 }
 
 /// What the states mean, of those that occur.
-std::string legend(const std::vector<MutantResult>& results, const Screen& screen) {
+std::string state_legend(const std::vector<MutantResult>& results, const Screen& screen) {
   std::string text;
   const auto explain = [&](MutantState state, std::string_view means) {
     if (count(results, state) > 0)
@@ -118,7 +118,7 @@ std::string mutants_text(const std::vector<MutantResult>& results, const Screen&
     table.colours.push_back(as_expected(r) ? Colour::none : Colour::red);
   }
   leave_out_columns(table, {"", "0"}, 2);
-  std::string text = aligned(table, screen) + legend(results, screen);
+  std::string text = aligned(table, screen) + state_legend(results, screen);
   std::istringstream summary(kills_line(results) + twins_line(results) + shrunk_line(results));
   for (std::string line; std::getline(summary, line);) text += wrapped(line, screen.columns, 4);
   return text;

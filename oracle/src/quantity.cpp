@@ -61,7 +61,7 @@ double seconds_of(std::string_view unit) {
 }
 
 /// "k", "kib", "kb", …: 0 for what is no unit of bytes.
-double bytes_of(std::string_view unit) {
+double bytes_in(std::string_view unit) {
   if (unit.empty() || unit == "b") return 1;
   static constexpr std::string_view kPrefixes = "kmgtpe";
   const std::size_t prefix = kPrefixes.find(unit[0]);
@@ -96,8 +96,8 @@ double parse_seconds(std::string_view what, const std::string& text) {
 std::int64_t parse_bytes(std::string_view what, const std::string& text) {
   std::string_view rest = text;
   const auto [value, unit] = take_quantity(rest);
-  const double bytes = value * bytes_of(unit);
-  if (rest.empty() && bytes_of(unit) > 0 && bytes >= 0 && bytes < 0x1p62)
+  const double bytes = value * bytes_in(unit);
+  if (rest.empty() && bytes_in(unit) > 0 && bytes >= 0 && bytes < 0x1p62)
     return static_cast<std::int64_t>(bytes);
   throw Error(fmt::format(
       "{} '{}': expected bytes such as 500M, 1.5GiB or 100 kB (units: B; K, M, G, T, P, "

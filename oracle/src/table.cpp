@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <sstream>
+#include <string_view>
 
 #include "mote/oracle/text.h"
 
@@ -30,7 +31,22 @@ std::size_t sum_of(const Widths& widths, const Block& block) {
   return sum;
 }
 
-/// Makes the widest column of text narrower until all columns fit, or none can be.
+/// What a column of numbers needs when its name stands in several lines.
+std::size_t least_width(const Table& table, std::size_t column) {
+  std::size_t least = 0;
+  for (std::size_t k = 1; k < table.lines.size(); ++k)
+    least = std::max(least, columns_of(table.lines[k][column]));
+  std::string_view name = table.lines.front()[column];
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('/'), name.size() - 1) + 1;
+    least = std::max(least, columns_of(name.substr(0, end)));
+    name.remove_prefix(end);
+  }
+  return least;
+}
+
+/// Where the columns are too wide side by side, names of numbers take several lines, and then the
+/// widest columns of text become narrower, if that is enough.
 Widths fitted(const Table& table, std::size_t columns) {
   Widths widths(table.lines.front().size(), 0);
   for (const Cells& line : table.lines)
@@ -38,16 +54,18 @@ Widths fitted(const Table& table, std::size_t columns) {
       widths[k] = std::max(widths[k], columns_of(line[k]));
   Block all(widths.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  while (sum_of(widths, all) > columns) {
-    std::size_t* widest = nullptr;
-    for (const std::size_t k : all) {
-      if (!is_left(table, k) || widths[k] <= kLeastText) continue;
-      if (widest == nullptr || widths[k] > *widest) widest = &widths[k];
-    }
-    if (widest == nullptr) break;
-    --*widest;
-  }
-  return widths;
+  if (sum_of(widths, all) <= columns) return widths;
+  for (const std::size_t k : all)
+    if (!is_left(table, k)) widths[k] = least_width(table, k);
+  const auto most_text = [&](std::size_t most) {
+    Widths narrower = widths;
+    for (const std::size_t k : all)
+      if (is_left(table, k)) narrower[k] = std::min(widths[k], std::max(most, kLeastText));
+    return narrower;
+  };
+  for (std::size_t most = columns; most >= kLeastText; --most)
+    if (sum_of(most_text(most), all) <= columns) return most_text(most);
+  return most_text(columns / 2 - kGap);
 }
 
 std::vector<Block> blocks_of(const Widths& widths, std::size_t columns) {
@@ -61,7 +79,7 @@ std::vector<Block> blocks_of(const Widths& widths, std::size_t columns) {
   return blocks;
 }
 
-std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
   std::vector<std::string> lines;
   std::istringstream text(wrapped(cell, width, 0));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
@@ -74,7 +92,7 @@ std::string row_text(const Table& table, const Cells& line, const Block& block,
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 0;
   for (const std::size_t column : block) {
-    cells.push_back(lines_of(line[column], widths[column]));
+    cells.push_back(cell_lines(line[column], widths[column]));
     height = std::max(height, cells.back().size());
   }
   std::string text;

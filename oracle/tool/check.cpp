@@ -155,8 +155,8 @@ int workers_of(const CheckArguments& options) {
   return static_cast<int>(workers);
 }
 
-CampaignResult run(const CampaignOptions& campaign, const CheckArguments& options, int workers,
-                   const Screen& screen) {
+CampaignResult run_shown(const CampaignOptions& campaign, const CheckArguments& options,
+                         int workers, const Screen& screen) {
   const Interrupts interrupts;
   Live live(screen, options.json);
   CampaignOptions watched = campaign;
@@ -187,7 +187,7 @@ int check(const CheckArguments& given) {
   Heading heading = heading_of(plan.campaign);
   open_reports(options.reports);
   print_header(heading, screen, options.json);
-  CampaignResult result = run(plan.campaign, options, workers, screen);
+  CampaignResult result = run_shown(plan.campaign, options, workers, screen);
   result.coverage = coverage_of(plan.campaign, result);
   const int code =
       result.interrupted

@@ -37,7 +37,7 @@ bool is_word(std::string_view text) {
   return !text.empty() && (std::islower(static_cast<unsigned char>(text[0])) != 0);
 }
 
-void add(Values& values, std::vector<std::string> words) {
+void add_words(Values& values, std::vector<std::string> words) {
   std::ranges::move(words, std::back_inserter(values.words));
 }
 
@@ -48,10 +48,10 @@ void add_alternative(Values& values, std::string_view text) {
     values.words.emplace_back(equals == text.npos ? text : text.substr(0, equals + 1));
     return;
   }
-  if (text == "OP") add(values, all_ops());
-  if (text == "BACKEND") add(values, all_backends());
-  if (text == "DTYPE") add(values, dtype_words());
-  if (text == "GROUP") add(values, groups_in(case_folder()));
+  if (text == "OP") add_words(values, all_ops());
+  if (text == "BACKEND") add_words(values, all_backends());
+  if (text == "DTYPE") add_words(values, dtype_words());
+  if (text == "GROUP") add_words(values, groups_in(case_folder()));
   for (const std::string_view kind : {"FILE", "DIR", "LIB", "OP", "CASE"})
     values.files = values.files || text.starts_with(kind);
 }
