@@ -105,7 +105,7 @@ std::string contracts_text(const std::string& rows) {
     out += fmt::format(
         "static const mote_contract {} = {{\n"
         "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
-        "0}};\n",
+        "0, 0, 0}};\n",
         contract, accumulator, count, count > 0 ? "functions_f32" : "NULL");
   };
   add("oracle", "MOTE_ACC_F64", 0);

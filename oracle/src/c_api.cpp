@@ -97,6 +97,7 @@ mote_status mote_check_function(const char* op, mote_function function,
     how.accumulator = given.accumulator;
     how.row_major = given.row_major != 0;
     how.nondeterministic = given.nondeterministic != 0;
+    how.indices = given.indices;
     how.count = given.count;
     how.seed = given.seed;
     if (given.name != nullptr) how.name = given.name;

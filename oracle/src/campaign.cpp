@@ -15,6 +15,7 @@
 
 #include "corpus.h"
 #include "crash.h"
+#include "indices.h"
 #include "journal.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
@@ -262,8 +263,7 @@ class Campaign {
       return stream.count(was->second);
     const auto begin = std::chrono::steady_clock::now();
     const double shrinking_before = shrinking_s_;
-    const Case c = generate(stream.target, stream.dtype, options_.seed, position);
-    const bool accepted = run_case(c);
+    const bool accepted = run_case(draw(stream, position));
     stream.count(accepted);
     const double running = seconds_since(begin) - (shrinking_s_ - shrinking_before);
     const double seconds = running * (stream.accepted ? 1 : kDeclinedWeighs);
@@ -275,18 +275,39 @@ class Campaign {
             .seconds = seconds});
   }
 
-  /// On every backend; true when one took it.
-  bool run_case(const Case& c) {
-    if (journal_) journal_->begin(to_string(c));
-    progress_.op = c.target->text();
+  /// Another case where no backend could have one of its kind: valid indices along an axis without
+  /// elements.
+  Case draw(const Stream& stream, std::uint64_t position) const {
+    constexpr std::uint64_t kMostDraws = 64;
+    const auto can_take = [&](const Case& c, const BackendEntry& e) {
+      return has_kernel(*e.backend, c.target->op()) &&
+             ((with_indices_for(c, *e.backend).indices & MOTE_INDICES_VALID) == 0 ||
+              !lacks_valid_index(c));
+    };
+    for (std::uint64_t draw = 0;; ++draw) {
+      const std::uint64_t seed = draw == 0 ? options_.seed : mix(options_.seed + draw);
+      Case c = generate(stream.target, stream.dtype, seed, position);
+      const auto takes_it = [&](const BackendEntry& e) { return can_take(c, e); };
+      if (draw == kMostDraws || std::ranges::any_of(options_.backends, takes_it)) return c;
+    }
+  }
+
+  /// On every backend; true when one took it. Kernels that take other indices for granted have the
+  /// case with such.
+  bool run_case(const Case& given) {
+    if (journal_) journal_->begin(to_string(given));
+    progress_.op = given.target->text();
     tell_progress();
-    std::optional<Prepared> prepared;
+    std::map<int, Prepared> by_indices;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
-      if (!c.backend.empty() && c.backend != e.name()) continue;
-      if (!has_kernel(*e.backend, c.target->op())) continue;
+      if (!given.backend.empty() && given.backend != e.name()) continue;
+      if (!has_kernel(*e.backend, given.target->op())) continue;
+      const Case c = with_indices_for(given, *e.backend);
+      auto prepared = by_indices.find(c.indices);
       try {
-        if (!prepared) prepared.emplace(c, options_.run);
+        if (prepared == by_indices.end())
+          prepared = by_indices.emplace(c.indices, Prepared(c, options_.run)).first;
       } catch (const Error& error) {
         if (options_.run.stopping()) throw Interrupted();  // a compiler that the signal ended too
         Outcome skipped;
@@ -294,9 +315,9 @@ class Campaign {
         record(c, e.name(), skipped, 0);
         return false;
       }
-      const Outcome outcome = run_on(*prepared, e);
+      const Outcome outcome = run_on(prepared->second, e);
       accepted = accepted || outcome.verdict != Verdict::declined;
-      record(c, e.name(), outcome, prepared->multiply_adds());
+      record(c, e.name(), outcome, prepared->second.multiply_adds());
       if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
       if (has_enough()) break;
     }

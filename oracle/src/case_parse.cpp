@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include "mote/base/error.h"
+#include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/resolve.h"
 #include "set_elements.h"
@@ -317,9 +319,24 @@ void check_in_place(const Case& c) {
   }
 }
 
+/// integer:9f21, and what its indices are.
+void take_fill(Case& c, std::string_view text) {
+  const Words words = pieces(text);
+  c.fill = parse_fill(words.front());
+  for (const std::string_view word : std::span(words).subspan(1)) {
+    const bool is_valid = word == "valid";
+    if (!is_valid && word != "not_negative")
+      throw Error(
+          fmt::format("fill '{}': expected valid or not_negative behind the comma, got "
+                      "'{}'",
+                      text, word));
+    c.indices |= is_valid ? MOTE_INDICES_VALID : MOTE_INDICES_NOT_NEGATIVE;
+  }
+}
+
 void parse_into(Case& c, const Words& words) {
   Fields fields = parse_fields(words);
-  if (const auto text = fields.take("fill")) c.fill = parse_fill(*text);
+  if (const auto text = fields.take("fill")) take_fill(c, *text);
   c.backend = fields.take("backend").value_or("");
   const std::string_view set = fields.take("set").value_or("");
   c.plugin = unquoted(fields.take("plugin").value_or(""));

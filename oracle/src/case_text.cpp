@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "mote/base/error.h"
+#include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/text.h"
 #include "set_elements.h"
@@ -20,6 +21,14 @@ namespace {
 std::string text_of(const CaseTensor& t) {
   return fmt::format(" {}={}[{}]{}", t.name, name(t.dtype), fmt::join(t.shape, ","),
                      to_string(t.layout, static_cast<int>(t.shape.size())));
+}
+
+/// ",valid,not_negative": the flags of mote_indices.
+std::string indices_text(int flags) {
+  std::string text;
+  if ((flags & MOTE_INDICES_VALID) != 0) text += ",valid";
+  if ((flags & MOTE_INDICES_NOT_NEGATIVE) != 0) text += ",not_negative";
+  return text;
 }
 
 bool is_default(const ParamDecl& decl, const Number& value) {
@@ -104,7 +113,7 @@ std::string to_string(const Case& c) {
     }
     if (!all_default) text += fmt::format(" {}={}", list.name, fmt::join(values, ","));
   }
-  text += " fill=" + to_string(c.fill);
+  text += " fill=" + to_string(c.fill) + indices_text(c.indices);
   if (!c.set.empty()) text += " set=" + to_string(c.set);
   if (!c.backend.empty()) text += " backend=" + c.backend;
   if (!c.plugin.empty()) text += " plugin=" + quoted(c.plugin);

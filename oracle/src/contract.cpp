@@ -175,6 +175,8 @@ std::string contract_line(const mote_contract& contract) {
   if (has_pairs(contract) && contract.in_place_count == MOTE_IN_PLACE_ALL) text += ", in_place all";
   for (const mote_op_pair& p : listed_pairs(contract)) text += ", " + pair_text(p);
   if (ignores_nan(contract)) text += ", ignores_nan";
+  if ((indices_of(contract) & MOTE_INDICES_VALID) != 0) text += ", indices valid";
+  if ((indices_of(contract) & MOTE_INDICES_NOT_NEGATIVE) != 0) text += ", indices not negative";
   return text + (contract.deterministic != 0 ? ", deterministic" : "");
 }
 

@@ -55,7 +55,8 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
                           .accumulator = options.accumulator,
                           .row_major = options.row_major,
                           .nondeterministic = options.nondeterministic,
-                          .pointer = true};
+                          .pointer = true,
+                          .indices = options.indices};
   Subject subject;
   subject.library = load_c(plugin_around(resolved, how));
   if (!subject.library) {

@@ -326,6 +326,7 @@ std::optional<Case> to_case(const Draft& draft) {
   c.instance = draft.instance;
   c.program = c.target->program(c.instance);
   c.params = draft.params;
+  c.indices = draft.indices;
   const std::optional<Sizes> sizes = solve(domain_of(c.program), draft.at, draft.params);
   if (!sizes) return std::nullopt;
   std::vector<std::vector<std::int64_t>> shapes = input_shapes(*c.program, *sizes);
@@ -348,6 +349,7 @@ Draft to_draft(const Case& c) {
   draft.target = c.target;
   draft.instance = c.instance;
   draft.params = c.params;
+  draft.indices = c.indices;
   draft.at = knob_values(domain_of(c.program), c.binding.values);
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
     const std::vector<std::int64_t>& full = c.binding.inputs[k];

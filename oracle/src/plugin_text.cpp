@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "indices.h"
 #include "launcher_text.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
@@ -31,6 +32,23 @@ const char* accumulator_of(std::string_view name) {
   if (name == "f32") return "MOTE_ACC_F32";
   if (name == "f64") return "MOTE_ACC_F64";
   throw Error(fmt::format("--accumulator: expected native, f32 or f64, got '{}'", name));
+}
+
+/// What the function takes for granted about inputs that are indices.
+std::string indices_member(int flags) {
+  std::string value;
+  if ((flags & MOTE_INDICES_VALID) != 0) value = "MOTE_INDICES_VALID";
+  if ((flags & MOTE_INDICES_NOT_NEGATIVE) != 0)
+    value += (value.empty() ? "" : " | ") + std::string("MOTE_INDICES_NOT_NEGATIVE");
+  return ",\n"
+         "                                         /* MOTE_INDICES_VALID: it is for indices within "
+         "the\n"
+         "                                          * axis; MOTE_INDICES_NOT_NEGATIVE: none is "
+         "below\n"
+         "                                          * 0; with | both; MOTE_INDICES_ANY: neither. "
+         "*/\n"
+         "                                         .indices = " +
+         (value.empty() ? "MOTE_INDICES_ANY" : value);
 }
 
 /// Declines what has gaps or permuted axes, then asks the thunk.
@@ -110,7 +128,7 @@ mote_status mote_plugin_init(mote_plugin *plugin) {{
   static const mote_contract contract = {{.size = sizeof(mote_contract),
                                          .accumulator = {2},
                                          .deterministic = {4},
-                                         .form = "direct"}};
+                                         .form = "direct"{5}}};
   static const mote_kernel kernel = {{.size = sizeof(mote_kernel),
                                      .op = "{1}",
                                      .contract = &contract,
@@ -129,7 +147,8 @@ mote_status mote_plugin_init(mote_plugin *plugin) {{
 )",
                     options.function, name, accumulator,
                     options.row_major ? "can_run" : options.function + "_can_run",
-                    options.nondeterministic ? 0 : 1);
+                    options.nondeterministic ? 0 : 1,
+                    has_indices(*op.program) ? indices_member(options.indices) : "");
 }
 
 }  // namespace mote

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "forward.h"
+#include "indices.h"
 #include "mote/base/error.h"
 #include "prepared_state.h"
 #include "set_elements.h"
@@ -32,6 +33,7 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
     values.set(linear, real ? Number(filler.real(at)) : Number(filler.integer(at)));
   });
+  restrict_indices(c, k, c.indices, values);
   apply_set(c, t, values);
   return values;
 }

@@ -13,6 +13,7 @@
 #include "crash.h"
 #include "for_shell.h"
 #include "form.h"
+#include "indices.h"
 #include "json_line.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
@@ -93,6 +94,9 @@ std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
     return outcome_of(record_of(case_) != nullptr ? Verdict::failed : Verdict::declined, misfit);
   if (ignores_nan(contract) && std::ranges::any_of(state_->inputs, has_special))
     return outcome_of(Verdict::declined, "its contract leaves NaN and infinities out");
+  if (const std::string misfit = index_misfit(case_, state_->inputs, indices_of(contract));
+      !misfit.empty())
+    return outcome_of(Verdict::declined, misfit);
   for (std::size_t k = 0; k < case_.outputs.size(); ++k) {
     const CaseTensor& y = case_.outputs[k];
     if (!shared_input(case_, y)) continue;

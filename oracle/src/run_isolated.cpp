@@ -10,6 +10,7 @@
 #include "isolate/isolated_run.h"
 #include "isolate/other_contents.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
 #include "outcome.h"
 
 namespace mote {
@@ -54,7 +55,9 @@ Outcome Prepared::run_isolated(const mote_backend& backend) {
 
 Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract) {
   const std::vector<Dense>& inputs = state_->inputs;
-  const std::vector<Dense> others = isolate::other_contents(case_, inputs, judgement_.radius);
+  const std::vector<Dense> others = isolate::other_contents(
+      case_, inputs, judgement_.radius,
+      case_.indices | (contract != nullptr ? indices_of(*contract) : MOTE_INDICES_ANY));
   const RunResult other = run.run(others, Poison::first, 0);
   if (auto nothing = without_result(other)) return *nothing;
   const RunResult first = run.run(inputs, Poison::first, 0);

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "mote/base/error.h"
+#include "mote/base/kernel.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/generated_by.h"
@@ -32,7 +33,20 @@ struct EmitArguments {
   bool standalone = false;
   int order = 0;  ///< of differentiation
   PluginOptions plugin;
+  std::vector<std::string> indices;  ///< of the plug-in's contract
 };
+
+/// Throws Error.
+int flags_of(const std::vector<std::string>& kinds) {
+  int flags = MOTE_INDICES_ANY;
+  for (const std::string& kind : kinds) {
+    const bool is_valid = kind == "valid";
+    if (!is_valid && kind != "not_negative")
+      throw Error(fmt::format("--indices: expected valid or not_negative, got '{}'", kind));
+    flags |= is_valid ? MOTE_INDICES_VALID : MOTE_INDICES_NOT_NEGATIVE;
+  }
+  return flags;
+}
 
 /// DIR/NAME.c, or .cu, with DIR made where it is missing.
 std::filesystem::path write_file(const EmitArguments& options, const std::string& name,
@@ -88,9 +102,10 @@ int emit(const EmitArguments& options) {
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
   const std::string name = instance_name(resolved);
   const bool around = !options.plugin.function.empty();
+  PluginOptions plugin = options.plugin;
+  plugin.indices = flags_of(options.indices);
   if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
-  std::string text =
-      around ? plugin_around(resolved, options.plugin) : kernel_text(resolved, options);
+  std::string text = around ? plugin_around(resolved, plugin) : kernel_text(resolved, options);
   if (!text.starts_with("/*")) text = generated_head("A kernel") + text;
   if (options.folder.empty()) {
     print(text);
@@ -139,6 +154,10 @@ void add_emit(CLI::App& app, Action& action) {
   command
       ->add_flag("--nondeterministic", options->plugin.nondeterministic,
                  "equal calls of that function need not give equal bits")
+      ->needs(plugin);
+  add_list(*command, "--indices", options->indices, "KIND",
+           "that function is for such indices only: valid (within the axis), not_negative")
+      ->delimiter(',')
       ->needs(plugin);
   command
       ->add_flag(

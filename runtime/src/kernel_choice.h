@@ -33,7 +33,7 @@ std::vector<NamedKernel> kernels_of(const Command& command, DType instance, Tens
                                     std::span<const mote_backend* const> backends);
 
 /// Its contract promises what the call needs: that every in-place pair may be overwritten, and that
-/// NaN is what the op says, unless the caller says that there is none.
+/// NaN is what the op says, unless the caller says that there is none; and that any index may come.
 bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan);
 
 /// The part of the caller's workspace that begins at a multiple of kAlignment.

@@ -70,6 +70,8 @@ TEST(Plugin, RefusesNumbersOfAContractThatMeanNothing) {
             has + "with flushes_denormals -1, expected 0 or 1");
   EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.ignores_nan = 3; }),
             has + "with ignores_nan 3, expected 0 or 1");
+  EXPECT_EQ(refusal_of_contract([](mote_contract& c) { c.indices = 4; }),
+            has + "with indices 4, expected 1 (valid), 2 (not negative), both or 0");
   static constexpr mote_accuracy kNegative = {"exp", -1, 0, 0};
   EXPECT_EQ(
       refusal_of_contract([](mote_contract& c) {
@@ -89,6 +91,7 @@ TEST(Plugin, RefusesNumbersOfAContractThatMeanNothing) {
 TEST(Plugin, WhatLiesBeyondAContractsSizeIsNotLookedAt) {
   EXPECT_EQ(refusal_of_contract([](mote_contract& c) {
               c.ignores_nan = 3;
+              c.indices = 4;
               c.size = offsetof(mote_contract, ignores_nan);
             }),
             "accepted");

@@ -4,9 +4,20 @@
 
 enum {
   correct,
-  index_32_bits,  /* the index is truncated to 32 bits */
-  negative_wraps, /* a negative index reads the row before, of the r before */
-  range_unchecked /* an index beyond the end reads the last row */
+  index_32_bits,    /* the index is truncated to 32 bits */
+  negative_wraps,   /* a negative index reads the row before, of the r before */
+  range_unchecked,  /* an index beyond the end reads the last row */
+  valid_correct,    /* is for valid indices alone, and checks none */
+  valid_last,       /* so is this, but the last row is never read: the one before it is */
+  valid_negative,   /* and here a negative index counts from the row before the last */
+  positive_correct, /* is for valid indices that are not negative alone */
+  positive_last     /* so is this, but the last row is never read: the one before it is */
+};
+
+enum {
+  is_for_valid = DEFECT >= valid_correct,
+  is_for_positive = DEFECT >= positive_correct,
+  skips_last = DEFECT == valid_last || DEFECT == positive_last
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -20,12 +31,13 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       int64_t at = mutant_index(index, mutant_offset(index, 0, 0, 0, i));
       int64_t row = r;
       if (DEFECT == index_32_bits) at = (int32_t)at;
-      if (at < 0) {
-        at += extent;
+      if (at < 0 && !is_for_positive) {
+        at += extent - (DEFECT == valid_negative);
         if (DEFECT == negative_wraps && r > 0) --row;
       }
       if (DEFECT == range_unchecked && at >= extent) at = extent - 1;
-      const int inside = at >= 0 && at < extent;
+      if (skips_last && at == extent - 1 && extent > 1) --at;
+      const int inside = is_for_valid || (at >= 0 && at < extent);
       for (int64_t c = 0; c < y->shape[3]; ++c)
         mutant_store(y, mutant_offset(y, 0, r, i, c),
                      inside ? mutant_load(x, mutant_offset(x, 0, row, at, c)) : 0);
@@ -34,5 +46,8 @@ static mote_status run(const mote_call* call, mutant_call* t) {
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
+  if (is_for_valid)
+    mutant_contract.indices =
+        is_for_positive ? MOTE_INDICES_VALID | MOTE_INDICES_NOT_NEGATIVE : MOTE_INDICES_VALID;
   return mutant_plugin(plugin, MUTANT, "gather", mutant_can_run_reals, run);
 }

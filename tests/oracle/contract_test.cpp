@@ -242,8 +242,8 @@ void expect_size_heard() {
 /// The members of the struct: one that is new does not compile here, and then has no proof below.
 std::set<std::string> members() {
   const auto& [size, accumulator, multiply_rounding, flushes_denormals, deterministic, form,
-               function_count, in_place_count, functions, in_place, ignores_nan, reserved] =
-      mote_contract{};
+               function_count, in_place_count, functions, in_place, ignores_nan, reserved, indices,
+               reserved_end] = mote_contract{};
   const std::map<std::string, const void*> all = {{"size", &size},
                                                   {"accumulator", &accumulator},
                                                   {"multiply_rounding", &multiply_rounding},
@@ -254,8 +254,10 @@ std::set<std::string> members() {
                                                   {"in_place_count", &in_place_count},
                                                   {"functions", &functions},
                                                   {"in_place", &in_place},
-                                                  {"ignores_nan", &ignores_nan}};
+                                                  {"ignores_nan", &ignores_nan},
+                                                  {"indices", &indices}};
   static_cast<void>(reserved);
+  static_cast<void>(reserved_end);
   std::set<std::string> names;
   for (const auto& [name, address] : all) names.insert(name);
   return names;
@@ -264,6 +266,8 @@ std::set<std::string> members() {
 TEST(Contract, EveryMemberIsHeardInEveryDtype) {
   const auto rounds_operands = [](mote_contract& c) { c.multiply_rounding = 5; };
   const auto in_one_pass = [](mote_contract& c) { c.form = "one_pass"; };
+  const auto valid = [](mote_contract& c) { c.indices = MOTE_INDICES_VALID; };
+  const auto positive = [](mote_contract& c) { c.indices = MOTE_INDICES_NOT_NEGATIVE; };
   const std::map<std::string, std::function<void()>> proofs = {
       {"size", expect_size_heard},
       {"accumulator", [] { expect_accumulators_heard("sum x=T[1,60,1] fill=uniform:1"); }},
@@ -276,7 +280,13 @@ TEST(Contract, EveryMemberIsHeardInEveryDtype) {
       {"functions", expect_functions_heard},
       {"in_place_count", expect_pairs_heard},
       {"in_place", expect_pairs_heard},
-      {"ignores_nan", expect_size_heard}};
+      {"ignores_nan", expect_size_heard},
+      {"indices", [&] {
+         expect_turns("gather x=T[1,3,2] index=i64[2] fill=uniform:1,valid set=index[1]=3", valid,
+                      Verdict::passed, Verdict::declined);
+         expect_turns("gather x=T[1,3,2] index=i64[2] fill=uniform:1,valid set=index[1]=-1",
+                      positive, Verdict::passed, Verdict::declined);
+       }}};
   std::set<std::string> proven;
   for (const auto& [name, proof] : proofs) {
     proof();
@@ -311,9 +321,11 @@ TEST(Contract, IsSaidInOneLine) {
   all.in_place_count = 1;
   all.in_place = kPairs;
   all.ignores_nan = 1;
+  all.indices = MOTE_INDICES_VALID | MOTE_INDICES_NOT_NEGATIVE;
   EXPECT_EQ(contract_line(all),
             "accumulator f64, multiply_rounding 11, flushes_denormals, exp 2 ulp, 1 units of its "
-            "argument, form one_pass, output 0 over input 0, ignores_nan");
+            "argument, form one_pass, output 0 over input 0, ignores_nan, indices valid, indices "
+            "not negative");
 }
 
 std::string refusal(const char* op, const std::function<void(mote_contract&)>& change) {

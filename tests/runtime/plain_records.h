@@ -22,7 +22,9 @@ inline constexpr mote_contract kPlainContract = {.size = sizeof(mote_contract),
                                                  .functions = nullptr,
                                                  .in_place = nullptr,
                                                  .ignores_nan = 0,
-                                                 .reserved = 0};
+                                                 .reserved = 0,
+                                                 .indices = MOTE_INDICES_ANY,
+                                                 .reserved_end = 0};
 
 /// An op without parameters or pairs. The tensors outlive it.
 inline mote_op_definition plain_definition(const char* name, std::span<const mote_op_tensor> inputs,

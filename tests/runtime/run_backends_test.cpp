@@ -100,6 +100,21 @@ TEST(Backends, AnInPlaceCallGoesToWhoPromisesIt) {
   EXPECT_EQ(log.runs, 1);
 }
 
+/// The runtime does not look at indices.
+TEST(Backends, AKernelThatIsForSomeIndicesOnlyIsNotAsked) {
+  Fake fake("relu");
+  const Tensor x(DType::f32, {3});
+  Tensor y(DType::f32, {3});
+  mote_contract promise = contract;
+  promise.indices = MOTE_INDICES_VALID;
+  fake.kernel.contract = &promise;
+  run(Command("relu"), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.asked, 0);
+  promise.indices = MOTE_INDICES_ANY;
+  run(Command("relu"), {&x}, {&y}, fake.options());
+  EXPECT_EQ(log.runs, 1);
+}
+
 TEST(Backends, WorkspaceAndStreamReachTheKernel) {
   Fake fake("relu");
   log.wants = 1000;

@@ -41,7 +41,8 @@ Json to_json(const mote_contract& c) {
           {"form", c.form},
           {"functions", functions},
           {"in_place", pairs_of(c)},
-          {"ignores_nan", ignores_nan(c)}};
+          {"ignores_nan", ignores_nan(c)},
+          {"indices", indices_of(c)}};
 }
 
 /// Where what the structs point to stays.
@@ -81,6 +82,7 @@ struct Mirror {
     c.functions = list.empty() ? nullptr : list.data();
     set_pairs(c, from.at("in_place"));
     c.ignores_nan = from.at("ignores_nan").get<bool>() ? 1 : 0;
+    c.indices = from.at("indices");
     return &contracts.emplace_back(c);
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "../forward.h"
+#include "../indices.h"
 #include "../prepared_state.h"
 
 namespace mote::isolate {
@@ -40,7 +41,7 @@ Dense with_another_end(const Dense& x) {
 }  // namespace
 
 std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& inputs,
-                                  std::int64_t radius) {
+                                  std::int64_t radius, int indices) {
   const bool end_only = mix(c.fill.seed) % 2 == 1;
   std::optional<std::vector<Dense>> of_other_seed;
   std::vector<Dense> others;
@@ -57,6 +58,7 @@ std::vector<Dense> other_contents(const Case& c, const std::vector<Dense>& input
     }
     others.push_back(std::move((*of_other_seed)[k]));
   }
+  for (std::size_t k = 0; k < others.size(); ++k) restrict_indices(c, k, indices, others[k]);
   compute_given_outputs(c, others);
   return others;
 }

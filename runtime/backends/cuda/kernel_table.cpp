@@ -51,7 +51,9 @@ mote_contract contract(mote_accumulator accumulator, std::span<const mote_accura
           .functions = accuracies.empty() ? nullptr : accuracies.data(),
           .in_place = nullptr,
           .ignores_nan = 0,
-          .reserved = 0};
+          .reserved = 0,
+          .indices = MOTE_INDICES_ANY,
+          .reserved_end = 0};
 }
 
 }  // namespace

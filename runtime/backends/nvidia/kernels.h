@@ -109,7 +109,9 @@ constexpr mote_contract contract(const Promise& p) {
           .functions = p.functions.data(),
           .in_place = p.in_place.data(),
           .ignores_nan = p.ignores_nan ? 1 : 0,
-          .reserved = 0};
+          .reserved = 0,
+          .indices = MOTE_INDICES_ANY,
+          .reserved_end = 0};
 }
 
 }  // namespace mote::nvidia

@@ -49,7 +49,9 @@ constexpr mote_contract contract(const Promise& p) {
           .functions = p.functions.data(),
           .in_place = p.over_x ? &kInPlace : nullptr,
           .ignores_nan = p.ignores_nan ? 1 : 0,
-          .reserved = 0};
+          .reserved = 0,
+          .indices = MOTE_INDICES_ANY,
+          .reserved_end = 0};
 }
 
 constexpr mote_contract kDirect = contract({});

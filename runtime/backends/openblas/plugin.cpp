@@ -25,7 +25,9 @@ constexpr mote_contract contract(const char* form, const mote_op_pair* pair = nu
           .functions = nullptr,
           .in_place = pair,
           .ignores_nan = 0,
-          .reserved = 0};
+          .reserved = 0,
+          .indices = MOTE_INDICES_ANY,
+          .reserved_end = 0};
 }
 
 constexpr mote_contract kDirect = contract("direct");

@@ -15,7 +15,9 @@ constexpr mote_contract kContract = {.size = sizeof(mote_contract),
                                      .functions = nullptr,
                                      .in_place = nullptr,
                                      .ignores_nan = 0,
-                                     .reserved = 0};
+                                     .reserved = 0,
+                                     .indices = MOTE_INDICES_ANY,
+                                     .reserved_end = 0};
 
 constexpr mote_kernel kKernel = {.size = sizeof(mote_kernel),
                                  .op = "conv2d",

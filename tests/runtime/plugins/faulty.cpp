@@ -34,7 +34,9 @@ constexpr mote_contract kContract = {.size = sizeof(mote_contract),
                                      .functions = nullptr,
                                      .in_place = nullptr,
                                      .ignores_nan = 0,
-                                     .reserved = 0};
+                                     .reserved = 0,
+                                     .indices = MOTE_INDICES_ANY,
+                                     .reserved_end = 0};
 
 constexpr std::size_t kSize = sizeof(mote_kernel);
 constexpr std::array<mote_kernel, 8> kKernels = {{

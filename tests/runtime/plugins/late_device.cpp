@@ -313,7 +313,9 @@ const mote_contract contract = {.size = sizeof(mote_contract),
                                 .functions = nullptr,
                                 .in_place = nullptr,
                                 .ignores_nan = 0,
-                                .reserved = 0};
+                                .reserved = 0,
+                                .indices = MOTE_INDICES_ANY,
+                                .reserved_end = 0};
 const mote_kernel kernels[] = {
     {sizeof(mote_kernel), "neg", &contract, can_run, nullptr, run_neg},
     {sizeof(mote_kernel), "add", &contract, can_run, room_for_add, run_add}};

@@ -81,7 +81,9 @@ mote_contract contract(const Promise& promise) {
           .functions = promise.functions.data(),
           .in_place = promise.in_place.data(),
           .ignores_nan = promise.ignores_nan ? 1 : 0,
-          .reserved = 0};
+          .reserved = 0,
+          .indices = MOTE_INDICES_ANY,
+          .reserved_end = 0};
 }
 
 mote_backend backend_of(const Backend& given, const char* version, std::size_t at) {

@@ -106,6 +106,11 @@ bool ignores_nan(const mote_contract& contract) {
   return contract.size >= kEnd && contract.ignores_nan != 0;
 }
 
+int indices_of(const mote_contract& contract) {
+  constexpr std::size_t kEnd = offsetof(mote_contract, indices) + sizeof contract.indices;
+  return contract.size >= kEnd ? contract.indices : MOTE_INDICES_ANY;
+}
+
 std::span<const mote_accuracy> accuracies_of(const mote_contract& contract) {
   if (!reaches(contract, offsetof(mote_contract, functions))) return {};
   return {contract.functions, static_cast<std::size_t>(contract.function_count)};

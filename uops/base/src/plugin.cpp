@@ -68,6 +68,7 @@ void check_flag(const std::string& owner, const std::string& what, const char* n
 /// Numbers that kernel.h gives no meaning to.
 void check_numbers(const std::string& owner, const std::string& what, const mote_contract& c) {
   constexpr int kMostBits = 53;  // a double has no more
+  constexpr int kAllIndices = MOTE_INDICES_VALID | MOTE_INDICES_NOT_NEGATIVE;
   const std::string has = what + "has a contract with ";
   if (c.accumulator < MOTE_ACC_NATIVE || c.accumulator > MOTE_ACC_F64)
     refuse(owner, has + "accumulator " + std::to_string(c.accumulator) +
@@ -79,6 +80,9 @@ void check_numbers(const std::string& owner, const std::string& what, const mote
   check_flag(owner, what, "deterministic", c.deterministic);
   if (c.size >= offsetof(mote_contract, ignores_nan) + sizeof c.ignores_nan)
     check_flag(owner, what, "ignores_nan", c.ignores_nan);
+  if ((indices_of(c) & ~kAllIndices) != 0)
+    refuse(owner, has + "indices " + std::to_string(indices_of(c)) +
+                      ", expected 1 (valid), 2 (not negative), both or 0");
 }
 
 void check_accuracy(const std::string& owner, const std::string& what, const mote_accuracy& f) {

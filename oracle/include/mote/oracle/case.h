@@ -4,8 +4,10 @@
 // Parameters whose names differ by a trailing number (stride0, stride1) are one list; those at
 // their default are left out, as are optional inputs that are absent and outputs that are
 // row-major. An output that the call does not ask for is none: gw=none; one that takes the memory
-// of an input is y=@x. Elements that are not what the fill gives are listed: set=x[0,1]=2;w[3]=0.5.
-// A plug-in's path with blanks is quoted: plugin="/a b/x.so", with \" and
+// of an input is y=@x. fill=integer:5,valid and fill=integer:5,not_negative (or both): what the
+// fill gives for inputs that are indices is made such (mote_indices). Elements that are not what
+// the fill gives are listed: set=x[0,1]=2;w[3]=0.5. A plug-in's path with blanks is quoted:
+// plugin="/a b/x.so", with \" and
 // \\ in it.
 #pragma once
 
@@ -50,6 +52,7 @@ struct Case {
   std::map<std::string, Number> params;    ///< every parameter of the program
   Binding binding;                         ///< what bind() made of shapes and parameters
   Fill fill;
+  int indices = 0;  ///< mote_indices: what the fill's indices are, beside what is set
   std::vector<SetElement> set = {};
   std::string backend;  ///< empty: not said
   std::string plugin;   ///< the library that offers it; empty: not said

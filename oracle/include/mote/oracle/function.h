@@ -22,12 +22,13 @@ struct FunctionOptions {
   std::vector<std::string> without = {};  ///< optional inputs that it does not take
   /// What its sums are kept in: native, f32 or f64. Empty: f32 for tensors of 16 bits, else native.
   std::string accumulator = {};
-  bool row_major = false;                 ///< it takes tensors without gaps only
-  bool nondeterministic = false;          ///< equal calls need not give equal bits
-  std::int64_t count = 300;               ///< random cases
-  std::uint64_t seed = 1;                 ///< of the random cases
-  std::vector<std::string> cases = {};    ///< run first: the text of `mote replay`
-  std::string name = kUnnamedFunction;    ///< in reports and cases; without blanks
+  bool row_major = false;               ///< it takes tensors without gaps only
+  bool nondeterministic = false;        ///< equal calls need not give equal bits
+  int indices = 0;                      ///< mote_indices: what it takes for granted about them
+  std::int64_t count = 300;             ///< random cases
+  std::uint64_t seed = 1;               ///< of the random cases
+  std::vector<std::string> cases = {};  ///< run first: the text of `mote replay`
+  std::string name = kUnnamedFunction;  ///< in reports and cases; without blanks
   /// The shell command that makes this check again, for lines that replay a case; empty: this
   /// process's command line.
   std::string command = {};

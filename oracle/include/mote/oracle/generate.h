@@ -24,6 +24,7 @@ struct Draft {
   Params params;
   KnobValues at;
   std::set<std::pair<int, int>> ones;  ///< (input, axis) that has extent 1 and repeats
+  int indices = 0;                     ///< as Case has them
 };
 /// The case, contiguous, with fill integer:0; nullopt when its sizes cannot be reached. Throws
 /// Error as bind() does.

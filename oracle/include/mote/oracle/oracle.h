@@ -36,6 +36,9 @@ typedef struct mote_check_options {
   int64_t count;            /* random cases of each op and dtype; default 300 */
   uint64_t seed;            /* of the random cases */
   const char* name; /* of a function: in reports and cases, without blanks; default "function" */
+  int32_t indices;  /* of a function: mote_indices, what it takes for granted about inputs that are
+                       indices */
+  int32_t reserved;
 } mote_check_options;
 
 /* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare

@@ -16,6 +16,7 @@ struct PluginOptions {
   bool row_major = false;         ///< it takes tensors without gaps only
   bool nondeterministic = false;  ///< equal calls may be rounded otherwise, as by atomics
   bool pointer = false;           ///< the plug-in has a variable of that name, to be set
+  int indices = 0;                ///< mote_indices: what it takes for granted about them
   bool gpu = false;               ///< it takes pointers of a GPU, and a stream behind
 };
 

@@ -57,19 +57,28 @@ typedef struct mote_call {
   size_t message_bytes;
 } mote_call;
 
-/* The format in which a kernel accumulates sums. */
+/* The format in which a kernel accumulates reals: sums, products over an axis, scatters that add or
+ * multiply. Integers are accumulated in 64 bits or in their dtype, wrapping, whatever is said. */
 typedef enum mote_accumulator {
-  MOTE_ACC_NATIVE = 0, /* the dtype of the inputs (integers: 64-bit or the dtype, wrapping) */
-  MOTE_ACC_F32 = 1,
+  MOTE_ACC_NATIVE = 0, /* the dtype of the inputs; of 16 bits all else is computed in it as well */
+  MOTE_ACC_F32 = 1,    /* f64 is converted to it before it is accumulated */
   MOTE_ACC_F64 = 2
 } mote_accumulator;
+
+/* What a kernel takes for granted about inputs that are indices: flags. */
+typedef enum mote_indices {
+  MOTE_INDICES_ANY = 0,
+  MOTE_INDICES_VALID = 1,       /* within the axis, or what the op gives another meaning: counted
+                                   from the end, ignored */
+  MOTE_INDICES_NOT_NEGATIVE = 2 /* none is below 0 */
+} mote_indices;
 
 /* How accurate a kernel computes a function f, in units of the kernel's own format, whose roundoff
  * is u: |computed - f(x')| <= ulp * ulps of the result + abs, for some x' with |x' - x| <= arg u
  * |x|. */
 typedef struct mote_accuracy {
   const char* function; /* as in program text: "exp" */
-  double ulp;
+  double ulp;           /* none of the three is negative */
   double arg;
   double abs;
 } mote_accuracy;
@@ -91,8 +100,9 @@ typedef struct mote_contract {
   /* Significant bits that operands of a multiply keep where it feeds a sum (tf32: 11, bf16: 8);
    * 0: they are used as they are. */
   int32_t multiply_rounding;
-  int32_t flushes_denormals; /* operands and results below the least normal number may become 0 */
-  int32_t deterministic;     /* equal calls give equal bits */
+  int32_t flushes_denormals; /* 0 or 1: operands and results below the least normal number may
+                                become 0 */
+  int32_t deterministic;     /* 0 or 1: equal calls give equal bits */
   /* The formula that is computed: "direct" (the op's definition), "padding_multiplied" (taps beside
    * the data are zeros that are multiplied), or an alternative body of the op by its name. */
   const char* form;
@@ -102,11 +112,14 @@ typedef struct mote_contract {
   int32_t in_place_count;
   const mote_accuracy* functions;
   const mote_op_pair* in_place; /* NULL where the count is not positive */
-  /* Where an input is NaN or infinite, the outputs that depend on it are anything: a maximum whose
-   * instruction drops NaN, or that starts at the least number. Absent (0) where size ends before.
-   */
+  /* 0 or 1: where an input is NaN or infinite, the outputs that depend on it are anything: a
+   * maximum whose instruction drops NaN, or that starts at the least number. Absent (0) where size
+   * ends before. */
   int32_t ignores_nan;
   int32_t reserved;
+  /* mote_indices: the kernel is for such indices only. Absent (0) where size ends before. */
+  int32_t indices;
+  int32_t reserved_end;
 } mote_contract;
 
 /* One kernel: an op for some dtypes, layouts and shapes. */

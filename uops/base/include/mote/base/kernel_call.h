@@ -22,6 +22,8 @@ mote_status run_kernel(const mote_kernel& kernel, const mote_call& call, void* s
 bool promises_in_place(const mote_contract& contract, int input, int output);
 /// Its kernel is for inputs without NaN and infinities.
 bool ignores_nan(const mote_contract& contract);
+/// The flags of mote_indices.
+int indices_of(const mote_contract& contract);
 /// The functions that it declares.
 std::span<const mote_accuracy> accuracies_of(const mote_contract& contract);
 
