@@ -58,7 +58,8 @@ function(mote_require_languages command)
   endforeach()
 endfunction()
 
-# mote_add_kernels(target SOURCES my_ops.cpp...): kernels of the ops that the sources define, in
+# mote_add_kernels(target SOURCES my_op.mote my_ops.cpp...): kernels of the ops that the sources
+# define: a .mote file one (docs/language.md), the others together in
 #
 #     std::vector<mote::OpRecord> mote::library_ops();      // mote/macroops/library.h
 #
@@ -68,8 +69,10 @@ endfunction()
 # - target_mote: the tool mote, whose catalogue has the ops too: target_mote explain my_op.
 # - the test target_check, where tests are enabled: the oracle on the plug-in. CASES: how many
 #   cases it judges (default 500).
+#
+# DTYPES: the element types of the ops of .mote files; default each file's own.
 function(mote_add_kernels target)
-  cmake_parse_arguments(arg "" "CASES" "SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "" "CASES" "SOURCES;DTYPES" ${ARGN})
   if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mote_add_kernels(${target}): expected SOURCES and files, got "
                         "'${arg_SOURCES}' and '${arg_UNPARSED_ARGUMENTS}'")
@@ -80,7 +83,34 @@ function(mote_add_kernels target)
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target})
 
-  add_library(${target}_ops OBJECT ${arg_SOURCES})
+  set(programs "")
+  set(sources "")
+  foreach(source IN LISTS arg_SOURCES)
+    if(source MATCHES "\\.mote$")
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+      if(NOT EXISTS ${source})
+        message(FATAL_ERROR "mote_add_kernels(${target}): there is no file ${source}")
+      endif()
+      list(APPEND programs ${source})
+    else()
+      list(APPEND sources ${source})
+    endif()
+  endforeach()
+  set(alone 0)
+  if(NOT sources)
+    set(alone 1)
+  endif()
+  list(JOIN programs "|" files)
+  list(JOIN arg_DTYPES "," dtypes)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(
+    OUTPUT ${folder}/programs.cpp
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${folder}/programs.cpp "-DFILES=${files}" "-DDTYPES=${dtypes}"
+            -DALONE=${alone} -P ${MOTE_KERNELS_FOLDER}/embed_programs.cmake
+    DEPENDS ${programs} ${MOTE_KERNELS_FOLDER}/embed_programs.cmake
+    COMMENT "Embedding programs of ${target}"
+    VERBATIM)
+  add_library(${target}_ops OBJECT ${sources} ${folder}/programs.cpp)
   target_link_libraries(${target}_ops PRIVATE mote::compiler)
   add_executable(${target}_generator ${MOTE_KERNELS_FOLDER}/generator_main.cpp $<TARGET_OBJECTS:${target}_ops>)
   target_link_libraries(${target}_generator PRIVATE mote::generator)

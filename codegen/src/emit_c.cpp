@@ -164,11 +164,14 @@ std::vector<std::string> argument_types(const LoopProgram& p) {
 
 namespace {
 
-std::string tensor_line(const TensorDecl& t, const Printer& printer) {
+std::string tensor_line(const TensorDecl& t, const Printer& printer,
+                        const std::vector<std::string>& nullable) {
+  const bool may_lack = std::ranges::find(nullable, t.name) != nullable.end();
   std::string shape;
   for (const Expr& e : t.shape) shape += (shape.empty() ? "" : ", ") + printer.shape_text(e);
-  return fmt::format(" *   {} {}[{}]{}\n", printer.names().tensor(t.name), name(t.dtype), shape,
-                     t.role == TensorRole::output ? ", written" : "");
+  return fmt::format(" *   {} {}[{}]{}{}\n", printer.names().tensor(t.name), name(t.dtype), shape,
+                     t.role == TensorRole::output ? ", written" : "",
+                     may_lack ? ", or NULL where a call lacks it" : "");
 }
 
 std::string param_line(const ParamDecl& param, const Names& names) {
@@ -222,11 +225,12 @@ std::string argument_names(const LoopProgram& p, const Names& names) {
   return out;
 }
 
-std::string signature_comment(const LoopProgram& p, const Printer& printer) {
+std::string signature_comment(const LoopProgram& p, const Printer& printer,
+                              const std::vector<std::string>& nullable) {
   const std::string& equation = p.source->equation;
   std::string body = comment_lines(equation.empty() ? p.name : p.name + ": " + equation) + " *\n";
   for (const TensorDecl& t : p.tensors)
-    if (t.role != TensorRole::temporary) body += tensor_line(t, printer);
+    if (t.role != TensorRole::temporary) body += tensor_line(t, printer, nullable);
   for (const ParamDecl& param : p.source->params) body += param_line(param, printer.names());
   return body + " *\n";
 }
@@ -246,12 +250,13 @@ std::string as_comment(const std::string& body) {
 
 }  // namespace
 
-std::string header_comment(const LoopProgram& p, const Printer& printer) {
+std::string header_comment(const LoopProgram& p, const Printer& printer,
+                           const std::vector<std::string>& nullable) {
   const bool allocates = std::ranges::any_of(p.tensors, [](const TensorDecl& t) {
     return t.role == TensorRole::temporary && !t.shape.empty();
   });
   return as_comment(
-      signature_comment(p, printer) +
+      signature_comment(p, printer, nullable) +
       comment_lines(strides_line(p) +
                     (allocates ? "Returns 0, or -1 when memory ran out." : "Returns 0.")) +
       " * " + kGeneratedByMote +
@@ -271,9 +276,9 @@ std::string function_text(const LoopProgram& all, const EmitOptions& options) {
   Names names(p);
   const std::string function = function_name(p, options);
   Printer printer(p, names);
-  const std::string comment = header_comment(p, printer);
+  const std::string comment = header_comment(p, printer, options.nullable);
   Writer writer(p, names, printer);
-  const std::string body = writer.function_body();
+  const std::string body = options.opening + writer.function_body();
   return comment + (options.thunk && options.fast.empty() ? "static " : "") +
          signature(p, names, function) + " {\n" + body + "}\n";
 }
@@ -293,10 +298,16 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options) {
 std::string emit_c_around(const LoopProgram& p, const EmitOptions& options) {
   const emit::Names names(p);
   const std::string comment = emit::as_comment(
-      emit::signature_comment(p, emit::Printer(p, names)) +
+      emit::signature_comment(p, emit::Printer(p, names), options.nullable) +
       emit::comment_lines(emit::strides_line(p) + "Returns 0; anything else is a failure."));
-  return comment + emit_c_prototype(p, options) + "\n" + emit::thunk(p, names, options);
+  return comment + emit_c_prototype(p, options) + "\n" + emit_c_thunk(p, options);
 }
+
+std::string emit_c_thunk(const LoopProgram& p, const EmitOptions& options) {
+  return emit::thunk(p, emit::Names(p), options);
+}
+
+std::string emit_c_helpers_for(const std::string& text) { return emit::helpers_for(text); }
 
 std::vector<std::string> c_argument_types(const LoopProgram& p) { return emit::argument_types(p); }
 

@@ -205,8 +205,11 @@ std::string signature(const LoopProgram& p, const Names& names, const std::strin
 /// `x, sx, …`: the arguments of a call with the same names.
 std::string argument_names(const LoopProgram& p, const Names& names);
 /// The equation, tensors and parameters, as they stand in a comment: lines that begin with " *".
-std::string signature_comment(const LoopProgram& p, const Printer& printer);
-std::string header_comment(const LoopProgram& p, const Printer& printer);
+/// Those of `nullable` may be NULL.
+std::string signature_comment(const LoopProgram& p, const Printer& printer,
+                              const std::vector<std::string>& nullable = {});
+std::string header_comment(const LoopProgram& p, const Printer& printer,
+                           const std::vector<std::string>& nullable = {});
 std::string comment_lines(const std::string& text);  ///< words over lines that begin with " * "
 std::string comment_text(std::string text);          ///< that cannot end the comment it stands in
 /// The arguments of the typed function, in order: how the thunk calls it.

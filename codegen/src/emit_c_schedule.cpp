@@ -219,14 +219,15 @@ Expr shared_work(const Body& body) {
 /// a microsecond even with one thread, so small calls enter none; where the caller is in one, its
 /// threads must not share the rounds.
 std::string region_text(const LoopProgram& p, const std::string& function,
-                        const std::string& rounds) {
+                        const std::string& rounds, const EmitOptions& options) {
   Names names(p);
   Printer printer(p, names);
   const Facts facts = base_facts(*p.source);
   const std::string work = names.fresh("work");
   const std::string amount = printer.expr(shared_work(p.body), facts).text;
   const std::string call = fmt::format("{}({})", rounds, argument_names(p, names));
-  std::string out = header_comment(p, printer) + signature(p, names, function) + " {\n";
+  std::string out = header_comment(p, printer, options.nullable) + signature(p, names, function) +
+                    " {\n" + options.opening;
   out += "#ifdef _OPENMP\n" + size_definitions(printer, facts);
   out += wrap(fmt::format("  const int64_t {} = {};", work, amount)) + "\n";
   out += fmt::format("  if ({} > MOTE_PARALLEL_ABOVE || omp_get_level() > 0) {{\n", work);
@@ -257,15 +258,16 @@ std::string schedule_text(const Schedule& s, const EmitOptions& options) {
     Names names(programs[k]);
     Printer printer(programs[k], names);
     std::string comment;
-    if (!is_static) comment = header_comment(programs[k], printer);
+    if (!is_static) comment = header_comment(programs[k], printer, options.nullable);
     Writer writer(programs[k], names, printer);
     if (joins) writer.join_region();
     const std::string body = writer.function_body();
     out += comment + (is_static ? "static " : "") + signature(v.program, names, own) + " {\n" +
-           (is_last ? choices : "") + body + "}\n" + (is_static ? "\n" : "");
+           (is_static ? "" : options.opening) + (is_last ? choices : "") + body + "}\n" +
+           (is_static ? "\n" : "");
     choices += choice(v, names, own);
   }
-  return joins ? out + region_text(last, function, function + "_rounds") : out;
+  return joins ? out + region_text(last, function, function + "_rounds", options) : out;
 }
 
 }  // namespace

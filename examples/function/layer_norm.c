@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Layer normalisation in f32, written by hand: y = (x - mean) / sqrt(var + eps) * gamma + beta, each
  * row by itself. The signature is the one that `mote emit layer_norm` prints. It takes rows whose
- * elements lie side by side (the test says ROW_MAJOR). */
+ * elements lie side by side (the test says ROW_MAJOR), and NULL for gamma or beta where a call lacks
+ * them. */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 int my_layer_norm(const float* x, const int64_t sx[2], const float* gamma,
@@ -18,7 +20,8 @@ int my_layer_norm(const float* x, const int64_t sx[2], const float* gamma,
     for (int64_t n = 0; n < N; ++n) squares += (in[n] - mean) * (in[n] - mean);
     const float scale = 1 / sqrtf(squares / (float)N + (float)eps);
     for (int64_t n = 0; n < N; ++n) {
-      out[n] = (in[n] - mean) * scale * gamma[n * sgamma[0]] + beta[n * sbeta[0]];
+      const float by = gamma != NULL ? gamma[n * sgamma[0]] : 1;
+      out[n] = (in[n] - mean) * scale * by + (beta != NULL ? beta[n * sbeta[0]] : 0);
     }
   }
   return 0;

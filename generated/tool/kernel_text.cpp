@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include "generate.h"
@@ -15,6 +14,8 @@
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/generated_by.h"
 #include "mote/codegen/optional_outputs.h"
+#include "mote/codegen/variants.h"
+#include "mote/macroops/output_mask.h"
 
 namespace mote {
 namespace {
@@ -49,43 +50,6 @@ std::string where_compiled(const Kernel& k) {
   return k.instance.dtype == DType::f64 ? "MOTE_LEVEL_NUMBER <= 3" : "";
 }
 
-/// An output depends on random words otherwise than by comparisons: in other arithmetic it would be
-/// another number, and every backend draws the same.
-bool returns_what_it_draws(const Program& p) {
-  std::vector<Uop> outputs;
-  for (const Output& o : p.outputs) outputs.push_back(o.value);
-  std::set<const UopNode*> drawn;
-  for (const Uop& u : topological(outputs)) {
-    const auto* m = std::get_if<uop::Map>(&u.node().kind);
-    const bool draws = m != nullptr && m->op == MapOp::philox;
-    const auto from = [&](const Uop& x) { return drawn.contains(x.id()); };
-    if (draws || (u.dtype() != DType::boolean && std::ranges::any_of(operands(u), from)))
-      drawn.insert(u.id());
-  }
-  return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
-}
-
-/// Which outputs of the record, as it is with all inputs, the instance has. Where inputs are left
-/// out a gradient may do without the _ behind a name.
-TensorMask output_mask(const OpRecord& record, const Instance& instance) {
-  const auto plain = [](std::string_view name) {
-    return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
-  };
-  const auto all = instantiate(record, {instance.dtype, full_mask(record)});
-  const auto there = instantiate(record, instance);
-  TensorMask mask = 0;
-  std::size_t found = 0;
-  for (std::size_t k = 0; k < all->outputs.size() && found < there->outputs.size(); ++k) {
-    if (plain(all->outputs[k].name) != plain(there->outputs[found].name)) continue;
-    mask |= mask_bit(k);
-    ++found;
-  }
-  if (found != there->outputs.size())
-    throw InternalError(record.name +
-                        ": an instance has outputs that the op lacks with all inputs");
-  return mask;
-}
-
 void fill_in(EmitOptions& options, const Kernel& k) {
   for (const InputDecl& input : k.record->inputs) options.call_inputs.push_back(input.name);
   for (const ParamDecl& param : k.record->params) options.call_params.push_back(param.name);
@@ -94,24 +58,14 @@ void fill_in(EmitOptions& options, const Kernel& k) {
 
 /// The contracts that the rows name. Of 16-bit reals sums are kept in float.
 std::string contracts_text(const std::string& rows) {
-  std::string functions;
-  for (const FunctionAccuracy& f : fast_accuracy())
-    functions +=
-        fmt::format("{}{{\"{}\", {}, 0, 0}}", functions.empty() ? "" : ", ", f.function, f.ulp);
-  std::string out =
-      fmt::format("static const mote_accuracy functions_f32[] = {{{}}};\n", functions);
-  const auto add = [&](const std::string& contract, const char* accumulator, std::size_t count) {
-    if (rows.find("&" + contract + ",") == std::string::npos) return;
-    out += fmt::format(
-        "static const mote_contract {} = {{\n"
-        "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
-        "0, 0, 0}};\n",
-        contract, accumulator, count, count > 0 ? "functions_f32" : "NULL");
+  std::string out = fast_accuracy_c();
+  const auto add = [&](const std::string& contract, const std::string& text) {
+    if (rows.find("&" + contract + ",") != std::string::npos) out += text;
   };
-  add("oracle", "MOTE_ACC_F64", 0);
-  add("fast_f32", "MOTE_ACC_NATIVE", fast_accuracy().size());
-  add("fast_f16", "MOTE_ACC_F32", fast_accuracy().size());
-  add("fast_f64", "MOTE_ACC_NATIVE", 0);
+  add("oracle", oracle_contract_c("oracle"));
+  add("fast_f32", fast_contract_c("fast_f32", DType::f32));
+  add("fast_f16", fast_contract_c("fast_f16", DType::f16));
+  add("fast_f64", fast_contract_c("fast_f64", DType::f64));
   return out + "\n";
 }
 
@@ -136,7 +90,7 @@ void emit(Kernel& k) {
   options.function = k.function;
   options.thunk = true;
   fill_in(options, k);
-  if (is_real(k.instance.dtype) && !returns_what_it_draws(*loops.source)) {
+  if (has_fast_variant(*loops.source, k.instance.dtype)) {
     options.fast = k.fast_function();
     EmitOptions fast;
     fast.function = options.fast;

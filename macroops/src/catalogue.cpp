@@ -18,6 +18,7 @@
 #include "gradient_ops.h"
 #include "mote/base/error.h"
 #include "mote/base/near_names.h"
+#include "mote/macroops/output_mask.h"
 
 namespace mote {
 namespace {
@@ -238,6 +239,25 @@ TensorMask read_mask(const OpRecord& record, const Instance& instance, TensorMas
     const Uop& input = program.inputs[static_cast<std::size_t>(*at)];
     if (std::ranges::find(nodes, input.id(), &Uop::id) != nodes.end()) mask |= mask_bit(k);
   }
+  return mask;
+}
+
+TensorMask output_mask(const OpRecord& record, const Instance& instance) {
+  const auto plain = [](std::string_view name) {
+    return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+  };
+  const auto all = instantiate(record, {instance.dtype, full_mask(record)});
+  const auto there = instantiate(record, instance);
+  TensorMask mask = 0;
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < all->outputs.size() && found < there->outputs.size(); ++k) {
+    if (plain(all->outputs[k].name) != plain(there->outputs[found].name)) continue;
+    mask |= mask_bit(k);
+    ++found;
+  }
+  if (found != there->outputs.size())
+    throw InternalError(record.name +
+                        ": an instance has outputs that the op lacks with all inputs");
   return mask;
 }
 

@@ -16,12 +16,15 @@
 #include "mote/generated/kernels.h"
 #include "mote/oracle/contract.h"
 #include "mote/oracle/isolation.h"
+#include "mote/oracle/target.h"
+#include "program_kernels.h"
 
 namespace mote {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kGenerated = "gen";
 constexpr std::array<std::string_view, 7> kKnownBackends = {
     "gen", "openblas", "onednn", "winograd", "cuda", "cudnn", "cublas"};
 
@@ -141,16 +144,43 @@ Selection select_backends(const Backends& backends, const std::vector<std::strin
     return selection;
   }
   for (const std::string& name : names) {
-    const auto at = std::ranges::find(backends.all, name, &BackendEntry::name);
-    if (at != backends.all.end()) {
-      const auto same = [&](const BackendEntry& e) { return e.backend == at->backend; };
-      if (std::ranges::none_of(selection.chosen, same)) selection.chosen.push_back(*at);
-    } else {
+    for (const BackendEntry& e : backends.all) {  // gen has one more for each program file
+      const auto same = [&](const BackendEntry& other) { return other.backend == e.backend; };
+      if (e.name() == name && std::ranges::none_of(selection.chosen, same))
+        selection.chosen.push_back(e);
+    }
+    if (!is_here(backends, name)) {
       require_backend_name(backends, name);
       selection.absent.push_back(name);
     }
   }
   return selection;
+}
+
+void add_program_kernels(Backends& backends, const std::vector<ProgramKernels>& files,
+                         Isolation* isolation) {
+  for (const ProgramKernels& file : files) {
+    try {
+      Plugin plugin = load(compile_program_kernels(file), isolation);
+      for (const mote_backend* backend : plugin.backends)
+        backends.all.push_back({backend, "", plugin.path, file.target->text()});
+      backends.libraries.push_back(std::move(plugin));
+    } catch (const Error& e) {
+      backends.problems.emplace_back(fmt::format("gen: {}", e.what()));
+    }
+  }
+}
+
+bool wants_program_kernels(const Backends& backends, const std::vector<std::string>& names) {
+  const auto is_named = [](const BackendEntry& e) { return !e.plugin.empty(); };
+  if (names.empty()) return std::ranges::none_of(backends.all, is_named);
+  return std::ranges::find(names, kGenerated) != names.end();
+}
+
+bool has_kernel(const BackendEntry& entry, const Target& target) {
+  if (!entry.program.empty()) return entry.program == target.text();
+  if (target.is_file() && entry.backend == &gen_backend()) return false;
+  return has_kernel(*entry.backend, target.op());
 }
 
 bool has_kernel(const mote_backend& backend, std::string_view op) {

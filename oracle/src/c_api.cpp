@@ -4,6 +4,9 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "function_report.h"
 #include "mote/base/error.h"
@@ -26,6 +29,14 @@ mote_check_options complete_options(const mote_check_options* given) {
   if (options.count < 0)
     throw Error("mote_check: count: expected at least 0, got " + std::to_string(options.count));
   return options;
+}
+
+/// "b,c" as b and c; nothing where it is NULL.
+std::vector<std::string> listed(const char* text) {
+  std::vector<std::string> names;
+  std::istringstream stream(text != nullptr ? text : "");
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
 }
 
 const char* required(const char* text, const char* what) {
@@ -75,7 +86,7 @@ FunctionReport check_library(const char* path, const char* op, const mote_check_
   const Backends backends = find_backends({path}, campaign.run.isolation.get());
   campaign.backends = select_backends(backends, {}).chosen;
   if (op != nullptr) campaign.ops = {op};
-  campaign.dtype = dtype_of(options);
+  if (const std::optional<DType> dtype = dtype_of(options)) campaign.dtypes = {*dtype};
   campaign.count = options.count;
   campaign.seed = options.seed;
   return report_of(run_campaign(campaign));
@@ -94,6 +105,8 @@ mote_status mote_check_function(const char* op, mote_function function,
     if (function == nullptr) throw mote::Error("mote_check: function: got NULL");
     mote::FunctionOptions how;
     how.dtype = mote::dtype_of(given);
+    how.without = mote::listed(given.without);
+    how.needs = mote::listed(given.needs);
     how.accumulator = given.accumulator;
     how.row_major = given.row_major != 0;
     how.nondeterministic = given.nondeterministic != 0;

@@ -37,9 +37,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-bool offers(const std::vector<BackendEntry>& backends, std::string_view op) {
+bool offers(const std::vector<BackendEntry>& backends, const Target& target) {
   return std::ranges::any_of(backends,
-                             [&](const BackendEntry& e) { return has_kernel(*e.backend, op); });
+                             [&](const BackendEntry& e) { return has_kernel(e, target); });
 }
 
 /// Cases of one op and dtype.
@@ -66,7 +66,8 @@ bool is_asked_for(const CampaignOptions& options, const Case& c, const Targets& 
   const bool op = options.ops.empty() || std::ranges::any_of(targets, [&](const auto& t) {
                     return t->text() == c.target->text();
                   });
-  const bool dtype = !options.dtype || *options.dtype == c.instance.dtype;
+  const bool dtype = options.dtypes.empty() ||
+                     std::ranges::find(options.dtypes, c.instance.dtype) != options.dtypes.end();
   return op && dtype && hash_of(to_string(c)) % options.shard.count == options.shard.index;
 }
 
@@ -102,7 +103,8 @@ class Campaign {
         const bool has_row = std::ranges::any_of(result_.rows, [&](const Row& row) {
           return row.op == target->text() && row.backend == e.name();
         });
-        if (has_row || has_kernel(*e.backend, target->op())) continue;
+        const bool of_another = !e.program.empty() && e.program != target->text();
+        if (has_row || of_another || has_kernel(e, *target)) continue;
         result_.without_kernel[e.name()].push_back(target->op());
       }
     }
@@ -129,8 +131,9 @@ class Campaign {
     bool checked = false;
     for (const BackendEntry& e : options_.backends) {
       if (!c.backend.empty() && c.backend != e.name()) continue;
+      if (!e.program.empty() && e.program != c.target->text()) continue;
       checked = true;
-      if (has_kernel(*e.backend, c.target->op())) continue;
+      if (has_kernel(e, *c.target)) continue;
       Outcome declined;
       declined.verdict = Verdict::declined;
       declined.reason = "no kernel for " + c.target->op();
@@ -145,10 +148,9 @@ class Campaign {
   void run_random() {
     std::vector<std::vector<Stream>> ops;
     for (const auto& target : targets_) {
-      if (!offers(options_.backends, target->op())) continue;
+      if (!offers(options_.backends, *target)) continue;
       std::vector<Stream>& streams = ops.emplace_back();
-      for (const DType dtype : target->dtypes()) {
-        if (options_.dtype && *options_.dtype != dtype) continue;
+      for (const DType dtype : dtypes_of(options_, *target)) {
         Stream& stream = streams.emplace_back(Stream{target, dtype});
         if (const auto done = done_.find({target->text(), dtype}); done != done_.end())
           stream.done = std::move(done->second);
@@ -225,7 +227,7 @@ class Campaign {
     for (std::vector<Stream>& streams : ops) {
       for (Stream& s : streams) {
         s.settled = std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
-          return !has_kernel(*e.backend, s.target->op()) || is_settled(s, e);
+          return !has_kernel(e, *s.target) || is_settled(s, e);
         });
         result_.ended_early = result_.ended_early && (s.settled || s.ended());
         only_declined_ = only_declined_ && (s.settled || !s.accepted);
@@ -280,7 +282,7 @@ class Campaign {
   Case draw(const Stream& stream, std::uint64_t position) const {
     constexpr std::uint64_t kMostDraws = 64;
     const auto can_take = [&](const Case& c, const BackendEntry& e) {
-      return has_kernel(*e.backend, c.target->op()) &&
+      return has_kernel(e, *c.target) &&
              ((with_indices_for(c, *e.backend).indices & MOTE_INDICES_VALID) == 0 ||
               !lacks_valid_index(c));
     };
@@ -302,7 +304,7 @@ class Campaign {
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
       if (!given.backend.empty() && given.backend != e.name()) continue;
-      if (!has_kernel(*e.backend, given.target->op())) continue;
+      if (!has_kernel(e, *given.target)) continue;
       const Case c = with_indices_for(given, *e.backend);
       auto prepared = by_indices.find(c.indices);
       try {
@@ -448,7 +450,10 @@ std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& opt
   std::vector<std::string> names = options.ops;
   if (names.empty()) {
     for (const OpRecord* record : generated_ops()) {
-      if (offers(options.backends, record->name)) names.push_back(record->name);
+      const auto has = [&](const BackendEntry& e) {
+        return e.program.empty() && has_kernel(*e.backend, record->name);
+      };
+      if (std::ranges::any_of(options.backends, has)) names.push_back(record->name);
     }
   }
   std::vector<std::shared_ptr<const Target>> targets;
@@ -465,9 +470,18 @@ std::int64_t planned_cases(const CampaignOptions& options) {
       options.cases, [&](const Case& c) { return is_asked_for(options, c, targets); });
   if (!options.count) return options.budget_s ? 0 : planned;
   for (const auto& target : targets)
-    if (offers(options.backends, target->op()))
+    if (offers(options.backends, *target))
       planned += *options.count / static_cast<std::int64_t>(options.shard.count);
   return planned;
+}
+
+std::vector<DType> dtypes_of(const CampaignOptions& options, const Target& target) {
+  if (options.dtypes.empty()) return target.dtypes();
+  std::vector<DType> dtypes = target.possible_dtypes();
+  std::erase_if(dtypes, [&](DType dtype) {
+    return std::ranges::find(options.dtypes, dtype) == options.dtypes.end();
+  });
+  return dtypes;
 }
 
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }

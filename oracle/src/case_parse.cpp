@@ -192,7 +192,7 @@ bool match_dtypes(const Program& program, std::vector<CaseTensor>& inputs) {
 }
 
 void find_instance(Case& c) {
-  for (const DType dtype : c.target->dtypes()) {
+  for (const DType dtype : c.target->possible_dtypes()) {
     c.instance.dtype = dtype;
     c.program = c.target->program(c.instance);
     if (match_dtypes(*c.program, c.inputs)) return;
@@ -200,7 +200,7 @@ void find_instance(Case& c) {
   std::vector<std::string> got;
   for (const CaseTensor& t : c.inputs) got.push_back(fmt::format("{}={}", t.name, name(t.dtype)));
   std::vector<std::string> known;
-  for (const DType dtype : c.target->dtypes()) {
+  for (const DType dtype : c.target->possible_dtypes()) {
     std::vector<std::string> each;
     for (const Uop& input : c.target->program({dtype, c.instance.input_mask})->inputs) {
       each.push_back(

@@ -6,11 +6,9 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <vector>
 
-#include "embedded_headers.h"
+#include "build_c.h"
 #include "mote/base/command.h"
 #include "mote/base/error.h"
 #include "mote/base/temporary_folder.h"
@@ -20,15 +18,6 @@ namespace mote {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool write_text(const fs::path& path, const std::string& text) {
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  stream.close();
-  return static_cast<bool>(stream);
-}
 
 /// Compiles in the folder; the compiler's messages are thrown away.
 bool compile_c(const fs::path& folder) {
@@ -47,15 +36,14 @@ bool compile_c(const fs::path& folder) {
 
 std::shared_ptr<void> load_c(const std::string& text) try {
   const TemporaryFolder folder;
-  for (const EmbeddedHeader& header : kEmbeddedHeaders) {
-    if (!write_text(folder.path() / header.path, header.text)) return nullptr;
-  }
-  if (!write_text(folder.path() / "kernel.c", text) || !compile_c(folder.path())) return nullptr;
+  write_headers(folder.path());
+  write_source(folder.path() / "kernel.c", text);
+  if (!compile_c(folder.path())) return nullptr;
   const std::string path = (folder.path() / "kernel.so").string();
   return {dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
             if (library != nullptr) dlclose(library);
           }};
-} catch (const Error&) {  // no folder
+} catch (const Error&) {  // no folder, or it cannot be written to
   return nullptr;
 }
 

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <vector>
 
+#include "build_c.h"
 #include "embedded_headers.h"
 #include "launcher_text.h"
 #include "mote/base/command.h"
@@ -38,7 +39,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMark = "// mote:";
 constexpr const char* kExpected =
     "// mote: OP FUNCTION [DTYPE] [row-major] [nondeterministic] [accumulator=TYPE] "
-    "[without=INPUT,…]";
+    "[without=INPUT,…] [needs=TENSOR,…]";
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -63,6 +64,8 @@ Launcher declared(const std::string& line) {
       out.options.nondeterministic = true;
     } else if (word.starts_with("accumulator=")) {
       out.options.accumulator = word.substr(word.find('=') + 1);
+    } else if (word.starts_with("needs=")) {
+      out.options.needs = split(word.substr(word.find('=') + 1), ',');
     } else if (word.starts_with("without=")) {
       without = split(word.substr(word.find('=') + 1), ',');
     } else {
@@ -100,31 +103,6 @@ std::string expected_signatures(const std::vector<Launcher>& all, LauncherMachin
     out += fmt::format("extern \"C\" int {}({});\n", d.options.function, fmt::join(types, ", "));
   }
   return out;
-}
-
-void write(const fs::path& path, const std::string& text) {
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  if (!stream.flush()) throw Error(path.string() + ": cannot be written");
-}
-
-void compile(const std::string& what, const std::vector<std::string>& words) {
-  const CommandResult result = run_command(words);
-  if (!result.ok) throw Error(fmt::format("{}: {} failed:\n{}", what, words[0], result.messages));
-}
-
-/// C in the folder as an object.
-fs::path object_of(const fs::path& folder, const std::string& name, const std::string& text) {
-  const fs::path source = folder / (name + ".c");
-  fs::path object = folder / (name + ".o");
-  write(source, text);
-  std::vector<std::string> words = c_compiler();
-  words.insert(words.end(), {"-std=c11", "-O1", "-fPIC", "-fvisibility=hidden",
-                             "-I" + folder.string(), "-c", source, "-o", object});
-  compile(source, words);
-  return object;
 }
 
 /// A library of mote's that the file's is linked with.
@@ -214,15 +192,15 @@ void link_for_shim(const std::string& path, const fs::path& folder,
   const fs::path object = folder / "kernels.o";
   std::vector<std::string> words = command_for_shim(path, folder);
   words.insert(words.end(), {"-c", "-o", object});
-  compile(path, words);
+  run_compiler(path, words);
   const std::string known = known_shared_memory(path, object, kernels_in(path, folder));
   std::vector<std::string> link = command_named("CXX", "c++");
-  link.insert(link.end(),
-              {"-shared", "-Wl,--no-undefined", object, object_of(folder, "shared_memory", known)});
+  link.insert(link.end(), {"-shared", "-Wl,--no-undefined", object,
+                           object_of(folder, "shared_memory", known, {"-O1"})});
   link.insert(link.end(), objects.begin(), objects.end());
   link.insert(link.end(),
               {part, "-Wl,-rpath=" + part.parent_path().string(), "-lm", "-o", library});
-  compile(path, link);
+  run_compiler(path, link);
 }
 
 /// As nvcc compiles it by itself, for the GPU that is here.
@@ -236,7 +214,7 @@ void link_for_gpu(const std::string& path, const fs::path& folder,
   words.insert(words.end(), objects.begin(), objects.end());
   words.insert(words.end(),
                {part, "-Xlinker", "-rpath=" + part.parent_path().string(), "-lm", "-o", library});
-  compile(path, words);
+  run_compiler(path, words);
 }
 
 std::string contents_of(const std::string& path) {
@@ -252,14 +230,15 @@ void build(const std::string& path, const fs::path& folder, const fs::path& libr
   const std::string text = contents_of(path);
   const std::vector<Launcher> all = declared_in(path, text);
   const LauncherMachine machine = machine_for_sources();
-  for (const EmbeddedHeader& header : kEmbeddedHeaders) write(folder / header.path, header.text);
-  for (const EmbeddedHeader& header : kCudaHeaders) write(folder / header.path, header.text);
-  write(folder / "mote_cuda.h", cuda_header());
-  write(folder / "expected.h", expected_signatures(all, machine));
+  write_headers(folder);
+  for (const EmbeddedHeader& header : kCudaHeaders) write_source(folder / header.path, header.text);
+  write_source(folder / "mote_cuda.h", cuda_header());
+  write_source(folder / "expected.h", expected_signatures(all, machine));
   std::vector<std::string> objects = {
-      object_of(folder, "table", launcher_table(fs::path(path).stem(), all, machine))};
+      object_of(folder, "table", launcher_table(fs::path(path).stem(), all, machine), {"-O1"})};
   for (const Launcher& d : all)
-    objects.push_back(object_of(folder, "around_" + d.options.function, launcher_plugin(d)));
+    objects.push_back(
+        object_of(folder, "around_" + d.options.function, launcher_plugin(d), {"-O1"}));
   const auto link = machine == LauncherMachine::gpu ? link_for_gpu : link_for_shim;
   link(path, folder, objects, library);
 }

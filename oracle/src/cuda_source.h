@@ -14,7 +14,7 @@ bool is_cuda_source(std::string_view path);
 
 /// The plug-in that the file makes, with one backend called as the file is; compiled at the first
 /// call and kept as long as this process. Each line `// mote: OP FUNCTION [DTYPE] [row-major]
-/// [accumulator=native|f32|f64] [without=INPUT,…]` is a kernel: FUNCTION has the signature that
+/// [accumulator=native|f32|f64] [without=INPUT,…] [needs=TENSOR,…]` is a kernel: FUNCTION has the signature that
 /// `mote emit OP` prints, with C linkage, and a cudaStream_t behind. Throws Error where no line
 /// says that, for what a line says wrongly, and with the compiler's messages.
 std::string compile_cuda_source(const std::string& path);

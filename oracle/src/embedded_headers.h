@@ -10,7 +10,7 @@ struct EmbeddedHeader {
   const char* path;  ///< as it is included
   const char* text;
 };
-extern const std::array<EmbeddedHeader, 3> kEmbeddedHeaders;
+extern const std::array<EmbeddedHeader, 4> kEmbeddedHeaders;
 /// What a .cu file needs on a CPU, but for mote_cuda.h.
 extern const std::array<EmbeddedHeader, 3> kCudaHeaders;
 

@@ -53,6 +53,7 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
                    const FunctionOptions& options) {
   const PluginOptions how{.function = kName,
                           .accumulator = options.accumulator,
+                          .needs = options.needs,
                           .row_major = options.row_major,
                           .nondeterministic = options.nondeterministic,
                           .pointer = true,
@@ -111,7 +112,8 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
   CampaignOptions campaign;
   campaign.ops = {op};
   campaign.backends = {{&backend, "", "built in"}};
-  if (resolved.instance) campaign.dtype = resolved.instance->dtype;
+  if (resolved.instance) campaign.dtypes = {resolved.instance->dtype};
+  if (!resolved.instance && options.dtype) campaign.dtypes = {*options.dtype};
   for (const std::string& text : options.cases) campaign.cases.push_back(parse_case(text));
   campaign.count = options.count;
   if (replay) {  // as it is: no other case of the function is run

@@ -11,17 +11,18 @@
 #include <string_view>
 #include <vector>
 
-#include "for_shell.h"
 #include "mote/base/error.h"
+#include "mote/base/for_shell.h"
 #include "mote/oracle/function.h"
 #include "mote/oracle/target.h"
 
 namespace mote {
 namespace {
 
+/// The function takes the case's inputs: NULL for those that it lacks.
 bool is_same_instance(const Case& c, const Resolved& resolved) {
   return !resolved.instance || (c.instance.dtype == resolved.instance->dtype &&
-                                c.instance.input_mask == resolved.instance->input_mask);
+                                (c.instance.input_mask & ~resolved.instance->input_mask) == 0);
 }
 
 }  // namespace

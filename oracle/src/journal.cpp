@@ -89,9 +89,12 @@ void count(JournalContent& content, Tally& tally) {
 std::string campaign_text(const CampaignOptions& options) {
   std::vector<std::string> backends;
   for (const BackendEntry& e : options.backends) backends.push_back(e.name());
+  std::vector<std::string_view> dtypes;
+  for (const DType dtype : options.dtypes) dtypes.push_back(name(dtype));
+  if (dtypes.empty()) dtypes = {"all"};
   return fmt::format("ops {}; backends {}; dtype {}; shard {}/{}", fmt::join(options.ops, ","),
-                     fmt::join(backends, ","), options.dtype ? name(*options.dtype) : "all",
-                     options.shard.index, options.shard.count);
+                     fmt::join(backends, ","), fmt::join(dtypes, ","), options.shard.index,
+                     options.shard.count);
 }
 
 Journal::Journal(const std::string& path, const std::string& campaign, std::uint64_t seed)

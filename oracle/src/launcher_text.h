@@ -21,9 +21,6 @@ struct Launcher {
 /// Where its kernels run: on the CPU by cuda_shim.so, or on a GPU by cuda_launcher.so.
 enum class LauncherMachine : std::uint8_t { shim, gpu };
 
-/// Whether a function in C can have that name.
-bool is_c_name(std::string_view text);
-
 /// The types of its arguments, the stream's apart.
 std::vector<std::string> argument_types(const Launcher& launcher);
 

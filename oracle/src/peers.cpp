@@ -11,8 +11,9 @@ namespace mote {
 namespace {
 
 Peer peer_of(Prepared& prepared, const BackendEntry& e) {
-  const std::string& op = prepared.subject_case().target->op();
-  if (!has_kernel(*e.backend, op)) return {e.name(), Verdict::declined, "no kernel for " + op};
+  const Target& target = *prepared.subject_case().target;
+  if (!has_kernel(e, target))
+    return {e.name(), Verdict::declined, "no kernel for " + target.op()};
   const Outcome outcome = prepared.run(*e.backend, e.plugin);
   return {e.name(), outcome.verdict, outcome.reason};
 }

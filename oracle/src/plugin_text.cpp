@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The text: helpers, the prototype, thunks, the choice among them, the tables of the plug-in.
 #include "mote/oracle/plugin_text.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/generated_by.h"
-#include "mote/codegen/passes.h"
+#include "partial_calls.h"
 
 namespace mote {
 namespace {
@@ -51,10 +52,24 @@ std::string indices_member(int flags) {
          (value.empty() ? "MOTE_INDICES_ANY" : value);
 }
 
+std::string head_comment(const PluginOptions& options) {
+  std::string text = fmt::format("/* A plug-in around {}, {}.\n * Link it with the function",
+                                 options.function, kGeneratedByMote);
+  if (options.commands.empty()) return text + ". */\n";
+  text += ":\n *\n";
+  for (std::string command : options.commands) {
+    for (const std::string_view end : {"*/", "/*"})  // none may end the comment, or begin one
+      for (auto at = command.find(end); at != std::string::npos; at = command.find(end))
+        command.insert(at + 1, "\\");
+    text += " *   " + command + "\n";
+  }
+  return text + " */\n";
+}
+
 /// Declines what has gaps or permuted axes, then asks the thunk.
-std::string row_major_check(const std::string& function) {
+std::string row_major_check(const std::string& function, const std::string& can_run) {
   return fmt::format(
-      R"(static int is_row_major(const DLTensor *t) {{
+      R"(static int {0}_is_row_major(const DLTensor *t) {{
   int64_t dense = 1;
   if (t == NULL || t->strides == NULL) return 1;
   for (int axis = t->ndim - 1; axis >= 0; --axis) {{
@@ -64,18 +79,99 @@ std::string row_major_check(const std::string& function) {
   return 1;
 }}
 
-static mote_status can_run(const mote_call *call) {{
+static mote_status {0}_can_run_row_major(const mote_call *call) {{
   int dense = 1;
-  for (int32_t k = 0; k < call->input_count; ++k) dense = dense && is_row_major(call->inputs[k]);
-  for (int32_t k = 0; k < call->output_count; ++k) dense = dense && is_row_major(call->outputs[k]);
-  if (dense) return {0}_can_run(call);
+  for (int32_t k = 0; k < call->input_count; ++k)
+    dense = dense && {0}_is_row_major(call->inputs[k]);
+  for (int32_t k = 0; k < call->output_count; ++k)
+    dense = dense && {0}_is_row_major(call->outputs[k]);
+  if (dense) return {1}(call);
   if (call->message != NULL && call->message_bytes > 0)
     snprintf(call->message, call->message_bytes, "{0}: takes row-major tensors only");
   return MOTE_UNSUPPORTED;
 }}
 
 )",
-      function);
+      function, can_run);
+}
+
+/// The bits of the optional inputs that a call has, and the thunk that is asked then.
+std::string chosen_by_inputs(const Resolved& op, const std::vector<PartialCall>& calls,
+                             const std::string& function) {
+  const std::vector<InputDecl>& inputs = op.record->inputs;
+  const std::vector<std::string> optional = optional_inputs(op, calls);
+  TensorMask mask = 0;
+  std::string bits;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (std::ranges::find(optional, inputs[k].name) == optional.end()) continue;
+    mask |= mask_bit(k);
+    bits +=
+        fmt::format("  if (call->input_count > {0} && call->inputs[{0}] != NULL) given |= {1};\n",
+                    k, fmt::format("UINT64_C({:#x})", mask_bit(k)));
+  }
+  std::string text = fmt::format(
+      "/* The optional inputs that a call has. */\n"
+      "static uint64_t {0}_given(const mote_call *call) {{\n"
+      "  uint64_t given = 0;\n"
+      "  if (call == NULL || call->size < sizeof(mote_call) || call->inputs == NULL) return "
+      "given;\n"
+      "{1}  return given;\n}}\n\n",
+      function, bits);
+  for (const bool runs : {false, true}) {
+    const char* what = runs ? "run" : "can_run";
+    text += fmt::format(
+        "static mote_status {0}_chosen_{1}(const mote_call *call{2}) {{\n"
+        "  switch ({0}_given(call)) {{\n",
+        function, what, runs ? ", void *stream" : "");
+    for (const PartialCall& c : calls)
+      text += fmt::format("    case UINT64_C({:#x}): return {}_called_{}_{}(call{});\n",
+                          c.inputs & mask, function, c.suffix, what, runs ? ", stream" : "");
+    text += fmt::format("    default: return {}_{}(call{});\n  }}\n}}\n\n", function, what,
+                        runs ? ", stream" : "");
+  }
+  return text;
+}
+
+/// The function's thunks: one for calls with all inputs, one for each choice of fewer.
+struct Thunks {
+  std::string text;
+  std::string helpers;
+  std::string prefix;  ///< of the names of the kernel's can_run and run
+};
+
+Thunks thunks_around(const Resolved& op, const PluginOptions& options) {
+  const std::vector<PartialCall> calls = partial_calls(op, options.needs);
+  const LoopProgram whole = loops_of(op);
+  EmitOptions how;
+  how.function = options.function;
+  if (op.record != nullptr) {
+    for (const InputDecl& input : op.record->inputs) how.call_inputs.push_back(input.name);
+    for (const ParamDecl& param : op.record->params) how.call_params.push_back(param.name);
+  }
+  for (const std::string& output : optional_outputs_of(op))
+    if (std::ranges::find(options.needs, output) == options.needs.end())
+      how.optional_outputs.push_back(output);
+  how.nullable = how.optional_outputs;
+  for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
+  Thunks thunks{
+      .text = emit_c_around(whole, how) + "\n", .helpers = {}, .prefix = options.function};
+  if (options.pointer) {
+    const std::string prototype = "int " + options.function + "(";
+    thunks.text.replace(thunks.text.find(prototype), prototype.size(),
+                        "int (*" + options.function + ")(");
+  }
+  for (const PartialCall& call : calls) {
+    EmitOptions own = how;
+    own.function += "_called_" + call.suffix;
+    thunks.text += emit_c_adapter({call.loops, own.function, call.outputs}, whole, how.function) +
+                   "\n" + emit_c_thunk(call.loops, own) + "\n";
+  }
+  if (!calls.empty()) {
+    thunks.text += chosen_by_inputs(op, calls, options.function);
+    thunks.prefix += "_chosen";
+  }
+  thunks.helpers = emit_c_helpers_for(thunks.text);
+  return thunks;
 }
 
 }  // namespace
@@ -102,26 +198,18 @@ std::string plugin_around(const Resolved& op, const PluginOptions& options) {
   }
   const char* accumulator = accumulator_of(
       options.accumulator.empty() ? usual_accumulator(*op.program) : options.accumulator);
-  EmitOptions how;
-  how.function = options.function;
-  std::string name = op.program->name;
-  if (op.record != nullptr) {
-    name = op.record->name;
-    for (const InputDecl& input : op.record->inputs) how.call_inputs.push_back(input.name);
-    for (const ParamDecl& param : op.record->params) how.call_params.push_back(param.name);
-  }
+  const std::string name = op.record != nullptr ? op.record->name : op.program->name;
+  const Thunks thunks = thunks_around(op, options);
+  const bool has_optional = thunks.text.find("mote_thunk_wanted(") != std::string::npos;
   std::string text = fmt::format(
-      "/* A plug-in around {}, {}.\n"
-      " * Link it with the function. */\n"
-      "#include <stdio.h>\n\n#include \"mote/base/thunk.h\"\n\n",
-      options.function, kGeneratedByMote);
-  std::string around = emit_c_around(compile(op.program), how);
-  if (options.pointer) {
-    const std::string prototype = "int " + options.function + "(";
-    around.replace(around.find(prototype), prototype.size(), "int (*" + options.function + ")(");
+      "{}#include <stdio.h>\n\n#include \"mote/base/thunk.h\"\n{}\n{}{}{}", head_comment(options),
+      has_optional ? "#include \"mote/base/thunk_outputs.h\"\n" : "", thunks.helpers,
+      thunks.helpers.empty() ? "" : "\n", thunks.text);
+  std::string can_run = thunks.prefix + "_can_run";
+  if (options.row_major) {
+    text += row_major_check(options.function, can_run);
+    can_run = options.function + "_can_run_row_major";
   }
-  text += around + "\n";
-  if (options.row_major) text += row_major_check(options.function);
   return text + fmt::format(
                     R"(MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin *plugin);
 mote_status mote_plugin_init(mote_plugin *plugin) {{
@@ -133,7 +221,7 @@ mote_status mote_plugin_init(mote_plugin *plugin) {{
                                      .op = "{1}",
                                      .contract = &contract,
                                      .can_run = {3},
-                                     .run = {0}_run}};
+                                     .run = {6}_run}};
   static const mote_backend backend = {{.size = sizeof(mote_backend),
                                        .name = "{0}",
                                        .version = "",
@@ -145,10 +233,8 @@ mote_status mote_plugin_init(mote_plugin *plugin) {{
   return MOTE_OK;
 }}
 )",
-                    options.function, name, accumulator,
-                    options.row_major ? "can_run" : options.function + "_can_run",
-                    options.nondeterministic ? 0 : 1,
-                    has_indices(*op.program) ? indices_member(options.indices) : "");
+                    options.function, name, accumulator, can_run, options.nondeterministic ? 0 : 1,
+                    has_indices(*op.program) ? indices_member(options.indices) : "", thunks.prefix);
 }
 
 }  // namespace mote

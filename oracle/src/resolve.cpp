@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "mote/base/error.h"
+#include "mote/uops/element_type.h"
 #include "mote/uops/gradient.h"
 
 namespace mote {
@@ -24,28 +25,12 @@ bool is_op(std::string_view text) {
   return std::ranges::binary_search(catalogue(), text, {}, &OpRecord::name);
 }
 
-std::string read_all(std::string_view file) {
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  const std::filesystem::path path(file);
-  if (std::filesystem::is_directory(path)) throw Error(fmt::format("{}: is a directory", file));
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.good() && !stream.eof()) {
-    throw Error(fmt::format("{}: cannot be read: {}", file,
-                            errno != 0 ? std::strerror(errno) : "input error"));
-  }
-  return text;
-}
-
-Resolved resolve_file(std::string_view file) {
-  const std::string_view shown = file == "-" ? "standard input" : file;
-  const std::string text = read_all(file);
-  try {
-    return {std::make_shared<const Program>(parse_program(text)), nullptr, std::nullopt};
-  } catch (const Error& e) {
-    throw Error(fmt::format("{}: {}", shown, e.what()));
-  }
+Resolved resolve_file(std::string_view file, std::optional<DType> dtype) {
+  const std::string text = read_program_text(file);
+  Resolved resolved;
+  resolved.program = program_of_file(file, text, dtype);
+  if (dtype && *dtype != element_type(*program_of_file(file, text))) resolved.other_dtype = dtype;
+  return resolved;
 }
 
 DType default_dtype(const OpRecord& record) {
@@ -93,14 +78,31 @@ bool is_program_file(std::string_view text) {
          std::filesystem::exists(std::filesystem::path(text), ignored);
 }
 
+std::string read_program_text(std::string_view file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  const std::filesystem::path path(file);
+  if (std::filesystem::is_directory(path)) throw Error(fmt::format("{}: is a directory", file));
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.good() && !stream.eof()) {
+    throw Error(fmt::format("{}: cannot be read: {}", file,
+                            errno != 0 ? std::strerror(errno) : "input error"));
+  }
+  return text;
+}
+
+std::shared_ptr<const Program> program_of_file(std::string_view file, std::string_view text,
+                                               std::optional<DType> dtype) {
+  return std::make_shared<const Program>(
+      parse_program_file(file == "-" ? "standard input" : file, text, dtype));
+}
+
 Resolved resolve_program(std::string_view text, std::optional<DType> dtype,
                          std::optional<TensorMask> input_mask) {
   if (is_program_file(text)) {
-    if (dtype || input_mask) {
-      throw Error(
-          fmt::format("{}: a program file states its own {}", text, dtype ? "dtypes" : "inputs"));
-    }
-    return resolve_file(text);
+    if (input_mask) throw Error(fmt::format("{}: a program file states its own inputs", text));
+    return resolve_file(text, dtype);
   }
   const OpRecord& record = find_op(text);
   const Instance instance{dtype.value_or(default_dtype(record)),
@@ -138,6 +140,7 @@ std::string instance_name(const Resolved& resolved) {
   if (resolved.record != nullptr) return instance_name(*resolved.record, *resolved.instance);
   std::string text = resolved.program->name;
   std::ranges::replace(text, '.', '_');
+  if (resolved.other_dtype) text += fmt::format("_{}", name(*resolved.other_dtype));
   return text;
 }
 

@@ -11,11 +11,11 @@
 
 #include "compare.h"
 #include "crash.h"
-#include "for_shell.h"
 #include "form.h"
 #include "indices.h"
 #include "json_line.h"
 #include "mote/base/error.h"
+#include "mote/base/for_shell.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "outcome.h"

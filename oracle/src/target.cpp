@@ -7,6 +7,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/resolve.h"
+#include "mote/uops/element_type.h"
 
 namespace mote {
 
@@ -15,25 +16,36 @@ Target::Target(std::string_view text) : text_(text) {
     record_ = &find_op(text);
     op_ = record_->name;
     inputs_ = record_->inputs;
-    dtypes_ = record_->dtypes;
+    dtypes_ = possible_ = record_->dtypes;
     return;
   }
-  file_ = resolve_program(text).program;
-  op_ = file_->name;
-  for (const Uop& input : file_->inputs) {
+  program_text_ = read_program_text(text);
+  const auto own = program_of_file(text, program_text_);
+  op_ = own->name;
+  for (const Uop& input : own->inputs) {
     inputs_.push_back({std::get<uop::Input>(input.node().kind).name, false});
   }
-  if (std::ssize(file_->inputs) > kMaxMasked)
-    throw Error(text_ + ": has " + std::to_string(file_->inputs.size()) +
+  if (std::ssize(own->inputs) > kMaxMasked)
+    throw Error(text_ + ": has " + std::to_string(own->inputs.size()) +
                 " inputs, expected at most " + std::to_string(kMaxMasked));
-  dtypes_ = {file_->inputs.empty() ? file_->outputs.at(0).value.dtype()
-                                   : file_->inputs.front().dtype()};
+  dtypes_ = possible_ = {element_type(*own)};
+  programs_[dtypes_.front()] = own;
+  for (const DType dtype : all_dtypes()) {
+    if (dtype == DType::boolean || dtype == dtypes_.front()) continue;
+    try {
+      programs_[dtype] = program_of_file(text, program_text_, dtype);
+      possible_.push_back(dtype);
+    } catch (const Error&) {  // an operation does not take it
+    }
+  }
 }
 
 TensorMask Target::full_mask() const { return first_masked(inputs_.size()); }
 
 std::shared_ptr<const Program> Target::program(const Instance& instance) const {
-  return record_ != nullptr ? instantiate(*record_, instance) : file_;
+  if (record_ != nullptr) return instantiate(*record_, instance);
+  const auto at = programs_.find(instance.dtype);
+  return at != programs_.end() ? at->second : program_of_file(text_, program_text_, instance.dtype);
 }
 
 int Target::input_position(std::string_view name) const {

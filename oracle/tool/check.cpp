@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "mote/base/error.h"
+#include "mote/generated/kernels.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/isolation.h"
 #include "mote/oracle/memory.h"
@@ -41,7 +42,7 @@ struct CheckArguments {
   std::vector<std::string> plugins;
   std::vector<std::string> cases;
   std::string budget;
-  std::string dtype;
+  std::vector<std::string> dtypes;
   std::string memory;
   std::string count;
   std::string seed;
@@ -95,13 +96,11 @@ std::uint64_t seed_of(const CheckArguments& options) {
   return parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
-CampaignOptions campaign_options(const CheckArguments& options, const Backends& backends,
-                                 const Selection& selection) {
+CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case> cases) {
   CampaignOptions campaign;
   campaign.ops = options.ops;
-  campaign.backends = selection.chosen;
-  if (!options.dtype.empty()) campaign.dtype = require_dtype(options.dtype);
-  campaign.cases = all_cases(options, backends);
+  for (const std::string& dtype : options.dtypes) campaign.dtypes.push_back(require_dtype(dtype));
+  campaign.cases = std::move(cases);
   if (!options.budget.empty()) campaign.budget_s = parse_seconds("budget", options.budget);
   if (!options.count.empty()) {
     campaign.count = static_cast<std::int64_t>(parse_whole("count", options.count, 0, kMostCases));
@@ -135,12 +134,53 @@ struct Plan {
   CampaignOptions campaign;
 };
 
+/// The program files of the campaign, with the dtypes that it has cases of.
+std::vector<ProgramKernels> program_files(const CampaignOptions& campaign) {
+  std::vector<ProgramKernels> files;
+  const auto add = [&](const std::shared_ptr<const Target>& target, DType dtype) {
+    if (!target->is_file()) return;
+    auto file = std::ranges::find(files, target, &ProgramKernels::target);
+    if (file == files.end()) file = files.insert(files.end(), {target, {}});
+    if (std::ranges::find(file->dtypes, dtype) == file->dtypes.end()) file->dtypes.push_back(dtype);
+  };
+  for (const std::string& op : campaign.ops) {
+    const auto target = find_target(op);
+    for (const DType dtype : dtypes_of(campaign, *target)) add(target, dtype);
+  }
+  for (const Case& c : campaign.cases) add(c.target, c.instance.dtype);
+  return files;
+}
+
+/// A program file that cannot be read with a dtype that is asked for is a mistake.
+void require_dtypes(const CheckArguments& options) {
+  for (const std::string& op : options.ops) {
+    const auto target = find_target(op);
+    for (const std::string& dtype : options.dtypes)
+      if (target->is_file()) target->program({require_dtype(dtype), target->full_mask()});
+  }
+}
+
+/// Whether gen's kernels of the catalogue have nothing to do beside those of program files.
+bool has_files_alone(const CampaignOptions& campaign, const Selection& selection) {
+  const auto is_file = [](const auto& target) { return target->is_file(); };
+  return std::ranges::any_of(selection.chosen, [](const auto& e) { return !e.program.empty(); }) &&
+         std::ranges::all_of(targets_of(campaign), is_file) &&
+         std::ranges::all_of(campaign.cases, is_file, &Case::target);
+}
+
 Plan plan_of(const CheckArguments& options) {
   Plan plan;
   if (!options.in_process) plan.isolation = std::make_shared<Isolation>();
   plan.backends = find_backends(split_paths(options.plugins), plan.isolation.get());
+  plan.campaign = campaign_options(options, all_cases(options, plan.backends));
+  if (wants_program_kernels(plan.backends, options.backends))
+    add_program_kernels(plan.backends, program_files(plan.campaign), plan.isolation.get());
   plan.selection = select_backends(plan.backends, options.backends);
-  plan.campaign = campaign_options(options, plan.backends, plan.selection);
+  if (has_files_alone(plan.campaign, plan.selection))
+    std::erase_if(plan.selection.chosen, [](const BackendEntry& e) {
+      return e.program.empty() && e.backend == &gen_backend();
+    });
+  plan.campaign.backends = plan.selection.chosen;
   plan.campaign.run.isolation = plan.isolation;
   // In this process a crash of one that was not asked for would end the run.
   plan.campaign.peers = options.in_process ? plan.selection.chosen : plan.backends.all;
@@ -167,7 +207,7 @@ CampaignResult run_shown(const CampaignOptions& campaign, const CheckArguments& 
 }
 
 int check(const CheckArguments& given) {
-  for (const std::string& op : given.ops) find_target(op);  // mistakes before anything is loaded
+  require_dtypes(given);  // mistakes before anything is loaded
   CheckArguments options = given;
   options.seed = std::to_string(seed_of(given));  // that of every worker
   const int workers = workers_of(options);
@@ -226,7 +266,9 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default: another each time")
       ->type_name("S");
-  command->add_option("--dtype", options->dtype, "only this element type")->type_name("DTYPE");
+  add_list(*command, "--dtype", options->dtypes, "DTYPE",
+           "only these element types; of a .mote file instead of its own")
+      ->delimiter(',');
   command->add_option("--memory", options->memory, "most memory for a case; default: what is free")
       ->type_name("BYTES");
   CLI::Option* most = command->add_option("--max-failures", options->max_failures,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "case_groups.h"
+#include "mote/oracle/case.h"
 #include "output.h"
 
 namespace mote::tool {
@@ -24,6 +25,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_mutants(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
 
 /// The command line with all that was added to it, for completions and the manual page.
 struct ProgramHelp;
@@ -42,5 +44,8 @@ void add_subject_options(CLI::App& command, std::string& limit, std::string& mem
 void add_color(CLI::App& command, std::string& color);
 /// Splits at commas what is not the path of something that exists.
 std::vector<std::string> split_paths(const std::vector<std::string>& texts);
+
+/// The cases of a file, or the one that the text is.
+std::vector<Case> cases_of(const std::string& text);
 
 }  // namespace mote::tool

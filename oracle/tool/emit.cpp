@@ -12,13 +12,16 @@
 
 #include "commands.h"
 #include "mote/base/error.h"
+#include "mote/base/for_shell.h"
 #include "mote/base/kernel.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/emit_cuda.h"
 #include "mote/codegen/generated_by.h"
 #include "mote/codegen/passes.h"
+#include "mote/oracle/kernel_c.h"
 #include "mote/oracle/plugin_text.h"
 #include "mote/oracle/resolve.h"
+#include "plugin_command.h"
 
 namespace mote::tool {
 namespace {
@@ -34,6 +37,7 @@ struct EmitArguments {
   int order = 0;  ///< of differentiation
   PluginOptions plugin;
   std::vector<std::string> indices;  ///< of the plug-in's contract
+  std::vector<std::string> sources;  ///< with the function that the plug-in stands around
 };
 
 /// Throws Error.
@@ -68,12 +72,13 @@ std::filesystem::path write_file(const EmitArguments& options, const std::string
 }
 
 std::string kernel_text(const Resolved& resolved, const EmitArguments& options) {
+  const bool plain = options.variant == "oracle";
+  if (options.language == "c")
+    return kernel_c(resolved, {.fast = !plain, .standalone = options.standalone});
   EmitOptions how;
-  if (resolved.record != nullptr) how.function = "mote_" + instance_name(resolved);
+  if (resolved.record != nullptr || resolved.other_dtype) how.function = kernel_function(resolved);
   how.standalone = options.standalone;
   const LoopProgram loops = compile(resolved.program);
-  const bool plain = options.variant == "oracle";
-  if (options.language == "c") return plain ? emit_c(loops, how) : emit_c(schedule(loops), how);
   if (plain) return emit_cuda(cuda_program(loops, how), options.standalone);
   if (options.variant == "gen") return emit_cuda(cuda_gen_program(loops, how), options.standalone);
   const CudaProgram program = cuda_tf32_program(loops, how);
@@ -91,27 +96,57 @@ void check_variant(const EmitArguments& options) {
                           options.language, fmt::join(known, ", ")));
 }
 
+/// How the plug-in is compiled and checked.
+std::vector<std::string> plugin_commands(const Resolved& resolved, const EmitArguments& options) {
+  const std::string& function = options.plugin.function;
+  const std::filesystem::path folder(options.folder);
+  PluginFiles files{.plugin = folder / (function + "_plugin.c"),
+                    .sources = options.sources,
+                    .library = folder / (function + ".so"),
+                    .gpu = options.plugin.gpu};
+  if (files.sources.empty()) files.sources = {function + ".c"};
+  const std::string library =
+      files.library.find('/') == std::string::npos ? "./" + files.library : files.library;
+  std::vector<std::string> commands = {compile_command(files)};
+  if (resolved.record == nullptr && options.order > 0) return commands;  // nothing checks that
+  const std::string op = resolved.record != nullptr ? resolved.record->name : options.op;
+  std::string check = fmt::format("mote check {} --plugin {}", for_shell(op), for_shell(library));
+  if (resolved.instance) check += fmt::format(" --dtype {}", name(resolved.instance->dtype));
+  if (resolved.other_dtype) check += fmt::format(" --dtype {}", name(*resolved.other_dtype));
+  commands.push_back(check);
+  return commands;
+}
+
+int emit_plugin(const Resolved& resolved, const EmitArguments& options) {
+  if (options.language == "cuda") throw Error("--plugin: only of C, got --lang cuda");
+  PluginOptions how = options.plugin;
+  how.indices = flags_of(options.indices);
+  if (is_c_name(how.function)) how.commands = plugin_commands(resolved, options);
+  const std::string text = plugin_around(resolved, how);
+  if (options.folder.empty()) {
+    print(text);
+    return 0;
+  }
+  print(write_file(options, how.function + "_plugin", text).string() + "\n");
+  for (const std::string& command : how.commands) print(command + "\n");
+  return 0;
+}
+
 int emit(const EmitArguments& options) {
   if (options.language != "c" && options.language != "cuda") {
     throw Error(fmt::format("unknown language '{}' (known: c, cuda)", options.language));
   }
-  const bool cuda = options.language == "cuda";
   check_variant(options);
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = require_dtype(options.dtype);
   const Resolved resolved = resolve_without(options.op, dtype, options.without, options.order);
-  const std::string name = instance_name(resolved);
-  const bool around = !options.plugin.function.empty();
-  PluginOptions plugin = options.plugin;
-  plugin.indices = flags_of(options.indices);
-  if (around && cuda) throw Error("--plugin: only of C, got --lang cuda");
-  std::string text = around ? plugin_around(resolved, plugin) : kernel_text(resolved, options);
+  if (!options.plugin.function.empty()) return emit_plugin(resolved, options);
+  std::string text = kernel_text(resolved, options);
   if (!text.starts_with("/*")) text = generated_head("A kernel") + text;
   if (options.folder.empty()) {
     print(text);
   } else {
-    const std::string file = around ? options.plugin.function + "_plugin" : name;
-    print(write_file(options, file, text).string() + "\n");
+    print(write_file(options, instance_name(resolved), text).string() + "\n");
   }
   return 0;
 }
@@ -147,6 +182,11 @@ void add_emit(CLI::App& app, Action& action) {
           "bits, else native")
       ->type_name("native|f32|f64")
       ->needs(plugin);
+  add_list(*command, "--needs", options->plugin.needs, "TENSOR",
+           "an optional input or output that that function cannot do without; for others that a "
+           "call lacks it gets NULL")
+      ->delimiter(',')
+      ->needs(plugin);
   command
       ->add_flag("--row-major", options->plugin.row_major,
                  "that function takes tensors without gaps only")
@@ -165,7 +205,13 @@ void add_emit(CLI::App& app, Action& action) {
           "that function takes pointers of a GPU and, behind the rest, a cudaStream_t; link it "
           "with lib/mote/cuda_launcher.so")
       ->needs(plugin);
-  command->add_option("-o", options->folder, "write DIR/NAME.c and print its path")
+  add_list(*command, "--source", options->sources, "FILE",
+           "what that function stands in, for the command that is printed; default FUNCTION.c")
+      ->needs(plugin);
+  command
+      ->add_option("-o", options->folder,
+                   "write DIR/NAME.c and print its path; of a plug-in DIR/FUNCTION_plugin.c, and "
+                   "the commands that compile and check it")
       ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return emit(*options); }; });
 }

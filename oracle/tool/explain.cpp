@@ -16,7 +16,9 @@
 #include "mote/oracle/backends.h"
 #include "mote/oracle/contract.h"
 #include "mote/oracle/resolve.h"
+#include "mote/oracle/target.h"
 #include "mote/uops/bound.h"
+#include "mote/uops/element_type.h"
 #include "ops_text.h"
 #include "requirements.h"
 
@@ -116,14 +118,23 @@ int explain_backends(const ExplainArguments& options, const Resolved& resolved) 
   if (!options.stage.starts_with("bound"))
     throw Error(fmt::format("explain: {} goes with --stage bound, bound-loops or bound-c",
                             options.backend.empty() ? "--plugin" : "--backend"));
-  const Backends backends = find_backends(split_paths(options.plugins));
+  Backends backends = find_backends(split_paths(options.plugins));
   std::vector<std::string> names;
   if (!options.backend.empty()) names = {options.backend};
-  const Selection selection = select_backends(backends, names);
-  if (selection.chosen.empty()) {
+  const bool is_file = resolved.record == nullptr && options.order == 0;
+  if (is_file && wants_program_kernels(backends, names))
+    add_program_kernels(backends, {{find_target(options.op), {element_type(*resolved.program)}}});
+  Selection selection = select_backends(backends, names);
+  if (!selection.absent.empty()) {
     fmt::print(stderr, "mote: {}\n", absence(backends, options.backend));
     return kNoBackend;
   }
+  std::erase_if(selection.chosen, [&](const BackendEntry& e) {
+    return is_file && e.plugin.empty() && !has_kernel(e, *find_target(options.op));
+  });
+  if (selection.chosen.empty())
+    throw Error(fmt::format("{}: backend {} has no kernel for it{}", options.op, options.backend,
+                            backends.problems.empty() ? "" : ": " + backends.problems.back()));
   Printer show(true);
   for (const BackendEntry& e : selection.chosen)
     explain_contracts(options, resolved, *e.backend, show);

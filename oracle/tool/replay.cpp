@@ -78,10 +78,23 @@ void print_outcome(const Case& c, Prepared& prepared, const Outcome& outcome, co
   }
 }
 
-/// The names that the line gives, else those of the command line, else what there is.
-Selection backends_for(const Case& c, const Backends& backends, const ReplayArguments& options) {
-  if (!c.backend.empty()) return select_backends(backends, {c.backend});
-  return select_backends(backends, options.backends);
+/// The names that the line gives, else those of the command line, else what there is. Of a program
+/// file the kernels of gen are compiled now; where they cannot be, that is said.
+Selection backends_for(const Case& c, Backends& backends, const ReplayArguments& options,
+                       Isolation* isolation) {
+  std::vector<std::string> names = options.backends;
+  if (!c.backend.empty()) names = {c.backend};
+  if (c.target->is_file() && wants_program_kernels(backends, names)) {
+    const std::size_t known = backends.problems.size();
+    add_program_kernels(backends, {{c.target, {c.instance.dtype}}}, isolation);
+    for (std::size_t k = known; k < backends.problems.size(); ++k)
+      fmt::print(stderr, "mote: left out: {}\n", backends.problems[k]);
+  }
+  Selection selection = select_backends(backends, names);
+  std::erase_if(selection.chosen, [&](const BackendEntry& e) {  // gen's of the catalogue
+    return c.target->is_file() && e.plugin.empty() && !has_kernel(e, *c.target);
+  });
+  return selection;
 }
 
 /// The case as a C file, for the only backend that it or the command line names.
@@ -89,6 +102,10 @@ void write_standalone(const Case& c, const Selection& selection, const std::stri
   if (selection.chosen.size() != 1)
     throw Error(fmt::format("--standalone: expected one backend, got {}", selection.chosen.size()));
   const BackendEntry& e = selection.chosen.front();
+  if (!e.program.empty())
+    throw Error(
+        "--standalone: the kernels of a program file are no library that stays; `mote emit " +
+        e.program + " --plugin` makes one");
   Case subject = c;
   subject.backend = e.name();
   subject.plugin = e.plugin.empty() ? e.path : e.plugin;
@@ -117,12 +134,12 @@ int replay_case(const Case& c, const ReplayArguments& options,
                 const std::shared_ptr<Isolation>& isolation, const Screen& screen) {
   std::vector<std::string> libraries = split_paths(options.plugins);
   if (!c.plugin.empty()) libraries.insert(libraries.begin(), c.plugin);
-  const Backends backends = find_backends(libraries, isolation.get());
-  const Selection selection = backends_for(c, backends, options);
+  Backends backends = find_backends(libraries, isolation.get());
+  const Selection selection = backends_for(c, backends, options, isolation.get());
   for (const std::string& absent : selection.absent) {
     fmt::print(stderr, "mote: {}\n", absence(backends, absent));
   }
-  if (selection.chosen.empty()) return 77;
+  if (selection.chosen.empty()) return selection.absent.empty() ? 4 : 77;
   if (!options.standalone.empty()) write_standalone(c, selection, options.standalone);
   Prepared prepared(c, run_options(options, isolation));
   std::vector<int> codes;
@@ -136,13 +153,6 @@ int replay_case(const Case& c, const ReplayArguments& options,
     codes.push_back(code_of(outcome));
   }
   return combine(codes, !c.backend.empty() || !options.backends.empty());
-}
-
-/// Of a file, or the one that is written here.
-std::vector<Case> cases_of(const std::string& text) {
-  std::error_code ignored;
-  if (!text.empty() && std::filesystem::exists(text, ignored)) return read_cases(text);
-  return {parse_case(text)};
 }
 
 int replay(const ReplayArguments& options) {
@@ -164,6 +174,12 @@ int replay(const ReplayArguments& options) {
 }
 
 }  // namespace
+
+std::vector<Case> cases_of(const std::string& text) {
+  std::error_code ignored;
+  if (!text.empty() && std::filesystem::exists(text, ignored)) return read_cases(text);
+  return {parse_case(text)};
+}
 
 void add_replay(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReplayArguments>();

@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
   add_emit(app, action);
   add_check(app, action);
   add_replay(app, action);
+  add_run(app, action);
   add_mutants(app, action);
   add_doctor(app, action);
   add_completion(app, action);

@@ -185,13 +185,13 @@ TEST(Campaign, ACountIsOfEachOp) {
   options.backends = select_backends(backends, {}).chosen;
   options.ops = {"conv2d", "gemm", "matmul"};
   options.count = 20;
-  options.dtype = DType::f64;
+  options.dtypes = {DType::f64};
   for (const Row& row : run_campaign(options).rows) {
     std::int64_t all = 0;
     for (const std::int64_t n : row.counts) all += n;
     EXPECT_EQ(all, 20) << row.op;
   }
-  options.dtype = DType::i32;  // declined: a stream ends early, and costs the next op nothing
+  options.dtypes = {DType::i32};  // declined: a stream ends early, and costs the next op nothing
   options.ops = {"gemm", "matmul"};
   options.count = 600;
   for (const Row& row : run_campaign(options).rows) {
@@ -204,7 +204,7 @@ TEST(Campaign, WithoutNamesGradientsAreJudgedToo) {
   const Backends backends = find_backends({});
   CampaignOptions options;
   options.backends = select_backends(backends, {"gen"}).chosen;
-  options.dtype = DType::f32;
+  options.dtypes = {DType::f32};
   options.count = 1;
   options.seed = 4;
   const CampaignResult result = run_campaign(options);

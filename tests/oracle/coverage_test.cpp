@@ -102,7 +102,7 @@ TEST(Coverage, OfACampaignHasWhatWasNotReached) {
   CampaignOptions options;
   options.backends = select_backends(backends, {"gen"}).chosen;
   options.ops = {"neg", "gemm"};
-  options.dtype = DType::f32;
+  options.dtypes = {DType::f32};
   options.count = 0;
   const auto sum = [&](const CampaignResult& r) { return sum_of(coverage_of(options, r)); };
   EXPECT_EQ(sum(run_campaign(options)).executed, 0);

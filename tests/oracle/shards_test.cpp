@@ -36,7 +36,7 @@ TEST(Shards, AreTheWholeInParts) {
   const Backends backends = find_backends({mutant("gemm_correct")});
   CampaignOptions options;
   options.backends = select_backends(backends, {}).chosen;
-  options.dtype = DType::f32;
+  options.dtypes = {DType::f32};
   options.count = 30;
   options.seed = 5;
   for (int k = 1; k < 8; ++k)
@@ -59,7 +59,7 @@ TEST(Shards, AreBusyWithFewCasesOfManyOps) {
   CampaignOptions options;
   options.backends = select_backends(backends, {"gen"}).chosen;
   options.ops = {"abs", "add", "exp", "mul", "neg", "relu", "sub", "tanh", "where", "sigmoid"};
-  options.dtype = DType::f32;
+  options.dtypes = {DType::f32};
   options.count = 2;
   for (std::uint64_t k = 0; k < 4; ++k) {
     options.shard = {k, 4};

@@ -83,7 +83,7 @@ output y = min(max(x, 0), 6)
 
 TEST(Tool, HelpAndVersionAreData) {
   const std::string help = good("--help");
-  for (const char* command : {"check", "doctor", "emit", "explain", "ops", "replay"}) {
+  for (const char* command : {"check", "doctor", "emit", "explain", "ops", "replay", "run"}) {
     expect_has(help, command);
   }
   expect_has(good("emit --help"), "--standalone");
@@ -99,7 +99,7 @@ TEST(Tool, HelpAndVersionAreData) {
 
 TEST(Tool, UsageErrorsSayWhatIsKnown) {
   expect_has(bad(""),
-             "no command (known: check, completion, doctor, emit, explain, mutants, ops, replay)");
+             "no command (known: check, completion, doctor, emit, explain, mutants, ops, replay, run)");
   expect_has(bad("frobnicate"),
              "unknown command 'frobnicate' (known: check, completion, doctor, emit, ");
   expect_has(bad("--frobnicate"), "unknown option --frobnicate (known: ");
@@ -168,7 +168,11 @@ TEST(Tool, BadFilesAreNamed) {
   expect_has(bad("emit -", ""), "standard input: program text: line 1, column ");
   expect_has(bad("emit -", std::string("\0\xff\x01", 3)), "standard input: program text: line 1");
   const fs::path fine = folder.write("fine.mote", kRelu6);
-  expect_has(bad(fmt::format("emit '{}' --dtype f64", fine.string())), "states its own dtypes");
+  expect_has(good(fmt::format("emit '{}' --dtype f64", fine.string())), "mote_relu6_f64(");
+  const fs::path smooth =
+      folder.write("smooth.mote", "op smooth\ninput x f32[N]\noutput y = exp(x)\n");
+  expect_has(bad(fmt::format("emit '{}' --dtype i32", smooth.string())),
+             "smooth.mote: with i32 in place of f32: program text: line 3, column 12: Map exp: ");
   expect_has(bad(fmt::format("emit '{}' --without x", fine.string())), "states its own inputs");
   expect_has(bad("emit softmax -o /dev/null/folder"), "/dev/null/folder: cannot be made: ");
 }

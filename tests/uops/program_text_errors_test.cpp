@@ -52,6 +52,33 @@ TEST(ProgramText, ErrorsOfValuesSayWhere) {
   EXPECT_EQ(line("e = x * over"), "program text: line 4, column 9: 'over' cannot stand here");
 }
 
+TEST(ProgramText, ErrorsOfUnknownNamesSayTheNearest) {
+  EXPECT_EQ(
+      line("e = slect[0](x, n)"),
+      "program text: line 4, column 5: unknown name 'slect', did you mean select? (known: x, n)");
+  EXPECT_EQ(line("e = sum(x)"),
+            "program text: line 4, column 8: expected '[' and the axes, as in sum[0](…), got '('");
+  EXPECT_EQ(line("e = sqtr(x)"),
+            "program text: line 4, column 5: unknown function 'sqtr', did you mean sqrt or rsqrt?");
+  EXPECT_EQ(line("value = x; e = valeu"),
+            "program text: line 4, column 16: unknown name 'valeu', did you mean value? (known: x, "
+            "n, value)");
+  EXPECT_EQ(line("e = x + $kk"),
+            "program text: line 4, column 9: unknown parameter '$kk', did you mean k? (known: k)");
+  EXPECT_EQ(line("inptu z f32[N]"),
+            "program text: line 4, column 1: unknown statement 'inptu', did you mean input? "
+            "(known: op, param, input, size, require, output, NAME = VALUE)");
+  EXPECT_EQ(line("e = scatter[ad](x, x to i0, i1)"),
+            "program text: line 4, column 13: unknown scatter op 'ad', did you mean add? (known: "
+            "add, mul, max, min, set)");
+  EXPECT_EQ(line("output yy = x; output yz"),
+            "program text: line 4, column 23: output 'yz' is no earlier value, write output yz = "
+            "VALUE, did you mean yy?");
+  EXPECT_EQ(message("op p\ninput x f32[ROWS]\noutput y = x[i0 over ROW]"),
+            "program text: line 3, column 13: p: size ROW does not follow from the inputs (x "
+            "f32[ROWS]), did you mean ROWS?");
+}
+
 TEST(ProgramText, ErrorsOfStatementsSayWhere) {
   EXPECT_EQ(line("frob x"),
             "program text: line 4, column 1: unknown statement 'frob' (known: op, param, input, "
@@ -60,9 +87,8 @@ TEST(ProgramText, ErrorsOfStatementsSayWhere) {
   EXPECT_EQ(line("sum = x"),
             "program text: line 4, column 1: 'sum' is a word of the language, not a name");
   EXPECT_EQ(line("input z f8[N]"),
-            "program text: line 4, column 9: unknown dtype 'f8' (known: f32, f64, f16, bf16, i32, "
-            "i64, i8, u8, "
-            "bool)");
+            "program text: line 4, column 9: unknown dtype 'f8', did you mean i8 or u8? (known: "
+            "f32, f64, f16, bf16, i32, i64, i8, u8, bool)");
   EXPECT_EQ(line("input z1 f32[N]"),
             "program text: line 4, column 7: Input z1: an input's name must not end in a digit "
             "(dz10 would be ambiguous)");

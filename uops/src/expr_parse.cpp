@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "expr_node.h"
+#include "language.h"
 #include "mote/base/characters.h"
 #include "mote/base/error.h"
 #include "mote/uops/expr.h"
@@ -179,7 +180,7 @@ class ExprParser {
     const Position where = here_;
     const std::string_view word = take_while(is_word);
     const bool is_call = peek() == '(';
-    if (is_call && (word == "min" || word == "max")) return call(word);
+    if (is_call && is_index_function(word)) return call(word);
     if (is_call) {
       fail(where, fmt::format("unknown function '{}', known are min and max", word));
     }

@@ -10,6 +10,7 @@
 
 #include "divisors.h"
 #include "mote/base/error.h"
+#include "mote/base/near_names.h"
 #include "node.h"
 #include "size_rules.h"
 #include "unify.h"
@@ -146,8 +147,12 @@ class Maker {
     std::string shapes;
     for (const Uop& u : p.inputs)
       shapes += fmt::format("{}{} {}", shapes.empty() ? "" : ", ", as_input(u)->name, type_text(u));
-    fail(fmt::format("size {} does not follow from the inputs ({})", sizes.begin()->to_string(),
-                     shapes.empty() ? "there are none" : shapes),
+    std::vector<std::string> known;
+    for (const SizeRule& rule : p.size_rules) known.push_back(rule.size.name());
+    for (const NamedSize& s : p.sizes) known.push_back(s.name);
+    const std::string lost = sizes.begin()->to_string();
+    fail(fmt::format("size {} does not follow from the inputs ({}){}", lost,
+                     shapes.empty() ? "there are none" : shapes, did_you_mean(lost, known)),
          first_with(*sizes.begin()));
   }
 

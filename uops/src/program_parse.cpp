@@ -9,8 +9,16 @@
 //
 // `#` opens a comment; inside brackets a statement may go on over lines; `;` ends one, too.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <optional>
+#include <utility>
+
+#include "language.h"
 #include "mote/base/error.h"
+#include "mote/base/near_names.h"
+#include "mote/uops/element_type.h"
+#include "mote/uops/language.h"
 #include "node.h"
 #include "value_parse.h"
 
@@ -19,7 +27,10 @@ namespace {
 
 class ProgramParser {
  public:
-  explicit ProgramParser(std::string_view text) : text_(text) {}
+  ProgramParser(std::string_view text, std::optional<std::pair<DType, DType>> element_type)
+      : text_(text) {
+    scope_.element_type = element_type;
+  }
 
   Program run() {
     text_.next_statement();
@@ -63,18 +74,35 @@ class ProgramParser {
     const std::size_t at = statement_at_ = text_.position();
     const std::string word =
         text_.word("a statement (op, param, input, size, require, output or NAME =)");
-    if (word == "op") return op(at);
-    if (word == "param") return param();
-    if (word == "input") return input();
-    if (word == "size") return size();
-    if (word == "require") return require();
-    if (word == "output") return output();
-    if (!text_.peek("=") || text_.peek("=="))
-      text_.fail(at, fmt::format("unknown statement '{}' (known: op, param, input, size, require, "
-                                 "output, NAME = VALUE)",
-                                 word.substr(0, 32)));
+    if (const std::optional<Statement> known = find_statement(word)) return statement(at, *known);
+    if (!text_.peek("=") || text_.peek("==")) unknown_statement(at, word);
     text_.expect("=");
     define(at, word, parse_value(text_, scope_, positions_));
+  }
+
+  void statement(std::size_t at, Statement known) {
+    switch (known) {
+      case Statement::op:
+        return op(at);
+      case Statement::param:
+        return param();
+      case Statement::input:
+        return input();
+      case Statement::size:
+        return size();
+      case Statement::require:
+        return require();
+      case Statement::output:
+        return output();
+    }
+  }
+
+  [[noreturn]] void unknown_statement(std::size_t at, const std::string& word) const {
+    const std::vector<std::string_view> words = language_words().statements;
+    text_.fail(at,
+               fmt::format("unknown statement '{}'{} (known: {}, NAME = VALUE)", word.substr(0, 32),
+                           did_you_mean(word, std::vector<std::string>(words.begin(), words.end())),
+                           fmt::join(words, ", ")));
   }
 
   void op(std::size_t at) {
@@ -118,7 +146,7 @@ class ProgramParser {
     const std::string name = text_.word("the input's name");
     const std::size_t dtype_at = text_.position();
     const std::string word = text_.word("a dtype");
-    const std::optional<DType> dtype = parse_dtype(word);
+    const std::optional<DType> dtype = scope_.dtype(word);
     if (!dtype) unknown_dtype(dtype_at, word);
     Uop u;
     if (text_.accept_word("rank")) {
@@ -138,10 +166,10 @@ class ProgramParser {
   }
 
   [[noreturn]] void unknown_dtype(std::size_t at, const std::string& word) const {
-    std::string known;
-    for (const DType d : all_dtypes())
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", name(d));
-    text_.fail(at, fmt::format("unknown dtype '{}' (known: {})", word, known));
+    std::vector<std::string> known;
+    for (const DType d : all_dtypes()) known.emplace_back(name(d));
+    text_.fail(at, fmt::format("unknown dtype '{}'{} (known: {})", word, did_you_mean(word, known),
+                               fmt::join(known, ", ")));
   }
 
   void size() {
@@ -179,8 +207,8 @@ class ProgramParser {
     if (text_.accept("=")) {
       define(at, name, parse_value(text_, scope_, positions_));
     } else if (!scope_.values.contains(name)) {
-      text_.fail(
-          at, fmt::format("output '{}' is no earlier value, write output {} = VALUE", name, name));
+      text_.fail(at, fmt::format("output '{}' is no earlier value, write output {} = VALUE{}", name,
+                                 name, did_you_mean(name, scope_.order)));
     }
     spec_.outputs.push_back({name, scope_.values.at(name)});
     outputs_at_.push_back(statement_at_);
@@ -205,6 +233,34 @@ class ProgramParser {
 
 }  // namespace
 
-Program parse_program(std::string_view text) { return ProgramParser(text).run(); }
+Program parse_program(std::string_view text) { return ProgramParser(text, std::nullopt).run(); }
+
+DType element_type(const Program& program) {
+  for (const Uop& input : program.inputs)
+    if (is_real(input.dtype())) return input.dtype();
+  return program.inputs.empty() ? program.outputs.at(0).value.dtype()
+                                : program.inputs.front().dtype();
+}
+
+Program parse_program(std::string_view text, DType dtype) {
+  Program own = parse_program(text);
+  const DType said = element_type(own);
+  if (said == dtype) return own;
+  return ProgramParser(text, std::pair(said, dtype)).run();
+}
+
+Program parse_program_file(std::string_view file, std::string_view text,
+                           std::optional<DType> dtype) {
+  std::string where(file);
+  try {
+    Program own = parse_program(text);
+    const DType said = element_type(own);
+    if (!dtype || *dtype == said) return own;
+    where += fmt::format(": with {} in place of {}", name(*dtype), name(said));
+    return parse_program(text, *dtype);
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", where, e.what()));
+  }
+}
 
 }  // namespace mote

@@ -179,15 +179,4 @@ std::optional<ScatterOp> find_scatter_op(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_reserved_word(std::string_view name) {
-  constexpr std::array kWords = {"mean",          "iota", "select",  "scatter", "select_scatter",
-                                 "stop_gradient", "inf",  "nan",     "true",    "false",
-                                 "over",          "else", "keep",    "op",      "param",
-                                 "size",          "in",   "input",   "output",  "require",
-                                 "rank",          "real", "integer", "int"};
-  for (const std::string_view w : kWords)
-    if (w == name) return true;
-  return find_map_op(name) || find_reduce_op(name) || parse_dtype(name);
-}
-
 }  // namespace mote

@@ -4,28 +4,19 @@
 #include "value_parse.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "language.h"
 #include "mote/base/error.h"
+#include "mote/base/near_names.h"
+#include "mote/uops/language.h"
 #include "node.h"
 #include "value_typing.h"
 
 namespace mote {
 namespace {
-
-struct Infix {
-  std::string_view symbol;
-  MapOp op;
-  int level;
-};
-// Longer symbols first.
-constexpr int kComparison = 3;
-constexpr Infix kInfix[] = {
-    {"||", MapOp::logical_or, 1}, {"&&", MapOp::logical_and, 2}, {"<=", MapOp::le, 3},
-    {">=", MapOp::ge, 3},         {"==", MapOp::eq, 3},          {"!=", MapOp::ne, 3},
-    {"<", MapOp::lt, 3},          {">", MapOp::gt, 3},           {"+", MapOp::add, 4},
-    {"-", MapOp::sub, 4},         {"*", MapOp::mul, 5},          {"/", MapOp::div, 5}};
 
 class Parser {
  public:
@@ -70,7 +61,7 @@ class Parser {
   }
 
   const Infix* next_infix() {
-    for (const Infix& op : kInfix)
+    for (const Infix& op : infix_operators())
       if (text_.peek(op.symbol)) return &op;
     return nullptr;
   }
@@ -131,8 +122,7 @@ class Parser {
     if (text_.accept("$")) return parameter(at);
     const std::string word(text_.peek_word());
     if (word.empty()) text_.expected("a value");
-    if (word == "inf" || word == "nan" || word == "true" || word == "false")
-      return literal(at, false);
+    if (is_constant_word(word)) return literal(at, false);
     if (is_reserved_word(word)) return call(at, word);
     const auto found = scope_.values.find(word);
     if (found == scope_.values.end()) unknown(at, word);
@@ -140,11 +130,30 @@ class Parser {
     return {found->second, nullptr};
   }
 
-  [[noreturn]] void unknown(std::size_t at, const std::string& word) const {
-    std::string known;
-    for (const std::string& name : scope_.order) known += (known.empty() ? "" : ", ") + name;
-    text_.fail(at, fmt::format("unknown name '{}' ({})", word,
-                               known.empty() ? "none is known yet" : "known: " + known));
+  [[noreturn]] void unknown(std::size_t at, const std::string& word) {
+    text_.accept_word(word);
+    if (text_.peek("(")) unknown_function(at, word);
+    std::vector<std::string> meant = scope_.order;
+    const LanguageWords words = language_words();
+    if (text_.peek("["))
+      for (const auto* list : {&words.reductions, &words.forms})
+        meant.insert(meant.end(), list->begin(), list->end());
+    text_.fail(at, fmt::format("unknown name '{}'{} ({})", word, did_you_mean(word, meant),
+                               scope_.order.empty()
+                                   ? "none is known yet"
+                                   : fmt::format("known: {}", fmt::join(scope_.order, ", "))));
+  }
+
+  [[noreturn]] void unknown_function(std::size_t at, const std::string& word) const {
+    const LanguageWords words = language_words();
+    std::vector<std::string> known;
+    for (const auto* list : {&words.functions, &words.reductions, &words.forms, &words.dtypes})
+      for (const std::string_view one : *list)  // max is a function and a reduction
+        if (std::ranges::find(known, one) == known.end()) known.emplace_back(one);
+    const std::string near = did_you_mean(word, known);
+    text_.fail(at, near.empty() ? fmt::format("unknown function '{}' (known: {})", word,
+                                              fmt::join(known, ", "))
+                                : fmt::format("unknown function '{}'{}", word, near));
   }
 
   Value signed_literal() {
@@ -164,10 +173,11 @@ class Parser {
     const bool known = std::any_of(scope_.params.begin(), scope_.params.end(),
                                    [&](const ParamDecl& p) { return p.name == word; });
     if (!known) {
-      std::string names;
-      for (const ParamDecl& p : scope_.params) names += (names.empty() ? "" : ", ") + p.name;
-      text_.fail(at, fmt::format("unknown parameter '${}' ({})", word,
-                                 names.empty() ? "none is declared" : "known: " + names));
+      std::vector<std::string> names;
+      for (const ParamDecl& p : scope_.params) names.push_back(p.name);
+      text_.fail(at, fmt::format("unknown parameter '${}'{} ({})", word, did_you_mean(word, names),
+                                 names.empty() ? "none is declared"
+                                               : fmt::format("known: {}", fmt::join(names, ", "))));
     }
     return {Uop(), [word](DType d) { return param(word, d); }};
   }
@@ -176,24 +186,35 @@ class Parser {
 
   Value call(std::size_t at, const std::string& word) {
     text_.accept_word(word);
-    if (word == "iota") return {iota_call(at), nullptr};
-    if (word == "select") return {select_call(at), nullptr};
-    if (word == "scatter") return {scatter_call(at), nullptr};
-    if (word == "select_scatter") return {select_scatter_call(at), nullptr};
-    if (word == "stop_gradient") {
-      const Uop x = typing_.typed(at, single_argument());
-      return {typing_.build(at, [&] { return stop_gradient(x); }), nullptr};
-    }
-    if (const std::optional<DType> dtype = parse_dtype(word)) {
+    if (const std::optional<ValueForm> form = find_value_form(word))
+      return {formed(at, *form), nullptr};
+    if (const std::optional<DType> dtype = scope_.dtype(word)) {
       const Value v = single_argument();  // of a literal it only says the dtype
       if (!v.uop) return {typing_.typed(at, v, *dtype), nullptr};
       return {typing_.build(at, [&] { return cast(v.uop, *dtype); }), nullptr};
     }
-    if ((word == "mean" || find_reduce_op(word)) && text_.peek("["))
+    if (is_reduction(word) && (text_.peek("[") || !find_map_op(word)))
       return {reduction(at, word), nullptr};
     const std::optional<MapOp> op = find_map_op(word);
     if (!op || *op == MapOp::cast) text_.fail(at, fmt::format("'{}' cannot stand here", word));
     return typing_.combine(*op, at, arguments());
+  }
+
+  Uop formed(std::size_t at, ValueForm form) {
+    switch (form) {
+      case ValueForm::iota:
+        return iota_call(at);
+      case ValueForm::select:
+        return select_call(at);
+      case ValueForm::scatter:
+        return scatter_call(at);
+      case ValueForm::select_scatter:
+        return select_scatter_call(at);
+      case ValueForm::stop_gradient:
+        break;
+    }
+    const Uop x = typing_.typed(at, single_argument());
+    return typing_.build(at, [&] { return stop_gradient(x); });
   }
 
   std::vector<Value> arguments() {
@@ -286,8 +307,14 @@ class Parser {
     const std::string word = text_.word("add, mul, max, min or set");
     const std::optional<ScatterOp> op = find_scatter_op(word);
     if (!op)
-      text_.fail(at, fmt::format("unknown scatter op '{}' (known: add, mul, max, min, set)", word));
+      text_.fail(at, fmt::format("unknown scatter op '{}'{} (known: add, mul, max, min, set)", word,
+                                 did_you_mean(word, scatter_op_names())));
     return *op;
+  }
+
+  static std::vector<std::string> scatter_op_names() {
+    const LanguageWords words = language_words();
+    return {words.scatter_ops.begin(), words.scatter_ops.end()};
   }
 
   int axis_number() {
@@ -301,6 +328,7 @@ class Parser {
   // max[1, 2](x), max[1 keep](x)
   Uop reduction(std::size_t at, const std::string& word) {
     std::vector<int> axes;
+    if (!text_.peek("[")) text_.expected(fmt::format("'[' and the axes, as in {}[0](…)", word));
     text_.open("[");
     do axes.push_back(axis_number());
     while (text_.accept(","));

@@ -9,6 +9,7 @@
 int main(int argc, char** argv) {
   try {
     mote::extend_catalogue(mote::library_ops());
+    mote::extend_catalogue(mote::library_programs());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "mote: %s\n", e.what());
     return 2;

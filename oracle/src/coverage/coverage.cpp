@@ -69,10 +69,9 @@ std::vector<Coverage> coverage_of(const CampaignOptions& options, const Campaign
   for (const Row& row : result.rows) add(row.op, row.dtype, row.backend, row.cells);
   if (!options.budget_s && !options.count) return all;
   for (const auto& target : targets_of(options))
-    for (const DType dtype : target->dtypes())
+    for (const DType dtype : dtypes_of(options, *target))
       for (const BackendEntry& e : options.backends)
-        if ((!options.dtype || *options.dtype == dtype) && has_kernel(*e.backend, target->op()))
-          add(target->text(), dtype, e.name(), {});
+        if (has_kernel(e, *target)) add(target->text(), dtype, e.name(), {});
   return all;
 }
 

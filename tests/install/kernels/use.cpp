@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two libraries' ops beside the catalogue's.
+// Three libraries' ops beside the catalogue's.
 #include <mote/runtime/catalogue.h>
 #include <mote/runtime/command.h>
 
@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "my_kernels.h"
+#include "program_kernels.h"
 #include "wide_kernels.h"
 
 int main() {
   mote::register_library(my_kernels);
   mote::register_library(wide_kernels);
+  mote::register_library(program_kernels);
   mote::Tensor x(mote::DType::f32, {3});
   mote::Tensor y(mote::DType::f32, {3});
   mote::fill(x, 0.5);
@@ -27,5 +29,12 @@ int main() {
   inputs.back() = nullptr;
   run(mote::Command("sum40"), inputs, std::vector<mote::Tensor*>{&y});
   std::printf("sum of 40 halves: %g, with a bias %g\n", y.real_at({0}), with_bias);
+
+  mote::Tensor rows(mote::DType::f64, {1, 2}), by(mote::DType::f64, {1});
+  mote::fill(rows, 3.0);
+  mote::fill(by, 2.0);
+  const mote::Tensor scaled = compute(mote::Command("row_scale"), {&rows, &by}).front();
+  std::printf("3 times 2 plus 1: %g\n", scaled.real_at({0, 1}));
+  if (scaled.real_at({0, 1}) != 7) return 1;
   return y.real_at({0}) == 20 && with_bias == 20.5 ? 0 : 1;
 }

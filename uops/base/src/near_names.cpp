@@ -51,4 +51,13 @@ std::vector<std::string> near_names(std::string_view name, std::span<const std::
   return names;
 }
 
+std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+  if (name.size() < 2) return "";  // any other letter would be as near
+  const std::vector<std::string> near = near_names(name, known);
+  std::string text;
+  for (std::size_t k = 0; k < near.size(); ++k)
+    text += (k == 0 ? ", did you mean " : k + 1 < near.size() ? ", " : " or ") + near[k];
+  return text.empty() ? text : text + "?";
+}
+
 }  // namespace mote

@@ -27,6 +27,11 @@ struct EmitOptions {
   /// For the thunk: another function of the same signature, which `mote_status <fast>_run(…)` then
   /// calls after the same checks.
   std::string fast = {};
+  /// Statements that the body of a typed function of the variant oracle, or of the function that
+  /// chooses among versions, begins with.
+  std::string opening = {};
+  /// Inputs and outputs that the header comment says may be NULL.
+  std::vector<std::string> nullable = {};
 };
 
 /// A function that a fast helper computes in float.
@@ -53,8 +58,25 @@ std::string emit_c(const LoopProgram& p, const EmitOptions& options);
 std::string emit_c(const Schedule& s, const EmitOptions& options);
 /// The thunk around a function of that signature that stands elsewhere, options.function: a
 /// comment, the prototype, `mote_status <function>_can_run(…)` and `mote_status <function>_run(…)`.
-/// Needs mote/base/thunk.h.
+/// Needs mote/base/thunk.h, with optional outputs mote/base/thunk_outputs.h, and the helpers that
+/// emit_c_helpers_for() gives.
 std::string emit_c_around(const LoopProgram& p, const EmitOptions& options);
+/// The thunk alone, around options.function.
+std::string emit_c_thunk(const LoopProgram& p, const EmitOptions& options);
+/// The kernel for calls that lack some of the inputs which another one, the whole, takes.
+struct PartialKernel {
+  const LoopProgram& program;
+  std::string function;
+  std::vector<std::string> outputs;  ///< for each output of its own that of the whole
+};
+/// A statement of the whole's function: where the inputs that the part lacks are NULL, the part's
+/// function is called. An input with axes is NULL where its strides are: of an input whose shape
+/// alone is needed a call may have no data.
+std::string emit_c_choice(const LoopProgram& whole, const PartialKernel& part);
+/// The other way round: the part's function, static, calls the whole's `function`, with NULL for
+/// tensors that the part lacks, 0 for sizes and the default for parameters.
+std::string emit_c_adapter(const PartialKernel& part, const LoopProgram& whole,
+                           const std::string& function);
 /// A function that calls the first of these functions whose level mote_level() reaches: the highest
 /// level first, 0 last; all but 0 stand under #ifdef MOTE_X86_LEVELS.
 std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
@@ -68,6 +90,8 @@ std::string emit_c_prelude();
 /// Those of next_up, next_down and lowest_bit, which no op of the catalogue uses: error bounds do.
 std::string emit_c_bound_prelude();
 std::string emit_c_includes();
+/// The helpers of all preludes that `text` calls, and those that they call.
+std::string emit_c_helpers_for(const std::string& text);
 /// What the typed function takes: "const float*", "const int64_t*", "int64_t", "double".
 std::vector<std::string> c_argument_types(const LoopProgram& p);
 /// The prototype, as a declaration with a semicolon.

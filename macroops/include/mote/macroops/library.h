@@ -10,5 +10,7 @@ namespace mote {
 
 /// The ops of the library: defined by its sources, called once by its generator and its tool.
 std::vector<OpRecord> library_ops();
+/// Those of its .mote files, which mote_add_kernels() writes.
+std::vector<OpRecord> library_programs();
 
 }  // namespace mote

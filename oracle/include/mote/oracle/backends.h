@@ -5,22 +5,33 @@
 // along; or only in the workers of an Isolation.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/base/plugin.h"
 
 namespace MOTE_API mote {
 
 class Isolation;
+class Target;
+
+/// A program file, and the dtypes that its kernels are to be of.
+struct ProgramKernels {
+  std::shared_ptr<const Target> target;
+  std::vector<DType> dtypes;
+};
 
 struct BackendEntry {
   const mote_backend* backend = nullptr;
   std::string plugin;  ///< the path, for a library that was named; empty for one that was found
   std::string path;    ///< of the library, or "built in"
+  /// The program file whose kernels alone these are; empty: of any op.
+  std::string program = {};
   std::string name() const { return backend->name; }
 };
 
@@ -59,7 +70,17 @@ std::string plugin_to_name(std::string_view backend);
 /// Why a backend of a name that mote knows cannot be used: "backend gen is not on this machine: …".
 std::string absence(const Backends& backends, const std::string& name);
 
+/// The backend gen of program files: their fast kernels, compiled now, each file's an entry of its
+/// own. What cannot be compiled is among the problems, and why.
+void add_program_kernels(Backends& backends, const std::vector<ProgramKernels>& files,
+                         Isolation* isolation = nullptr);
+/// Whether the selection asks for such: gen by name, or everything, and no library named.
+bool wants_program_kernels(const Backends& backends, const std::vector<std::string>& names);
+
 bool has_kernel(const mote_backend& backend, std::string_view op);
+/// Kernels of the catalogue are none of a program file, whatever that calls its op, unless a
+/// library was named.
+bool has_kernel(const BackendEntry& entry, const Target& target);
 /// Where the running program lies, and files installed beside it.
 std::string executable_folder();
 

@@ -56,7 +56,7 @@ struct CampaignOptions {
   std::vector<BackendEntry> backends;
   /// Asked about the smallest case of each failure, beside `backends` or among them.
   std::vector<BackendEntry> peers;
-  std::optional<DType> dtype;         ///< only this one
+  std::vector<DType> dtypes;          ///< only these; empty: all, of a program file its own
   std::vector<Case> cases;            ///< run first; each leaves its mark in the table
   std::optional<double> budget_s;     ///< random cases until then
   std::optional<std::int64_t> count;  ///< random cases of each op; with a budget, at most
@@ -146,6 +146,8 @@ std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& opt
 /// How many cases there are to run, of those that are listed and those that are counted; 0 where
 /// only the time ends it.
 std::int64_t planned_cases(const CampaignOptions& options);
+/// The dtypes that its random cases of the target are of.
+std::vector<DType> dtypes_of(const CampaignOptions& options, const Target& target);
 /// What was executed of the rows, and of the ops and dtypes that random cases were to be drawn of.
 std::vector<Coverage> coverage_of(const CampaignOptions& options, const CampaignResult& result);
 /// The seed of the campaign that wrote the journal; nullopt where there is none.

@@ -20,6 +20,9 @@ inline constexpr const char* kUnnamedFunction = "function";
 struct FunctionOptions {
   std::optional<DType> dtype = {};        ///< default: f32, or the first that the op offers
   std::vector<std::string> without = {};  ///< optional inputs that it does not take
+  /// Optional inputs and outputs that it cannot do without; for others that a call lacks it gets
+  /// NULL.
+  std::vector<std::string> needs = {};
   /// What its sums are kept in: native, f32 or f64. Empty: f32 for tensors of 16 bits, else native.
   std::string accumulator = {};
   bool row_major = false;               ///< it takes tensors without gaps only

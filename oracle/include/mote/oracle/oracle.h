@@ -39,6 +39,9 @@ typedef struct mote_check_options {
   int32_t indices;  /* of a function: mote_indices, what it takes for granted about inputs that are
                        indices */
   int32_t reserved;
+  const char* without; /* of a function: optional inputs that it does not take, "b" or "b,c" */
+  const char* needs;   /* of a function: optional inputs and outputs that it cannot do without;
+                          for others that a call lacks it gets NULL */
 } mote_check_options;
 
 /* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare

@@ -19,16 +19,26 @@ struct Resolved {
   const OpRecord* record = nullptr;  ///< null for a program file
   /// Of an op: which instance it is.
   std::optional<Instance> instance;
+  /// Of a program file with another element type than its own: that, for names.
+  std::optional<DType> other_dtype = std::nullopt;
 };
 
 /// Text that means a file: "-" (standard input), a name ending in .mote, and where no op has that
 /// name, an existing file or anything with a slash in it.
 bool is_program_file(std::string_view text);
 
-/// The program of `text`. dtype: by default f32, or the first that the op offers; mask: by default
-/// every input. Throws Error for an unknown op (with near matches), an instance that the op doesn't
-/// have, a file that can't be read ("FILE: …"), a program that doesn't parse ("FILE: program text:
-/// line L, …"), and for a dtype or a mask given with a file, which states its own.
+/// The text of a program file; "-": standard input. Throws Error "FILE: …".
+std::string read_program_text(std::string_view file);
+/// The file's program, with another element type where one is given. Throws Error "FILE: …" where
+/// it does not parse, and where it does not with that type.
+std::shared_ptr<const Program> program_of_file(std::string_view file, std::string_view text,
+                                               std::optional<DType> dtype = std::nullopt);
+
+/// The program of `text`. dtype: by default f32, or the first that the op offers, and of a file its
+/// own; mask: by default every input. Throws Error for an unknown op (with near matches), an
+/// instance that the op doesn't have, a file that can't be read ("FILE: …"), a program that doesn't
+/// parse ("FILE: program text: line L, …") or not with that dtype, and for a mask given with a
+/// file, which states its inputs.
 Resolved resolve_program(std::string_view text, std::optional<DType> dtype = std::nullopt,
                          std::optional<TensorMask> input_mask = std::nullopt);
 

@@ -3,6 +3,7 @@
 // a program file, which is one program.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,9 +26,12 @@ class Target {
   const OpRecord* record() const { return record_; }  ///< null for a file
   /// In the order in which a call has them.
   const std::vector<InputDecl>& inputs() const { return inputs_; }
-  /// Of a file: the one dtype that stands for it, that of its first input (or output).
+  /// Those that random cases are of where none is asked for: of a file its own element type.
   const std::vector<DType>& dtypes() const { return dtypes_; }
+  /// Those that cases may be of: of a file, its own first, each that its text can be read with.
+  const std::vector<DType>& possible_dtypes() const { return possible_; }
   TensorMask full_mask() const;
+  /// Throws Error for a dtype that a file cannot be read with, and why.
   std::shared_ptr<const Program> program(const Instance& instance) const;
   /// Position of an input in inputs(); -1 when there is none.
   int input_position(std::string_view name) const;
@@ -36,9 +40,11 @@ class Target {
   std::string text_;
   std::string op_;
   const OpRecord* record_ = nullptr;
-  std::shared_ptr<const Program> file_;
+  std::string program_text_;  ///< of a file
+  std::map<DType, std::shared_ptr<const Program>> programs_;
   std::vector<InputDecl> inputs_;
   std::vector<DType> dtypes_;
+  std::vector<DType> possible_;
 };
 
 /// Targets made before are kept: a program file is read once.

@@ -15,4 +15,8 @@ namespace MOTE_API mote {
 /// nearest first; where there are none, those that hold it or are held by it. Three at most.
 std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
 
+/// ", did you mean softmax or softmin?"; empty where no name is near, and for a single
+/// letter.
+std::string did_you_mean(std::string_view name, std::span<const std::string> known);
+
 }  // namespace mote

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace mote {
+#include "mote/base/export.h"
+
+namespace MOTE_API mote {
 
 /// In single quotes unless it is plain.
 inline std::string for_shell(const std::string& word) {

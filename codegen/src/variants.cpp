@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mote/codegen/variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "mote/codegen/emit_c.h"
+
+namespace mote {
+namespace {
+
+bool returns_what_it_draws(const Program& p) {
+  std::vector<Uop> outputs;
+  for (const Output& o : p.outputs) outputs.push_back(o.value);
+  std::set<const UopNode*> drawn;
+  for (const Uop& u : topological(outputs)) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    const bool draws = m != nullptr && m->op == MapOp::philox;
+    const auto from = [&](const Uop& x) { return drawn.contains(x.id()); };
+    if (draws || (u.dtype() != DType::boolean && std::ranges::any_of(operands(u), from)))
+      drawn.insert(u.id());
+  }
+  return std::ranges::any_of(outputs, [&](const Uop& u) { return drawn.contains(u.id()); });
+}
+
+std::string contract_c(const std::string& name, const char* accumulator, std::size_t functions) {
+  return fmt::format(
+      "static const mote_contract {} = {{\n"
+      "    sizeof(mote_contract), {}, 0, 0, 1, \"direct\", {}, MOTE_IN_PLACE_ALL, {}, NULL, 0, "
+      "0, 0, 0}};\n",
+      name, accumulator, functions, functions > 0 ? "functions_f32" : "NULL");
+}
+
+}  // namespace
+
+bool has_fast_variant(const Program& program, DType dtype) {
+  return is_real(dtype) && !returns_what_it_draws(program);
+}
+
+std::string fast_accuracy_c() {
+  std::string functions;
+  for (const FunctionAccuracy& f : fast_accuracy())
+    functions +=
+        fmt::format("{}{{\"{}\", {}, 0, 0}}", functions.empty() ? "" : ", ", f.function, f.ulp);
+  return fmt::format("static const mote_accuracy functions_f32[] = {{{}}};\n", functions);
+}
+
+std::string fast_contract_c(const std::string& name, DType dtype) {
+  if (dtype == DType::f64) return contract_c(name, "MOTE_ACC_NATIVE", 0);
+  const bool narrow = dtype == DType::f16 || dtype == DType::bf16;  // sums are kept in float
+  return contract_c(name, narrow ? "MOTE_ACC_F32" : "MOTE_ACC_NATIVE", fast_accuracy().size());
+}
+
+std::string oracle_contract_c(const std::string& name) {
+  return contract_c(name, "MOTE_ACC_F64", 0);
+}
+
+}  // namespace mote

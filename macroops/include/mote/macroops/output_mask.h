@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which outputs of an op its instances have.
+#pragma once
+
+#include "mote/base/export.h"
+#include "mote/macroops/catalogue.h"
+
+namespace MOTE_API mote {
+
+/// Those of the record, as it is with all inputs, that the instance has. Where inputs are left out a
+/// gradient may do without the _ behind a name.
+TensorMask output_mask(const OpRecord& record, const Instance& instance);
+
+}  // namespace mote

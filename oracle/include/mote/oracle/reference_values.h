@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reference computes of a case, as data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mote/base/export.h"
+#include "mote/oracle/case.h"
+
+namespace MOTE_API mote {
+
+struct TensorValues {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> elements;  ///< row-major, whatever layout the case has
+  Number at(std::int64_t linear) const;
+  std::int64_t count() const;
+};
+
+struct ReferenceValues {
+  std::vector<TensorValues> inputs;
+  std::vector<TensorValues> outputs;  ///< those that the call asks for
+  std::string by;                     ///< "generated kernel", "C compiled by cc", "interpreter"
+};
+
+/// Throws Error for a case that does not fit into memory, and where the reference fails.
+/// memory_limit: bytes, instead of what is available.
+ReferenceValues reference_values(const Case& c,
+                                 std::optional<std::int64_t> memory_limit = std::nullopt);
+
+}  // namespace mote
