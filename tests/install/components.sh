@@ -78,6 +78,18 @@ for component in runtime npz compiler oracle; do
   done
 done
 
+# In C++17 by hand: the first error says what to do.
+eval "flags=($(pkg-config --cflags mote))"
+if "$CXX" -std=c++17 -fsyntax-only "$here/alone/runtime.cpp" "${flags[@]}" 2>cxx17.log; then
+  fail "C++17: expected an error"
+fi
+[[ "$(grep -m 1 'error' cxx17.log)" == *"mote's C++ headers need C++20: compile with -std=c++20"* ]] ||
+  fail "C++17: $(head -n 5 cxx17.log)"
+# The C API is C, for C++17 too.
+"$CXX" -std=c++17 -fsyntax-only -x c++ - "${flags[@]}" <<<'#include "mote/mote.h"
+#include "mote/npz/npz_c.h"
+#include "mote/oracle/oracle.h"' || fail "the C headers in C++17"
+
 # refuses NAME TEXT LANGUAGES CODE: a project of the code is refused with the text.
 refuses() {
   mkdir -p "refused/$1"

@@ -68,6 +68,22 @@ TEST(Input, RefusesBadDeclarations) {
             "Input b c: an input's name is letters, digits and _");
 }
 
+/// None is ambiguous: an integer of any type is an integer, float a real.
+TEST(Number, IsMadeOfEveryArithmeticType) {
+  for (const Number& n : std::vector<Number>{3, 3U, 3L, 3UL, 3LL, 3ULL, static_cast<short>(3),
+                                             std::uint8_t{3}, std::size_t{3}, '\3'})
+    EXPECT_TRUE(same(n, Number(3)) && !n.is_real());
+  EXPECT_TRUE(same(Number(true), Number(1)));
+  for (const Number& n : std::vector<Number>{0.5, 0.5F, 0.5L})
+    EXPECT_TRUE(same(n, Number(0.5)) && n.is_real());
+  EXPECT_EQ(Number(UINT64_MAX).real(), 0x1p64);
+  EXPECT_EQ(Expr(3U), Expr(3));
+  EXPECT_EQ(Expr(std::size_t{3}), Expr(3));
+  EXPECT_EQ(Expr(3LL) + 2U, Expr(5));
+  const Uop x = input("x", DType::f32, {"N"});
+  EXPECT_EQ((x * 2U + std::size_t{1} - 0.5F).dtype(), DType::f32);
+}
+
 TEST(Map, RepeatsAxesOfExtentOne) {
   const Uop row = input("r", DType::f32, {"1", "C"});
   const Uop y = kRows + row;

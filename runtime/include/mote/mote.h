@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mote/base/export.h"
+#include "mote/base/export_c.h"
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
 #include "mote/base/registry.h"

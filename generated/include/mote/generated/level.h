@@ -4,7 +4,7 @@
 #ifndef MOTE_GENERATED_LEVEL_H
 #define MOTE_GENERATED_LEVEL_H
 
-#include "mote/base/export.h"
+#include "mote/base/export_c.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mote/base/export.h"
+#include "mote/base/export_c.h"
 #include "mote/base/kernel.h"
 
 #ifdef __cplusplus

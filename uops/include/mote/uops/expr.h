@@ -9,6 +9,7 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -53,9 +54,10 @@ class Expr {
  public:
   Expr();                    ///< 0
   Expr(std::int64_t value);  // NOLINT(google-explicit-constructor): constants mix with expressions
-  Expr(int value)
-      : Expr(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
-  Expr(Symbol symbol);                             // NOLINT(google-explicit-constructor)
+  /// Any other integer type.
+  template <std::integral T>
+  Expr(T value) : Expr(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  Expr(Symbol symbol);                                       // NOLINT(google-explicit-constructor)
 
   static Expr loop(int axis);                ///< i<axis>
   static Expr size(std::string_view name);   ///< KH, or dA0

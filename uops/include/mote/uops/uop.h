@@ -28,6 +28,7 @@
 #include <variant>
 #include <vector>
 
+#include "mote/base/arithmetic.h"
 #include "mote/base/dtype.h"
 #include "mote/base/export.h"
 #include "mote/uops/expr.h"
@@ -42,6 +43,11 @@ struct Number {
   Number(double real) : value(real) {}                   // NOLINT(google-explicit-constructor)
   Number(std::int64_t integer) : value(integer) {}       // NOLINT(google-explicit-constructor)
   Number(int integer) : value(std::int64_t{integer}) {}  // NOLINT(google-explicit-constructor)
+  /// Any other arithmetic type, as the one of the two that holds it.
+  template <Arithmetic T>
+  Number(T number) {  // NOLINT(google-explicit-constructor)
+    to_real_or_integer(number, [&](auto converted) { value = converted; });
+  }
   bool is_real() const { return value.index() == 0; }
   double real() const { return std::get<double>(value); }
   std::int64_t integer() const { return std::get<std::int64_t>(value); }
@@ -308,10 +314,9 @@ Uop squeeze(const Uop& x, const std::vector<int>& axes);
 struct Operand {
   Uop uop;
   std::variant<std::monostate, Number> number;
-  Operand(Uop u) : uop(std::move(u)) {}           // NOLINT(google-explicit-constructor)
-  Operand(double v) : number(Number(v)) {}        // NOLINT(google-explicit-constructor)
-  Operand(int v) : number(Number(v)) {}           // NOLINT(google-explicit-constructor)
-  Operand(std::int64_t v) : number(Number(v)) {}  // NOLINT(google-explicit-constructor)
+  Operand(Uop u) : uop(std::move(u)) {}  // NOLINT(google-explicit-constructor)
+  template <Arithmetic T>
+  Operand(T v) : number(Number(v)) {}  // NOLINT(google-explicit-constructor)
 };
 Uop map(MapOp op, const std::vector<Operand>& args);
 

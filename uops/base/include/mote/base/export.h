@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the shared libraries export: all else is hidden. C++ headers open `namespace MOTE_API mote`,
- * C headers mark each declaration. C99. */
-#ifndef MOTE_BASE_EXPORT_H
-#define MOTE_BASE_EXPORT_H
+// What every C++ header of mote includes before anything that an older standard lacks: MOTE_API,
+// and what to do where the compiler is asked for too old a standard.
+#pragma once
 
-#ifdef __cplusplus
-#define MOTE_API [[gnu::visibility("default")]]
-#else
-#define MOTE_API __attribute__((visibility("default")))
-#endif
+#include "mote/base/export_c.h"
 
+#if defined(__cplusplus) && __cplusplus <= 201703L
+#error "mote's C++ headers need C++20: compile with -std=c++20, which mote's CMake targets ask for"
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "mote/base/export.h"
+#include "mote/base/export_c.h"
 #include "mote/base/kernel.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #ifndef MOTE_BASE_REGISTRY_H
 #define MOTE_BASE_REGISTRY_H
 
-#include "mote/base/export.h"
+#include "mote/base/export_c.h"
 #include "mote/base/kernel.h"
 #include "mote/base/ops.h"
 

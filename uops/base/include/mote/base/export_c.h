@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the shared libraries export: all else is hidden. C++ headers open `namespace MOTE_API mote`,
+ * C headers mark each declaration. C99, and any C++. */
+#ifndef MOTE_BASE_EXPORT_C_H
+#define MOTE_BASE_EXPORT_C_H
+
+#ifdef __cplusplus
+#define MOTE_API [[gnu::visibility("default")]]
+#else
+#define MOTE_API __attribute__((visibility("default")))
+#endif
+
+#endif
