@@ -40,8 +40,8 @@ CaseRunOptions options_for_tries(CaseRunOptions options, Verdict verdict) {
 
 /// The outcome of the smallest case, its diagnosis, and the case with as few elements as possible.
 void explain(Failure& failure, Verdict verdict, const ShrinkLimits& limits,
-             const std::function<Outcome(const Case&)>& outcome_of,
-             const std::function<bool(const Case&)>& fails) {
+             const std::optional<Case>& sparsest,
+             const std::function<Outcome(const Case&)>& outcome_of) {
   failure.outcome = outcome_of(failure.smallest);
   if (failure.outcome.verdict != verdict) {
     failure.outcome.verdict = verdict;
@@ -52,11 +52,9 @@ void explain(Failure& failure, Verdict verdict, const ShrinkLimits& limits,
   } else if (limits.seconds > 0) {
     failure.diagnosis = diagnose(failure.smallest, failure.outcome, outcome_of);
   }
-  if (verdict != Verdict::failed || limits.seconds <= 0) return;
-  const auto sparse = clear_elements(failure.smallest, fails, limits);
-  if (!sparse) return;
-  failure.sparsest_text = differences_text(outcome_of(*sparse), 1);
-  failure.sparsest = to_string(*sparse);
+  if (verdict != Verdict::failed || !sparsest) return;
+  failure.sparsest_text = differences_text(outcome_of(*sparsest), 1);
+  failure.sparsest = to_string(*sparsest);
 }
 
 }  // namespace
@@ -110,7 +108,7 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
   failure.tries = shrunk.tries;
   failure.not_smaller = shrunk.reason;
   try {
-    explain(failure, verdict, limits, outcome_of, fails);
+    explain(failure, verdict, limits, shrunk.sparsest, outcome_of);
   } catch (const Interrupted&) {  // what is known by then
     if (failure.outcome.verdict == verdict) return failure;
     failure.smallest = seen ? seen->first : failure.first;

@@ -26,13 +26,17 @@ Number number(const Json& json) {
                                : Number(std::int64_t{std::strtoll(digits, nullptr, 10)});
 }
 
+Share share(const Json& json) { return {json.at("runs"), json.at("failed")}; }
+
 Diagnosis diagnosis(const Json& json) {
   return {.kind = json.at("kind"),
           .text = json.at("text"),
           .condition = json.at("condition"),
+          .condition_is_necessary = json.at("condition_is_necessary"),
           .condition_is_exact = json.at("condition_is_exact"),
+          .with = share(json.at("with")),
+          .without = share(json.at("without")),
           .runs = json.at("runs"),
-          .held = json.at("held"),
           .failed = json.at("failed"),
           .random_runs = json.at("random_runs"),
           .random_failed = json.at("random_failed")};

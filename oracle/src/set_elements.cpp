@@ -103,10 +103,13 @@ std::vector<SetElement> moved_elements(const Case& to, const Case& from) {
   std::vector<SetElement> moved;
   for (SetElement e : from.set) {
     const auto t = std::ranges::find(to.inputs, e.tensor, &CaseTensor::name);
-    if (t == to.inputs.end() || t->shape.size() != e.index.size() || volume(t->shape) == 0)
-      continue;
+    if (t == to.inputs.end() || t->shape.size() < e.index.size() || volume(t->shape) == 0) continue;
+    e.index.insert(e.index.begin(), t->shape.size() - e.index.size(), 0);
     for (std::size_t axis = 0; axis < e.index.size(); ++axis)
       e.index[axis] = std::min(e.index[axis], t->shape[axis] - 1);
+    std::erase_if(moved, [&](const SetElement& before) {
+      return before.tensor == e.tensor && before.index == e.index;
+    });
     moved.push_back(std::move(e));
   }
   return moved;

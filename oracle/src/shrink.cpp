@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy loop: rounds over all steps until one round keeps nothing. Where that ends at a case
-// that is not small, another way is tried: sizes first, with other seeds of the same fill.
+// that is not small, another way is tried: sizes first, with other seeds of the same fill. Then the
+// same with data that are 0 but for the elements that the failure needs.
 #include "mote/oracle/shrink.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 4;  ///< tried for one smaller case, beside its own
 
-enum class Way : std::uint8_t { simplest_fill, smallest_sizes };
+enum class Way : std::uint8_t { simplest_fill, smallest_sizes, few_elements };
 
 class Shrinker {
  public:
@@ -32,6 +33,17 @@ class Shrinker {
     if (input_elements(smallest) > kSmallCase && !exhausted()) {
       const Case other = by(Way::simplest_fill, by(Way::smallest_sizes, start));
       if (input_elements(other) < input_elements(smallest)) smallest = other;
+    }
+    while (!exhausted() && smallest.fill.kind != FillKind::zeros) {
+      const std::optional<Case> sparse = sparser(smallest);
+      if (!sparse) break;
+      if (!(measure(*sparse) < measure(smallest))) {
+        const auto set = std::ssize(sparse->set);
+        if (2 * set <= input_elements(smallest) && input_elements(smallest) > 1)
+          shrunk_.sparsest = sparse;
+        break;
+      }
+      smallest = by(Way::simplest_fill, *sparse);  // a simple fill may do there too
     }
     shrunk_.smallest = smallest;
     if (input_elements(smallest) > kSmallCase) shrunk_.reason = why_not_smaller(smallest);
@@ -49,12 +61,32 @@ class Shrinker {
     return current_;
   }
 
+  /// With fill=zeros and the elements that the failure needs, in shapes that are as small as they
+  /// become with these.
+  std::optional<Case> sparser(const Case& c) {
+    if (input_elements(c) > kMostToClear) return std::nullopt;
+    const std::optional<Case> listed = with_elements_listed(c);
+    if (!listed || !is_failing(*listed, to_string(*listed))) return std::nullopt;
+    return by(Way::few_elements, *listed);
+  }
+
+  /// Elements of the inputs, then parameters and tensors that are not as they usually are.
+  static std::pair<std::int64_t, std::int64_t> measure(const Case& c) {
+    std::int64_t unusual = std::ssize(c.inputs);
+    for (const auto* tensors : {&c.inputs, &c.outputs})
+      for (const CaseTensor& t : *tensors)
+        unusual += (t.layout.contiguous() ? 0 : 1) + (t.in_place.empty() ? 0 : 1);
+    for (const ParamDecl& p : c.program->params)
+      unusual += p.default_value && c.params.at(p.name).as_real() == *p.default_value ? 0 : 1;
+    return {input_elements(c), unusual};
+  }
+
   /// Every step, as often as it is kept; whether one was.
   bool round(Search search) {
     bool changed = false;
     const Offer offer = [this](const Case& candidate) { return keep(candidate); };
     for (const ShrinkStep& step : shrink_steps(current_, search)) {
-      if (way_ == Way::smallest_sizes && step.name == "fill") continue;
+      if (way_ != Way::simplest_fill && step.name == "fill") continue;
       while (!exhausted() && step.run(current_, offer)) changed = true;
     }
     return changed;

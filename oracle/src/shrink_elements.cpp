@@ -1,23 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last of shrinking: which elements have to be other than 0. Halves are left out first, then
-// smaller parts, at last one by one.
+// Steps over elements that a case sets: fewer of them, at lower indices, at simpler values.
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 
+#include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
-#include "mote/oracle/shrink.h"
 #include "prepared_state.h"
+#include "shrink_steps.h"
 
 namespace mote {
 namespace {
 
-constexpr int kMostTries = 400;
+bool are_at_one_place(const SetElement& a, const SetElement& b) {
+  return a.tensor == b.tensor && a.index == b.index;
+}
 
-/// Those that the fill gives and that are not 0; of an axis that repeats the first.
-std::vector<SetElement> elements_of(const Case& c) {
-  std::vector<SetElement> all;
-  const std::vector<Dense> inputs =
-      filled_inputs(c, judge(*c.program, c.binding, c.fill.kind).radius);
+/// Halves are left out first, then smaller parts, at last one by one.
+bool leave_out(const Case& c, const Offer& offer) {
+  Case kept = c;
+  bool any = false;
+  for (std::size_t part = (c.set.size() + 1) / 2; part > 0; part /= 2)
+    for (std::size_t from = 0; from < kept.set.size();) {
+      Case next = kept;
+      const auto begin = next.set.begin() + static_cast<std::ptrdiff_t>(from);
+      const std::size_t count = std::min(part, next.set.size() - from);
+      next.set.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+      if (offer(next)) {
+        kept = std::move(next);
+        any = true;
+      } else {
+        from += part;
+      }
+    }
+  return any;
+}
+
+/// Those of a tensor along an axis, all as far as they can go together.
+bool move_together(const Case& c, const Offer& offer) {
+  for (const CaseTensor& t : c.inputs)
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+      std::int64_t least = t.shape[axis];
+      for (const SetElement& e : c.set)
+        if (e.tensor == t.name) least = std::min(least, e.index[axis]);
+      if (least == 0 || least == t.shape[axis]) continue;
+      Case next = c;
+      for (SetElement& e : next.set)
+        if (e.tensor == t.name) e.index[axis] -= least;
+      if (offer(next)) return true;
+    }
+  return false;
+}
+
+/// One alone: to index 0 of all axes, of one, half as far, one less.
+bool move_one(const Case& c, const Offer& offer) {
+  const auto moved = [&](std::size_t k, const std::vector<std::int64_t>& index) {
+    Case next = c;
+    next.set[k].index = index;
+    const bool taken = std::ranges::count_if(next.set, [&](const SetElement& e) {
+                         return are_at_one_place(e, next.set[k]);
+                       }) > 1;
+    return !taken && offer(next);
+  };
+  for (std::size_t k = 0; k < c.set.size(); ++k) {
+    const std::vector<std::int64_t> index = c.set[k].index;
+    const std::vector<std::int64_t> first(index.size(), 0);
+    if (index != first && moved(k, first)) return true;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      for (const std::int64_t to : {std::int64_t{0}, index[axis] / 2, index[axis] - 1}) {
+        if (to >= index[axis] || to < 0) continue;
+        std::vector<std::int64_t> next = index;
+        next[axis] = to;
+        if (moved(k, next)) return true;
+      }
+  }
+  return false;
+}
+
+/// 1, then -1, then other whole numbers, then all others.
+int rank_of(double value) {
+  if (value == 1) return 0;
+  if (value == -1) return 1;
+  return std::isfinite(value) && value == std::trunc(value) ? 2 : 3;
+}
+
+bool simplify_value(const Case& c, const Offer& offer) {
+  for (std::size_t k = 0; k < c.set.size(); ++k) {
+    const Number value = c.set[k].value;
+    const double real = value.as_real();
+    for (const double simpler : {1.0, -1.0, std::trunc(real)}) {
+      if (std::isnan(simpler) || rank_of(simpler) >= rank_of(real)) continue;
+      Case next = c;
+      next.set[k].value =
+          value.is_real() ? Number(simpler) : Number(static_cast<std::int64_t>(simpler));
+      if (offer(next)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void add_element_steps(std::vector<ShrinkStep>& steps) {
+  steps.push_back({"elements", leave_out});
+  steps.push_back({"indices", move_together});
+  steps.push_back({"indices", move_one});
+  steps.push_back({"values", simplify_value});
+}
+
+std::optional<Case> with_elements_listed(const Case& c) {
+  Case listed = c;
+  listed.fill = {FillKind::zeros, 0};
+  listed.set.clear();
+  std::vector<Dense> inputs;
+  try {
+    inputs = filled_inputs(c, judge(*c.program, c.binding, c.fill.kind).radius);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const CaseTensor& t = c.inputs[k];
     for (std::int64_t at = 0; at < inputs[k].count(); ++at) {
@@ -28,69 +127,10 @@ std::vector<SetElement> elements_of(const Case& c) {
         e.index[axis] = rest % t.shape[axis];
       const bool again = std::ranges::any_of(
           t.layout.repeated, [&](int axis) { return e.index[static_cast<std::size_t>(axis)] > 0; });
-      if (!again) all.push_back(std::move(e));
+      if (!again) listed.set.push_back(std::move(e));
     }
   }
-  return all;
-}
-
-class Clearer {
- public:
-  Clearer(const Case& c, const std::function<bool(const Case&)>& fails, const ShrinkLimits& limits)
-      : fails_(fails), limits_(limits), current_(c) {
-    current_.fill = {FillKind::zeros, 0};
-    current_.set = elements_of(c);
-  }
-
-  std::optional<Case> run(std::int64_t elements) {
-    if (!keep(current_.set)) return std::nullopt;
-    for (std::size_t part = (current_.set.size() + 1) / 2; part > 0; part /= 2) leave_out(part);
-    if (2 * std::ssize(current_.set) > elements) return std::nullopt;
-    for (std::size_t k = 0; k < current_.set.size(); ++k) {
-      std::vector<SetElement> next = current_.set;
-      next[k].value = next[k].value.is_real() ? Number(1.0) : Number(std::int64_t{1});
-      if (!same(next[k].value, current_.set[k].value)) keep(next);
-    }
-    return current_;
-  }
-
- private:
-  void leave_out(std::size_t part) {
-    for (std::size_t from = 0; from < current_.set.size();) {
-      std::vector<SetElement> next = current_.set;
-      const auto begin = next.begin() + static_cast<std::ptrdiff_t>(from);
-      next.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, next.size() - from)));
-      if (!keep(next)) from += part;
-    }
-  }
-
-  bool keep(std::vector<SetElement> set) {
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    if (++tries_ > std::min(kMostTries, limits_.tries) || seconds > limits_.seconds ||
-        limits_.stopping())
-      return false;
-    Case next = current_;
-    next.set = std::move(set);
-    if (!fails_(next)) return false;
-    current_ = std::move(next);
-    return true;
-  }
-
-  const std::function<bool(const Case&)>& fails_;
-  ShrinkLimits limits_;
-  Case current_;
-  int tries_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
-
-std::optional<Case> clear_elements(const Case& c, const std::function<bool(const Case&)>& fails,
-                                   const ShrinkLimits& limits) {
-  const std::int64_t elements = input_elements(c);
-  if (elements < 2 || elements > kMostToClear) return std::nullopt;
-  return Clearer(c, fails, limits).run(elements);
+  return listed;
 }
 
 }  // namespace mote

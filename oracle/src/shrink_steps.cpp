@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "mote/base/error.h"
+#include "like.h"
 #include "mote/oracle/generate.h"
 
 namespace mote {
@@ -13,42 +13,10 @@ namespace {
 
 constexpr std::int64_t kScanned = 40;  ///< sizes up to here are all tried, so the least is found
 
-/// What a draft leaves out, from the case that it was made of.
-void restore(Case& to, const Case& from) {
-  to.fill = from.fill;
-  to.set = moved_elements(to, from);
-  to.backend = from.backend;
-  to.plugin = from.plugin;
-  for (CaseTensor& t : to.inputs) {
-    const auto at = std::ranges::find(from.inputs, t.name, &CaseTensor::name);
-    if (at != from.inputs.end()) t.layout = at->layout;
-  }
-  for (CaseTensor& t : to.outputs) {
-    const auto at = std::ranges::find(from.outputs, t.name, &CaseTensor::name);
-    if (at == from.outputs.end()) continue;
-    t.layout = at->layout;
-    t.left_out = at->left_out;
-    t.in_place = at->in_place;
-  }
-  for (std::size_t k = 0; k < to.outputs.size(); ++k) {
-    const auto shared = shared_input(to, to.outputs[k]);
-    if (!shared || !may_share(to, *shared, k)) to.outputs[k].in_place.clear();
-  }
-  if (std::ranges::all_of(to.outputs, &CaseTensor::left_out))
-    for (CaseTensor& t : to.outputs) t.left_out = false;
-}
-
 /// Offers the case of a draft; a draft that is not legal is passed over.
 bool offer_draft(const Draft& draft, const Case& from, const Offer& offer) {
-  std::optional<Case> c;
-  try {
-    c = to_case(draft);
-  } catch (const Error&) {
-    return false;
-  }
-  if (!c) return false;
-  restore(*c, from);
-  return offer(*c);
+  const std::optional<Case> c = like(draft, from);
+  return c && offer(*c);
 }
 
 /// Knob values for another domain: those of the knobs that both have.
@@ -156,6 +124,7 @@ bool simplify_fill(const Case& c, const Offer& offer) {
     if (c.fill == fill) return false;
     Case next = c;
     next.fill = fill;
+    if (c.fill.kind == zeros) next.set.clear();
     if (offer(next)) return true;
   }
   return false;
@@ -187,6 +156,16 @@ bool shrink_size(std::size_t k, Search search, const Case& c, const Offer& offer
     if (value == 0) continue;  // nothing is left to see: an empty case fails only if it crashes
     if (offer_draft(next, c, offer)) return true;
   }
+  return false;
+}
+
+/// All axes of the program's inputs, where a tensor came with fewer.
+bool add_axes(const Case& c, const Offer& offer) {
+  const auto has_all = [&](std::size_t k) {
+    return std::ssize(c.inputs[k].shape) == c.program->inputs[k].rank();
+  };
+  for (std::size_t k = 0; k < c.inputs.size(); ++k)
+    if (!has_all(k)) return offer_draft(to_draft(c), c, offer);
   return false;
 }
 
@@ -279,6 +258,7 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
                                    {"in place", in_memory_of_its_own},
                                    {"layouts", simplify_layouts},
                                    {"fill", simplify_fill},
+                                   {"axes", add_axes},
                                    {"all sizes", halve_all},
                                    {"slack", drop_slack}};
   const Domain& domain = domain_of(c.program);
@@ -293,6 +273,7 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
                      }});
   }
   steps.push_back({"broadcast axes", drop_ones});
+  add_element_steps(steps);
   return steps;
 }
 

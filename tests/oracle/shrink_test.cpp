@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "mote/oracle/generate.h"
+#include "shrink_steps.h"
 
 namespace mote {
 namespace {
@@ -111,23 +113,80 @@ TEST(Shrink, EveryCandidateIsLegal) {
   }
 }
 
+/// The value that a set= gives, else 1, or 0 of fill=zeros.
+double value_at(const Case& c, const char* tensor, const std::vector<std::int64_t>& index) {
+  double v = c.fill.kind == FillKind::zeros ? 0 : 1;
+  for (const SetElement& e : c.set)
+    if (e.tensor == tensor && e.index == index) v = e.value.real();
+  return v;
+}
+
 /// Fails where two elements are both not 0: those two are left, at 1.
 TEST(Shrink, ClearsTheElementsThatTheFailureDoesNotNeed) {
-  const auto value = [](const Case& c, const char* tensor, const std::vector<std::int64_t>& index) {
-    double v = c.fill.kind == FillKind::zeros ? 0 : 1;
-    for (const SetElement& e : c.set)
-      if (e.tensor == tensor && e.index == index) v = e.value.real();
-    return v;
-  };
   const auto fails = [&](const Case& c) {
-    return value(c, "a", {1, 2}) * value(c, "b", {2, 0}) != 0;
+    return size_of_case(c, "M") == 2 && size_of_case(c, "K") == 5 && size_of_case(c, "N") == 3 &&
+           value_at(c, "a", {1, 2}) * value_at(c, "b", {2, 0}) != 0;
   };
   const Case start = parse_case("gemm a=f32[2,5] b=f32[5,3] fill=index:0");
-  const std::optional<Case> sparse = clear_elements(start, fails);
-  ASSERT_TRUE(sparse.has_value());
-  EXPECT_EQ(to_string(*sparse), "gemm a=f32[2,5] b=f32[5,3] fill=zeros:0 set=a[1,2]=1;b[2,0]=1");
-  EXPECT_FALSE(clear_elements(start, [](const Case& c) { return c.set.size() > 20; }));
-  EXPECT_FALSE(clear_elements(parse_case("gemm a=f32[64,64] b=f32[64,1]"), fails));
+  const Shrunk shrunk = shrink(start, fails);
+  ASSERT_TRUE(shrunk.sparsest.has_value());
+  EXPECT_EQ(to_string(*shrunk.sparsest),
+            "gemm a=f32[2,5] b=f32[5,3] fill=zeros:0 set=a[1,2]=1;b[2,0]=1");
+  const auto needs_most = [](const Case& c) { return c.set.size() > 20 || c.set.empty(); };
+  EXPECT_FALSE(shrink(start, needs_most).sparsest);
+}
+
+/// Once all but a few elements are 0, sizes shrink again, and elements go to the first index.
+TEST(Shrink, GoesOnWithTheSizesOnceFewElementsAreLeft) {
+  const auto holds = [](const Case& c, const std::function<bool(double)>& is) {
+    if (c.fill.kind == FillKind::zeros)
+      return std::ranges::any_of(c.set, [&](const SetElement& e) { return is(e.value.real()); });
+    return size_of_case(c, "N") >= 7 && size_of_case(c, "R") >= 3;  // the fill's luck
+  };
+  EXPECT_EQ(
+      smallest("logsumexp x=f32[9,30,4] fill=special:19",
+               [&](const Case& c) {
+                 return (c.fill.kind == FillKind::special || c.fill.kind == FillKind::zeros) &&
+                        holds(c, [](double v) { return v != 0; });
+               }),
+      "logsumexp x=f32[1,1,1] fill=zeros:0 set=x[0,0,0]=1");
+}
+
+/// No single step leads from where shrinking ended to another case that fails.
+TEST(Shrink, EndsWhereNoStepSucceeds) {
+  const std::vector<std::pair<const char*, std::function<bool(const Case&)>>> planted = {
+      {"gemm a=f32[57,61]:t:pad3 b=f32[61,130]:off2 c=f32[57,130] alpha=2 beta=-1 fill=uniform:9",
+       [](const Case& c) { return size_of_case(c, "K") > 8 && size_of_case(c, "K") % 8 != 0; }},
+      {"gemm a=f32[20,21] b=f32[21,5] fill=integer:5",
+       [](const Case& c) { return size_of_case(c, "M") * size_of_case(c, "K") >= 30; }},
+      {"conv2d x=f32[3,6,20,31] w=f32[8,3,3,5] b=f32[8] groups=2 stride=2,3 dilation=2,1 "
+       "pads=1,2,0,3",
+       [](const Case& c) { return c.params.at("stride1").integer() > 1; }},
+      {"conv_transpose2d x=f64[4,6,1,2] w=f64[6,3,4,1] stride=2,4 dilation=2,1 pads=0,0,3,3 "
+       "groups=2 output_pad=0,1",
+       [](const Case& c) { return c.params.at("pads2").integer() > 0; }},
+      {"mod a=f32[1,2,3,8] b=f32[1,2,3,8] fill=special:7",
+       [](const Case& c) {
+         if (c.fill.kind != FillKind::zeros) return c.fill.kind == FillKind::special;
+         return std::ranges::any_of(
+             c.set, [](const SetElement& e) { return e.tensor == "b" && e.value.real() != 1; });
+       }},
+      {"add a=f32[5] b=f32[2,3,4,5] fill=uniform:1",
+       [](const Case& c) { return c.fill.kind == FillKind::uniform || !c.set.empty(); }},
+      {"attention q=f32[2,4,5,8] k=f32[2,2,7,8] v=f32[2,2,7,3] fill=integer:1", [](const Case& c) {
+         return size_of_case(c, "S") == 7 || (c.params.at("causal").integer() == 1);
+       }}};
+  for (const auto& [text, fails] : planted) {
+    const Case end = shrink(parse_case(text), fails).smallest;
+    EXPECT_TRUE(fails(end)) << text;
+    for (const ShrinkStep& step : shrink_steps(end, Search::thorough))
+      step.run(end, [&, &fails = fails](const Case& next) {
+        EXPECT_TRUE(!fails(next) || to_string(next) == to_string(end)) << step.name << "\n"
+                                                                       << to_string(end) << "\n"
+                                                                       << to_string(next);
+        return false;
+      });
+  }
 }
 
 TEST(Shrink, SetElementsGoAlongWithTheSizes) {
@@ -135,7 +194,7 @@ TEST(Shrink, SetElementsGoAlongWithTheSizes) {
     return !c.set.empty() && c.set[0].index.at(1) == size_of_case(c, "K") - 1;
   };
   EXPECT_EQ(smallest("gemm a=f32[7,9]:t b=f32[9,3] fill=uniform:1 set=a[6,8]=64", fails),
-            "gemm a=f32[1,1] b=f32[1,1] fill=index:0 set=a[0,0]=64");
+            "gemm a=f32[1,1] b=f32[1,1] fill=index:0 set=a[0,0]=1");
 }
 
 TEST(Shrink, StopsAtItsLimits) {

@@ -278,10 +278,13 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     d.random_runs += s.drawn ? 1 : 0;
     d.random_failed += s.drawn && s.failed() ? 1 : 0;
   }
-  const MinedCondition condition = mine(smallest, all);
-  d.condition = condition.text;
+  Condition condition =
+      find_condition({smallest, outcome, false, contents_of(smallest)}, all, judge);
+  d.condition = std::move(condition.text);
+  d.condition_is_necessary = condition.necessary;
   d.condition_is_exact = condition.exact;
-  d.held = condition.held;
+  d.with = condition.with;
+  d.without = condition.without;
   std::optional<Found> found = by_verdict(smallest, outcome, judge);
   if (!found) {
     FailingCases failing(smallest, outcome, all, judge);
@@ -304,10 +307,18 @@ std::string diagnosis_text(const Diagnosis& d) {
                                     : fmt::format("  diagnosis: {}: {}\n", d.kind, d.text);
   if (d.random_runs > 0)
     text += fmt::format("  fails in {} of {} random cases\n", d.random_failed, d.random_runs);
-  if (!d.condition.empty())
+  if (d.condition.empty()) return text;
+  const auto share = [](const Share& of) { return fmt::format("{} of {}", of.failed, of.runs); };
+  if (d.condition_is_exact)
     text +=
-        fmt::format("  fails {} {}: {} of {} further cases\n",
-                    d.condition_is_exact ? "where" : "only where", d.condition, d.failed, d.runs);
+        fmt::format("  fails where {}, and nowhere else: in {} fresh cases with it, {} without\n",
+                    d.condition, share(d.with), share(d.without));
+  else if (d.condition_is_necessary)
+    text += fmt::format("  fails only where {}: in {} fresh cases with it, {} without\n",
+                        d.condition, share(d.with), share(d.without));
+  else
+    text += fmt::format("  fails in {} fresh cases with {}, in {} without\n", share(d.with),
+                        d.condition, share(d.without));
   return text;
 }
 

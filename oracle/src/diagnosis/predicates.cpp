@@ -1,72 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a case: of its sizes, parameters, layouts, fill and optional inputs.
+// What can be said of a case: of its parameters, layouts, optional inputs, dtype and data.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "diagnosis/mine.h"
+#include "like.h"
+#include "mote/base/error.h"
+#include "random.h"
+#include "shrink_steps.h"
 
 namespace mote::diagnosis {
 namespace {
 
 using Predicates = std::vector<Predicate>;
 
-std::int64_t size_of_axis(const Case& c, Symbol size) {
-  const auto at = c.binding.values.find(size);
-  return at == c.binding.values.end() ? -1 : at->second;
-}
-
-void add_sizes(Predicates& all, const Case& c) {
-  for (const auto& [size, value] : c.binding.values) {
-    if (size.kind() != SymbolKind::size) continue;
-    const Symbol s = size;
-    const auto add = [&](std::string text, const std::function<bool(std::int64_t)>& holds) {
-      all.push_back(
-          {std::move(text), [s, holds](const Case& of) { return holds(size_of_axis(of, s)); }});
-    };
-    for (const std::int64_t step : {2, 4, 8, 16, 32, 64})
-      add(fmt::format("{} % {} != 0", s.name(), step),
-          [step](std::int64_t v) { return v % step != 0; });
-    add(fmt::format("{} == 0", s.name()), [](std::int64_t v) { return v == 0; });
-    for (const std::int64_t least : {2, 3, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 129, 65'537})
-      add(fmt::format("{} >= {}", s.name(), least), [least](std::int64_t v) { return v >= least; });
-    add(fmt::format("{} == {}", s.name(), value), [v = value](std::int64_t of) { return of == v; });
-    for (const auto& [other, unused] : c.binding.values) {
-      if (other.kind() != SymbolKind::size || !(s.name() < other.name())) continue;
-      all.push_back(
-          {fmt::format("{} == {}", s.name(), other.name()),
-           [s, o = other](const Case& of) { return size_of_axis(of, s) == size_of_axis(of, o); }});
-    }
-  }
-}
-
-double value_of(const Case& c, const std::string& name) {
-  const auto at = c.params.find(name);
-  if (at == c.params.end()) return 0;
-  return at->second.is_real() ? at->second.real() : static_cast<double>(at->second.integer());
-}
-
-void add_params(Predicates& all, const Case& c) {
-  for (const ParamDecl& p : c.program->params) {
-    const std::string name = p.name;
-    if (p.default_value)
-      all.push_back(
-          {fmt::format("{} != {}", name, *p.default_value),
-           [name, d = *p.default_value](const Case& of) { return value_of(of, name) != d; }});
-    all.push_back(
-        {fmt::format("{} == {}", name, value_of(c, name)),
-         [name, v = value_of(c, name)](const Case& of) { return value_of(of, name) == v; }});
-    if (p.is_integer)
-      all.push_back({fmt::format("{} >= 2", name),
-                     [name](const Case& of) { return value_of(of, name) >= 2; }});
-  }
-  for (const ParamList& list : param_lists(*c.program))
-    for (const std::string& a : list.members)
-      for (const std::string& b : list.members)
-        if (a < b)
-          all.push_back({fmt::format("{} != {}", a, b),
-                         [a, b](const Case& of) { return value_of(of, a) != value_of(of, b); }});
-}
+/// Drawn cases stand in for a variation where one cannot be made of the case.
+constexpr std::uint64_t kFirstDrawn = 5000;
 
 const CaseTensor* find(const Case& c, const std::string& name) {
   for (const auto* tensors : {&c.inputs, &c.outputs})
@@ -75,65 +27,330 @@ const CaseTensor* find(const Case& c, const std::string& name) {
   return nullptr;
 }
 
+CaseTensor* find(Case& c, const std::string& name) {
+  return const_cast<CaseTensor*>(find(std::as_const(c), name));
+}
+
+void add_reals(Predicates& all, const Case& c) {
+  for (const ParamDecl& p : c.program->params) {
+    if (p.is_integer) continue;
+    const double own = c.params.at(p.name).as_real();
+    const std::vector<double> tried = {own, p.default_value.value_or(1), 0, 1, 2, -1, 0.5, 3, -2};
+    const auto vary = [name = p.name, tried](const Case& from, std::uint64_t k) {
+      return with_param(from, name, Number(tried[k % tried.size()]));
+    };
+    const auto add = [&](std::string text, int cost, const std::function<bool(double)>& holds) {
+      all.push_back({std::move(text),
+                     [name = p.name, holds](const Sample& s) {
+                       const auto at = s.of.params.find(name);
+                       return at != s.of.params.end() && holds(at->second.as_real());
+                     },
+                     vary, cost});
+    };
+    if (p.default_value)
+      add(fmt::format("{} != {}", p.name, *p.default_value), 1,
+          [d = *p.default_value](double v) { return v != d; });
+    add(fmt::format("{} != 0", p.name), 2, [](double v) { return v != 0; });
+    add(fmt::format("{} == {}", p.name, own), 1, [own](double v) { return v == own; });
+    add(fmt::format("{} > 0", p.name), 2, [](double v) { return v > 0; });
+    add(fmt::format("{} < 0", p.name), 2, [](double v) { return v < 0; });
+  }
+}
+
+std::vector<CaseLayout> layouts_of(int rank, bool is_input) {
+  std::vector<CaseLayout> all = {{}};
+  for (const std::int64_t pad : {1, 3, 5})
+    all.push_back({.order = {}, .pad = pad, .offset = 0, .repeated = {}});
+  all.push_back({.order = {}, .pad = 0, .offset = 1, .repeated = {}});
+  if (rank >= 2)
+    for (const std::int64_t pad : {0, 2})
+      all.push_back({.order = swapped_order(rank), .pad = pad, .offset = 0, .repeated = {}});
+  if (rank >= 3) all.push_back({.order = nhwc_order(rank), .pad = 0, .offset = 0, .repeated = {}});
+  for (int axis = 0; axis < rank && is_input; ++axis)
+    all.push_back({.order = {}, .pad = 0, .offset = 0, .repeated = {axis}});
+  return all;
+}
+
 void add_layouts(Predicates& all, const Case& c) {
   for (const auto* tensors : {&c.inputs, &c.outputs})
     for (const CaseTensor& tensor : *tensors) {
       const std::string name = tensor.name;
-      const auto add = [&](std::string text, const std::function<bool(const CaseTensor&)>& holds) {
-        all.push_back({std::move(text), [name, holds](const Case& of) {
-                         const CaseTensor* t = find(of, name);
-                         return t != nullptr && holds(*t);
-                       }});
+      const bool is_input = tensors == &c.inputs;
+      const auto vary = [name, is_input](const Case& from, std::uint64_t k) -> std::optional<Case> {
+        Case next = from;
+        CaseTensor* t = find(next, name);
+        if (t == nullptr || t->left_out || !t->in_place.empty()) return std::nullopt;
+        const auto layouts = layouts_of(static_cast<int>(t->shape.size()), is_input);
+        t->layout = layouts[k % layouts.size()];
+        return next;
       };
-      add(fmt::format("stride of the last axis of {} != 1", name), [](const CaseTensor& t) {
-        return !t.shape.empty() && place(t.shape, t.layout).strides.back() != 1;
-      });
+      const auto add = [&](std::string text, const std::function<bool(const CaseTensor&)>& holds) {
+        all.push_back({std::move(text),
+                       [name, holds](const Sample& s) {
+                         const CaseTensor* t = find(s.of, name);
+                         return t != nullptr && holds(*t);
+                       },
+                       vary, 1});
+      };
+      const auto is_unit = [](const CaseTensor& t) {
+        return t.shape.empty() || place(t.shape, t.layout).strides.back() == 1;
+      };
+      add(fmt::format("stride of the last axis of {} != 1", name),
+          [=](const CaseTensor& t) { return !is_unit(t); });
       add(fmt::format("gaps between the rows of {}", name),
           [](const CaseTensor& t) { return t.layout.pad != 0; });
       add(fmt::format("an axis of {} repeats", name),
           [](const CaseTensor& t) { return !t.layout.repeated.empty(); });
       add(fmt::format("{} is not row-major", name),
           [](const CaseTensor& t) { return !t.layout.contiguous(); });
+      add(fmt::format("{} is row-major", name),
+          [](const CaseTensor& t) { return t.layout.contiguous(); });
+      add(fmt::format("stride of the last axis of {} == 1", name), is_unit);
     }
 }
 
-void add_inputs(Predicates& all, const Case& c) {
-  for (const InputDecl& input : c.target->inputs()) {
+std::optional<Case> drawn(const Case& smallest, std::uint64_t k) {
+  try {
+    return drawn_like(smallest, kFirstDrawn + k);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void add_optional_inputs(Predicates& all, const Case& smallest) {
+  for (const InputDecl& input : smallest.target->inputs()) {
     if (!input.optional) continue;
     const std::string name = input.name;
-    const bool there = find(c, name) != nullptr;
-    all.push_back({there ? fmt::format("there is {}", name) : fmt::format("there is no {}", name),
-                   [name, there](const Case& of) { return (find(of, name) != nullptr) == there; }});
+    const bool there = find(smallest, name) != nullptr;
+    all.push_back(
+        {there ? fmt::format("there is {}", name) : fmt::format("there is no {}", name),
+         [name, there](const Sample& s) { return (find(s.of, name) != nullptr) == there; },
+         [smallest](const Case&, std::uint64_t k) { return drawn(smallest, k); }, 1});
   }
-  for (const CaseTensor& t : c.outputs)
-    if (!t.in_place.empty())
+}
+
+void add_in_place(Predicates& all, const Case& smallest) {
+  for (std::size_t k = 0; k < smallest.outputs.size(); ++k) {
+    const CaseTensor& y = smallest.outputs[k];
+    if (y.in_place.empty()) continue;
+    const auto vary = [k, input = y.in_place](const Case& from,
+                                              std::uint64_t n) -> std::optional<Case> {
+      Case next = from;
+      if (k >= next.outputs.size()) return std::nullopt;
+      CaseTensor& t = next.outputs[k];
+      t.in_place = n % 2 == 0 ? "" : input;
+      t.layout = {};
+      const auto shared = shared_input(next, t);
+      if (n % 2 != 0 && (!shared || !may_share(next, *shared, k))) return std::nullopt;
+      return next;
+    };
+    all.push_back({fmt::format("{} takes the memory of an input", y.name),
+                   [name = y.name](const Sample& s) {
+                     const CaseTensor* t = find(s.of, name);
+                     return t != nullptr && !t->in_place.empty();
+                   },
+                   vary, 1});
+  }
+}
+
+void add_ones(Predicates& all, const Case& smallest) {
+  for (std::size_t input = 0; input < smallest.inputs.size(); ++input) {
+    const CaseTensor& t = smallest.inputs[input];
+    const auto& flags = std::get<uop::Input>(smallest.program->inputs[input].node().kind).broadcast;
+    for (std::size_t axis = 0; axis < t.shape.size() && axis < flags.size(); ++axis) {
+      if (t.shape[axis] != 1 || !flags[axis]) continue;
       all.push_back(
-          {fmt::format("{} takes the memory of an input", t.name), [name = t.name](const Case& of) {
-             const CaseTensor* tensor = find(of, name);
-             return tensor != nullptr && !tensor->in_place.empty();
-           }});
-  for (const CaseTensor& t : c.inputs)
-    for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
-      if (t.shape[axis] == 1)
-        all.push_back({fmt::format("{} has extent 1 along axis {}", t.name, axis),
-                       [name = t.name, axis](const Case& of) {
-                         const CaseTensor* tensor = find(of, name);
-                         return tensor != nullptr && axis < tensor->shape.size() &&
-                                tensor->shape[axis] == 1;
-                       }});
+          {fmt::format("{} has extent 1 along axis {}", t.name, axis),
+           [name = t.name, axis](const Sample& s) {
+             const CaseTensor* of = find(s.of, name);
+             return of != nullptr && axis < of->shape.size() && of->shape[axis] == 1;
+           },
+           [smallest, input, axis](const Case& from, std::uint64_t k) -> std::optional<Case> {
+             if (k % 3 == 2 || from.program != smallest.program) return drawn(smallest, k);
+             Draft draft = to_draft(from);
+             const std::pair one(static_cast<int>(input), static_cast<int>(axis));
+             if (k % 3 == 0)
+               draft.ones.erase(one);
+             else
+               draft.ones.insert(one);
+             return like(draft, from);
+           },
+           1});
+    }
+  }
+}
+
+void add_dtype(Predicates& all, const Case& smallest) {
+  const DType own = smallest.instance.dtype;
+  const std::vector<DType> dtypes = smallest.target->dtypes();
+  if (dtypes.size() < 2) return;
+  all.push_back({fmt::format("the dtype is {}", name(own)),
+                 [own](const Sample& s) { return s.of.instance.dtype == own; },
+                 [smallest, dtypes](const Case&, std::uint64_t k) -> std::optional<Case> {
+                   try {
+                     return drawn_like(smallest, dtypes[k % dtypes.size()],
+                                       kFirstDrawn + k / dtypes.size());
+                   } catch (const Error&) {
+                     return std::nullopt;
+                   }
+                 },
+                 1});
+}
+
+/// A word on what an input holds, as a property of its elements.
+struct Word {
+  std::string text;
+  std::function<bool(const Contents&)> holds;
+  double value = 0;                          ///< an element that makes it hold
+  std::function<bool(double)> is_one = {};   ///< an element for whose sake it holds
+  std::function<double(double)> other = {};  ///< what is as near to it as may be and is none
+  int cost = 2;
+};
+
+constexpr std::int64_t kMostListed = 512;  ///< elements of inputs that are changed one by one
+
+Number number(const CaseTensor& t, double value) {
+  return is_real(t.dtype) ? Number(value) : Number(static_cast<std::int64_t>(value));
+}
+
+SetElement anywhere(const CaseTensor& t, double value, Random& random) {
+  SetElement e{t.name, {}, number(t, value)};
+  for (const std::int64_t extent : t.shape) e.index.push_back(random.below(extent));
+  return e;
+}
+
+/// The same data but for the elements for whose sake the word holds, or for one that makes it hold.
+std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, const Word& word,
+                                     bool holds, Random& random) {
+  std::int64_t elements = 0;
+  for (const CaseTensor& input : from.inputs) elements += volume(input.shape);
+  if (elements > kMostListed || !word.is_one) return std::nullopt;
+  std::optional<Case> next = with_elements_listed(from);
+  if (!next) return std::nullopt;
+  for (SetElement& e : next->set)
+    if (!holds && e.tensor == t.name && word.is_one(e.value.as_real()))
+      e.value = number(t, word.other(e.value.as_real()));
+  if (!holds) return next;
+  const SetElement added = anywhere(t, word.value, random);
+  std::erase_if(next->set, [&](const SetElement& e) {
+    return e.tensor == added.tensor && e.index == added.index;
+  });
+  next->set.push_back(added);
+  return next;
+}
+
+/// Half of the time the same data but for what the word is about, else another fill.
+std::optional<Case> with_data(const Case& from, const std::string& tensor, const Word& word,
+                              std::uint64_t k) {
+  using enum FillKind;
+  constexpr FillKind kKinds[] = {uniform, integer, index, special, negative, extreme, tiny, mean};
+  Case next = from;
+  Random random(mix(k + 17));
+  const CaseTensor* t = find(std::as_const(next), tensor);
+  if (t == nullptr || volume(t->shape) == 0) return std::nullopt;
+  if (k % 2 == 0)
+    if (auto edited = with_edited_data(from, *t, word, k % 4 == 0, random)) return edited;
+  next.set.clear();
+  next.fill = {kKinds[k / 2 % std::size(kKinds)],
+               static_cast<std::uint64_t>(random.below(0x10000))};
+  if (k % 3 == 0) next.set.push_back(anywhere(*t, word.value, random));
+  return next;
+}
+
+const Contents* contents(const Sample& s, const std::string& tensor) {
+  const auto at = std::ranges::find(s.contents, tensor, &Contents::tensor);
+  return at == s.contents.end() ? nullptr : &*at;
+}
+
+/// The greatest power of two that the greatest element reaches in all that fail; 0: none.
+double common_magnitude(const std::string& tensor, const std::vector<const Sample*>& failing) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Sample* s : failing)
+    if (const Contents* of = contents(*s, tensor)) least = std::min(least, of->greatest);
+  return std::isfinite(least) && least >= 2 ? std::exp2(std::floor(std::log2(least))) : 0;
+}
+
+std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& failing) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto one = [](double) { return 1.0; };
+  std::vector<Word> all = {
+      {"a negative number", [](const Contents& x) { return x.negative; }, -3,
+       [](double v) { return v < 0; }, [](double v) { return std::isfinite(v) ? -v : v; }},
+      {"a 0", [](const Contents& x) { return x.zero; }, 0}};
+  if (const double limit = common_magnitude(t.name, failing); limit > 0)
+    all.push_back({fmt::format("a number of {} or more in magnitude", limit),
+                   [limit](const Contents& x) { return x.greatest >= limit; }, limit,
+                   [limit](double v) { return std::isfinite(v) && std::abs(v) >= limit; },
+                   [limit](double v) {
+                     while (std::abs(v) >= limit) v /= 2;
+                     return v;
+                   },
+                   3});
+  if (!is_real(t.dtype)) {
+    all.push_back({"a number twice", [](const Contents& x) { return x.twice; }, 1});
+    return all;
+  }
+  const auto add = [&](const char* text, double value, int cost, auto of_contents, auto is_one) {
+    all.push_back({text, of_contents, value, is_one, one, cost});
+  };
+  add(
+      "NaN", std::nan(""), 2, [](const Contents& x) { return x.nan; },
+      [](double v) { return std::isnan(v); });
+  add(
+      "an infinity", kInfinity, 2, [](const Contents& x) { return x.infinity || x.minus_infinity; },
+      [](double v) { return std::isinf(v); });
+  add(
+      "inf", kInfinity, 3, [](const Contents& x) { return x.infinity; },
+      [](double v) { return v == kInfinity; });
+  add(
+      "-inf", -kInfinity, 3, [](const Contents& x) { return x.minus_infinity; },
+      [](double v) { return v == -kInfinity; });
+  add(
+      "NaN or an infinity", kInfinity, 3,
+      [](const Contents& x) { return x.nan || x.infinity || x.minus_infinity; },
+      [](double v) { return !std::isfinite(v); });
+  add(
+      "-0", -0.0, 3, [](const Contents& x) { return x.minus_zero; },
+      [](double v) { return v == 0 && std::signbit(v); });
+  return all;
+}
+
+/// What an input holds, or does not.
+void add_contents(Predicates& all, const Case& smallest,
+                  const std::vector<const Sample*>& failing) {
+  for (const CaseTensor& t : smallest.inputs) {
+    if (t.dtype == DType::boolean) continue;
+    for (const Word& word : words(t, failing))
+      for (const bool yes : {true, false})
+        all.push_back({fmt::format("{} {} {}", t.name, yes ? "holds" : "does not hold", word.text),
+                       [name = t.name, word, yes](const Sample& s) {
+                         const Contents* of = contents(s, name);
+                         return of != nullptr && word.holds(*of) == yes;
+                       },
+                       [name = t.name, word](const Case& from, std::uint64_t k) {
+                         return with_data(from, name, word, k);
+                       },
+                       word.cost, true});
+  }
 }
 
 }  // namespace
 
-std::vector<Predicate> predicates(const Case& smallest) {
+std::vector<Predicate> predicates(const Case& smallest, const std::vector<const Sample*>& failing,
+                                  const std::vector<const Sample*>& passing) {
   Predicates all;
-  add_params(all, smallest);
-  add_inputs(all, smallest);
+  add_reals(all, smallest);
+  add_optional_inputs(all, smallest);
+  add_in_place(all, smallest);
+  add_ones(all, smallest);
   add_layouts(all, smallest);
-  add_sizes(all, smallest);
-  all.push_back({fmt::format("the data is {}", name(smallest.fill.kind)),
-                 [kind = smallest.fill.kind](const Case& of) { return of.fill.kind == kind; }});
-  std::erase_if(all, [&](const Predicate& p) { return !p.holds(smallest); });
+  add_dtype(all, smallest);
+  add_contents(all, smallest, failing);
+  std::erase_if(all, [&](const Predicate& p) {
+    const auto holds = [&](const Sample* s) { return p.holds(*s); };
+    return !std::ranges::all_of(failing, holds) || std::ranges::all_of(passing, holds);
+  });
+  add_quantity_predicates(all, smallest, failing, passing);
   return all;
 }
 

@@ -13,15 +13,22 @@
 
 namespace MOTE_API mote {
 
+/// Cases, and those of them that fail.
+struct Share {
+  std::int64_t runs = 0;
+  std::int64_t failed = 0;
+};
+
 struct Diagnosis {
-  std::string kind;                 ///< "missing term"; empty: nothing that was tried fits
-  std::string text;                 ///< what was computed, and in how many cases it agrees
-  std::string condition;            ///< "K % 8 != 0"; empty: none was found
-  bool condition_is_exact = false;  ///< every run where it holds fails
-  std::int64_t runs = 0;            ///< further cases of the op and dtype that were judged
-  std::int64_t held = 0;            ///< those of them where the condition holds
-  std::int64_t failed = 0;          ///< those that failed
-  std::int64_t random_runs = 0;     ///< drawn ones, not made from the smallest case
+  std::string kind;                     ///< "missing term"; empty: nothing that was tried fits
+  std::string text;                     ///< what was computed, and in how many cases it agrees
+  std::string condition;                ///< "K % 8 != 0"; empty: nothing simple holds
+  bool condition_is_necessary = false;  ///< no fresh case fails where it does not hold
+  bool condition_is_exact = false;      ///< and every one fails where it holds
+  Share with, without;                  ///< fresh cases where it holds, and where it does not
+  std::int64_t runs = 0;                ///< further cases of the op that were judged
+  std::int64_t failed = 0;              ///< those that failed
+  std::int64_t random_runs = 0;         ///< drawn ones, not made from the smallest case
   std::int64_t random_failed = 0;
 };
 

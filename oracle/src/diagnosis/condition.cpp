@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// The condition: a greedy cover by predicates that hold wherever it fails, then fresh cases on both
+// sides of each of them, and again with these, until nothing refutes it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "diagnosis/mine.h"
+#include "like.h"
+#include "mote/base/error.h"
+#include "random.h"
+
+namespace mote::diagnosis {
+namespace {
+
+constexpr std::size_t kMostParts = 3;
+/// Of those that pass: fewer may pass for their data's sake.
+constexpr std::ptrdiff_t kLeastExcluded = 3;
+constexpr int kRounds = 6;
+constexpr std::uint64_t kBases = 15;  ///< cases whose variations are tried in a round
+constexpr std::uint64_t kWays = 24;   ///< in which a case is made to be one where a part holds
+constexpr int kTries = 8;             ///< variations of a base that are looked at, for each part
+constexpr std::uint64_t kDrawn = 40;  ///< in a round, as they come
+constexpr std::uint64_t kFirstDrawn = 2000;
+constexpr double kMostWork = 3e8;  ///< multiply-adds of all rounds together
+constexpr double kMostOfOne = 1e7;
+/// So many fresh cases there must be for what is said: with the condition, without each part, and
+/// without it.
+constexpr std::int64_t kLeastWith = 6, kLeastWithoutPart = 4, kLeastWithout = 12;
+/// Cases without a part that all pass show that it matters if so few would pass by chance, as cases
+/// with it do.
+constexpr double kChance = 0.01;
+/// By so much more often it must fail with a condition than without, to be worth saying.
+constexpr double kTelling = 0.5;
+
+using Parts = std::vector<Predicate>;
+
+bool hold(const Parts& parts, const Sample& s, std::optional<std::size_t> except = std::nullopt) {
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    if (k != except && !parts[k].holds(s)) return false;
+  return true;
+}
+
+std::function<bool(const Case&)> holds(const Parts& parts) {
+  return [parts](const Case& c) { return hold(parts, {c, {}, false, contents_of(c)}); };
+}
+
+std::string text_of(const Parts& parts) {
+  std::vector<std::string> texts;
+  for (const Predicate& p : parts) texts.push_back(p.text);
+  return fmt::format("{}", fmt::join(texts, " and "));
+}
+
+/// The samples on both sides; the smallest case is one that fails.
+struct Sides {
+  Sides(const Sample& smallest, const std::vector<Sample>& all) : failing{&smallest} {
+    for (const Sample& s : all) (s.failed() ? failing : passing).push_back(&s);
+  }
+  std::vector<const Sample*> failing, passing;
+};
+
+/// Parts that exclude next to nothing that the others do not.
+void drop_what_others_say(Parts& parts, const std::vector<const Sample*>& passing) {
+  for (std::size_t k = 0; k < parts.size();) {
+    const auto alone = std::ranges::count_if(
+        passing, [&](const Sample* s) { return hold(parts, *s, k) && !parts[k].holds(*s); });
+    if (parts.size() > 1 && alone < kLeastExcluded)
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(k));
+    else
+      ++k;
+  }
+}
+
+/// Predicates that hold wherever it fails, until none that passes is left or they exclude few.
+Parts cover(const Case& smallest, const Sides& sides) {
+  Parts usable = predicates(smallest, sides.failing, sides.passing);
+  std::ranges::stable_sort(usable, {}, &Predicate::cost);
+  std::vector<const Sample*> passing = sides.passing;
+  Parts chosen;
+  while (!passing.empty() && chosen.size() < kMostParts) {
+    const auto excluded = [&](const Predicate& p) {
+      return std::ranges::count_if(passing, [&](const Sample* s) { return !p.holds(*s); });
+    };
+    const auto best = std::ranges::max_element(usable, {}, excluded);
+    if (best == usable.end() || excluded(*best) < kLeastExcluded) break;
+    std::erase_if(passing, [&](const Sample* s) { return !best->holds(*s); });
+    chosen.push_back(*best);
+  }
+  drop_what_others_say(chosen, sides.passing);
+  return chosen;
+}
+
+/// Fresh cases around a condition.
+class Tester {
+ public:
+  Tester(const Case& smallest, const Judge& judge)
+      : smallest_(smallest),
+        sampler_(judge, kMostWork),
+        most_of_one_(std::max(kMostOfOne, 2 * work_of(smallest))) {}
+
+  const std::vector<Sample>& samples() const { return sampler_.all; }
+  bool is_spent() const { return sampler_.is_spent(); }
+
+  /// Both sides of each part where the others hold, and some drawn cases.
+  void run(const Parts& parts, std::uint64_t round) {
+    needs_data_ = std::ranges::any_of(parts, &Predicate::of_data);
+    for (std::uint64_t b = 0; b < kBases && !is_spent(); ++b) {
+      const std::optional<Case> drawn = base(b, round);
+      const std::optional<Case> inside =
+          drawn ? forced(*drawn, parts, std::nullopt, b) : std::nullopt;
+      if (!inside) continue;
+      judge(*inside);
+      for (std::size_t k = 0; k < parts.size(); ++k)
+        both_sides(*inside, parts, k, b + kBases * round);
+    }
+    corners(parts, round);
+    for (std::uint64_t k = 0; k < kDrawn && !is_spent(); ++k)
+      if (const auto c = draw(round * 100 + 50 + k)) judge(*c);
+  }
+
+ private:
+  /// The smallest case with other data, a drawn one, a drawn one whose sizes are small.
+  std::optional<Case> base(std::uint64_t b, std::uint64_t round) {
+    if (b % 3 != 0) {
+      std::optional<Case> c = draw(round * 100 + b);
+      const Domain* domain = c ? &domain_of(c->program) : nullptr;
+      for (std::size_t k = 0; c && b % 3 == 2 && k < domain->knobs.size(); ++k) {
+        const std::int64_t value = to_draft(*c).at.values[k];
+        if (value > 3) c = with_knob(*c, k, 1 + value % 3);
+      }
+      return c;
+    }
+    Case c = smallest_;
+    if (c.set.empty() && b > 0) c.fill.seed = round * kBases + b;
+    return c;
+  }
+
+  std::optional<Case> draw(std::uint64_t k) const {
+    try {
+      return drawn_like(smallest_, kFirstDrawn + k);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  Sample unjudged(const Case& c) const {
+    return {c, {}, false, needs_data_ ? contents_of(c) : std::vector<Contents>()};
+  }
+
+  /// Like the case, where all parts hold but for one that is not looked at.
+  std::optional<Case> forced(Case c, const Parts& parts, std::optional<std::size_t> except,
+                             std::uint64_t salt) const {
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        if (k == except || parts[k].holds(unjudged(c))) continue;
+        bool found = false;
+        for (std::uint64_t way = 0; way < kWays && !found; ++way) {
+          std::optional<Case> next = parts[k].vary(c, salt + way);
+          if (!next || work_of(*next) > most_of_one_) continue;
+          found = parts[k].holds(unjudged(*next));
+          if (found) c = *std::move(next);
+        }
+        if (!found) return std::nullopt;
+      }
+    if (!hold(parts, unjudged(c), except)) return std::nullopt;
+    return c;
+  }
+
+  /// Where each size in turn is 0 or 1, and each parameter 0.
+  void corners(const Parts& parts, std::uint64_t round) {
+    const std::optional<Case> drawn = draw(round * 100 + 99);
+    for (const Case& from : {smallest_, drawn.value_or(smallest_)}) {
+      std::vector<std::optional<Case>> all;
+      for (std::size_t k = 0; k < domain_of(from.program).knobs.size(); ++k)
+        for (const std::int64_t extent : {0, 1}) all.push_back(with_knob(from, k, extent));
+      for (const ParamDecl& p : from.program->params)
+        all.push_back(
+            with_param(from, p.name, p.is_integer ? Number(std::int64_t{0}) : Number(0.0)));
+      for (std::optional<Case>& c : all) {
+        if (c && c->set.empty()) c->fill.seed = round;
+        if (c) c = forced(*std::move(c), parts, std::nullopt, round);
+        if (c) judge(*c);
+      }
+    }
+  }
+
+  void both_sides(const Case& inside, const Parts& parts, std::size_t k, std::uint64_t b) {
+    int with = 0, without = 0;
+    for (int j = 0; j < kTries && (with < 1 || without < 2); ++j) {
+      const std::uint64_t way = 3 * b + static_cast<std::uint64_t>(j);
+      std::optional<Case> next = parts[k].vary(inside, way);
+      if (next) next = forced(*std::move(next), parts, k, way);
+      if (!next || work_of(*next) > most_of_one_) continue;
+      int& count = parts[k].holds(unjudged(*next)) ? with : without;
+      if (count >= (&count == &with ? 1 : 2)) continue;
+      ++count;
+      judge(*next);
+    }
+  }
+
+  void judge(const Case& c) {
+    if (work_of(c) <= most_of_one_ && !is_spent()) sampler_.add(c, false);
+  }
+
+  const Case& smallest_;
+  Sampler sampler_;
+  double most_of_one_;
+  bool needs_data_ = false;
+};
+
+void count(Share& share, const Sample& s) {
+  ++share.runs;
+  share.failed += s.failed() ? 1 : 0;
+}
+
+/// What the fresh cases say of a condition.
+struct Tested {
+  Share with, without;
+  std::vector<Share> without_part;  ///< but with all others
+
+  Tested(const Parts& parts, std::span<const Sample> fresh) : without_part(parts.size()) {
+    for (const Sample& s : fresh) {
+      count(hold(parts, s) ? with : without, s);
+      for (std::size_t k = 0; k < parts.size(); ++k)
+        if (hold(parts, s, k) && !parts[k].holds(s)) count(without_part[k], s);
+    }
+  }
+  bool is_enough() const { return with.runs >= kLeastWith && without.runs >= kLeastWithout; }
+};
+
+double rate(const Share& s) {
+  return s.runs == 0 ? 0 : static_cast<double>(s.failed) / static_cast<double>(s.runs);
+}
+
+/// Without the parts that too few fresh cases lacked.
+Parts tested_parts(const Parts& parts, const Tested& tested) {
+  Parts kept;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::int64_t runs = tested.without_part[k].runs;
+    const double by_chance = std::pow(1 - rate(tested.with), static_cast<double>(runs));
+    if (runs >= kLeastWithoutPart && by_chance < kChance) kept.push_back(parts[k]);
+  }
+  return kept;
+}
+
+class Finder {
+ public:
+  Finder(const Sample& smallest, std::vector<Sample> all, const Judge& judge)
+      : smallest_(smallest), all_(std::move(all)), tester_(smallest.of, judge) {}
+
+  Condition run() {
+    for (std::uint64_t round = 0; round < kRounds && !tester_.is_spent(); ++round) {
+      const Sides sides(smallest_, all_);
+      if (sides.passing.empty()) return {};
+      const Parts parts = cover(smallest_.of, sides);
+      if (parts.empty()) break;
+      if (text_of(parts) == last_) break;  // what it was tested on has not changed it
+      last_ = text_of(parts);
+      test(parts, round);
+      tried_.push_back(parts);
+    }
+    if (auto found = best_necessary()) return *found;
+    return how_often();
+  }
+
+ private:
+  void test(const Parts& parts, std::uint64_t round) {
+    tester_.run(parts, round);
+    const std::vector<Sample>& fresh = tester_.samples();
+    for (; taken_ < fresh.size(); ++taken_) all_.push_back(fresh[taken_]);
+  }
+
+  bool fails_outside(const Parts& parts) const {
+    return std::ranges::any_of(all_,
+                               [&](const Sample& s) { return s.failed() && !hold(parts, s); });
+  }
+
+  /// The last that nothing refutes: of what it was tested on, and of what came later.
+  std::optional<Condition> best_necessary() const {
+    for (std::size_t k = tried_.size(); k-- > 0;) {
+      Parts parts = tried_[k];
+      for (std::size_t before = 0; before != parts.size();) {
+        before = parts.size();
+        parts = tested_parts(parts, Tested(parts, tester_.samples()));
+      }
+      if (parts.empty() || fails_outside(parts)) continue;
+      const Tested tested(parts, tester_.samples());
+      if (!tested.is_enough() || tested.with.failed == 0) continue;
+      const bool exact = std::ranges::none_of(
+          all_, [&](const Sample& s) { return !s.failed() && hold(parts, s); });
+      return Condition{text_of(parts), true, exact, tested.with, tested.without, holds(parts)};
+    }
+    return std::nullopt;
+  }
+
+  /// Nothing holds wherever it fails: what tells most of them from most that pass.
+  Condition how_often() {
+    Sides sides(smallest_, {});
+    sides.passing = Sides(smallest_, all_).passing;
+    Parts usable = predicates(smallest_.of, sides.failing, sides.passing);
+    std::ranges::stable_sort(usable, {}, &Predicate::cost);
+    const auto telling = [&](const Predicate& p) {
+      const Tested of({p}, all_);
+      return rate(of.with) - rate(of.without);
+    };
+    const auto best = std::ranges::max_element(usable, {}, telling);
+    if (best == usable.end() || telling(*best) < kTelling) return {};
+    const Parts parts = {*best};
+    const std::size_t before = tester_.samples().size();
+    test(parts, kRounds);
+    const Tested tested(parts, std::span(tester_.samples()).subspan(before));
+    if (!tested.is_enough() || rate(tested.with) - rate(tested.without) < kTelling) return {};
+    return {text_of(parts), false, false, tested.with, tested.without, holds(parts)};
+  }
+
+  const Sample& smallest_;
+  std::vector<Sample> all_;
+  Tester tester_;
+  std::size_t taken_ = 0;
+  std::vector<Parts> tried_;
+  std::string last_;
+};
+
+}  // namespace
+
+Condition find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge) {
+  return Finder(smallest, std::move(all), judge).run();
+}
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples: the smallest case with one thing changed, and drawn ones.
+#include <algorithm>
+
+#include "diagnosis/mine.h"
+#include "like.h"
+#include "mote/base/error.h"
+#include "mote/oracle/exactness.h"
+
+namespace mote::diagnosis {
+namespace {
+
+constexpr std::uint64_t kDrawn = 80;
+constexpr std::uint64_t kOfOtherDtype = 6;  ///< of each
+constexpr std::uint64_t kSeed = 0xd1a9;
+constexpr int kMostEnded = 60;     ///< crashes, which take time; a hang takes that of twenty
+constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
+/// What filling, storing and comparing an element takes, in multiply-adds: about a microsecond.
+constexpr double kElement = 64;
+
+void vary_sizes(Sampler& to, const Case& smallest) {
+  const std::size_t knobs = domain_of(smallest.program).knobs.size();
+  for (const std::int64_t value : {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33})
+    for (std::size_t k = 0; k < knobs; ++k)
+      if (const auto c = with_knob(smallest, k, value)) to.add(*c, false);
+}
+
+void vary_params(Sampler& to, const Case& smallest) {
+  for (const ParamDecl& p : smallest.program->params) {
+    for (const double value : {0.0, 1.0, 2.0, 3.0, -1.0}) {
+      Case c = smallest;
+      c.params[p.name] = p.is_integer ? Number(static_cast<std::int64_t>(value)) : Number(value);
+      try {
+        complete(c);
+        to.add(c, false);
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+}
+
+void vary_layouts(Sampler& to, const Case& smallest) {
+  for (std::size_t k = 0; k < smallest.outputs.size(); ++k) {
+    Case c = smallest;
+    c.outputs[k].in_place.clear();
+    if (!smallest.outputs[k].in_place.empty()) to.add(c, false);
+  }
+  for (auto Case::*tensors : {&Case::inputs, &Case::outputs}) {
+    for (std::size_t k = 0; k < (smallest.*tensors).size(); ++k) {
+      const int rank = static_cast<int>((smallest.*tensors)[k].shape.size());
+      std::vector<CaseLayout> layouts = {{}, {.order = {}, .pad = 3, .offset = 0, .repeated = {}}};
+      if (rank >= 2)
+        layouts.push_back({.order = swapped_order(rank), .pad = 0, .offset = 0, .repeated = {}});
+      for (const CaseLayout& layout : layouts) {
+        Case c = smallest;
+        if ((c.*tensors)[k].left_out) continue;
+        (c.*tensors)[k].layout = layout;
+        to.add(c, false);
+      }
+    }
+  }
+}
+
+void vary_fill(Sampler& to, const Case& smallest) {
+  using enum FillKind;
+  for (const FillKind kind : {integer, index, uniform, mean, special}) {
+    Case c = smallest;
+    c.fill = {kind, 1};
+    to.add(c, false);
+  }
+}
+
+void vary_dtype(Sampler& to, const Case& smallest) {
+  for (const DType dtype : smallest.target->dtypes())
+    for (std::uint64_t k = 0; k < kOfOtherDtype && dtype != smallest.instance.dtype; ++k) try {
+        to.add(drawn_like(smallest, dtype, k), false);
+      } catch (const Error&) {  // there is nothing to draw
+        break;
+      }
+}
+
+}  // namespace
+
+double work_of(const Case& c) {
+  double elements = 0;
+  for (const auto* tensors : {&c.inputs, &c.outputs})
+    for (const CaseTensor& t : *tensors) elements += static_cast<double>(volume(t.shape));
+  return multiply_adds(*c.program, c.binding) + kElement * elements;
+}
+
+const Sample* Sampler::add(const Case& c, bool drawn) {
+  if (is_spent()) return nullptr;
+  Sample sample{c, {}, drawn, {}};
+  try {
+    work_ += work_of(c);
+    if (is_spent()) return nullptr;
+    sample.outcome = judge_(c);
+  } catch (const Error&) {  // does not fit into memory
+    return nullptr;
+  }
+  if (is_lost(sample.outcome.verdict)) ended_ += sample.outcome.verdict == Verdict::hung ? 20 : 1;
+  if (!sample.outcome.judged()) return nullptr;
+  sample.contents = contents_of(c);
+  all.push_back(std::move(sample));
+  return &all.back();
+}
+
+bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMostEnded; }
+
+Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k) {
+  Case c = generate(smallest.target, dtype, kSeed, k);
+  c.backend = smallest.backend;
+  c.plugin = smallest.plugin;
+  return c;
+}
+
+Case drawn_like(const Case& smallest, std::uint64_t k) {
+  return drawn_like(smallest, smallest.instance.dtype, k);
+}
+
+std::vector<Sample> samples(const Case& smallest, const Judge& judge) {
+  Sampler sampler(judge, kMostWork);
+  vary_sizes(sampler, smallest);
+  vary_params(sampler, smallest);
+  vary_layouts(sampler, smallest);
+  vary_fill(sampler, smallest);
+  for (std::uint64_t k = 0; k < kDrawn; ++k) sampler.add(drawn_like(smallest, k), true);
+  vary_dtype(sampler, smallest);
+  return std::move(sampler.all);
+}
+
+}  // namespace mote::diagnosis
