@@ -2,6 +2,10 @@
 // Steps over elements that a case sets: fewer of them, at lower indices, at simpler values.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
@@ -35,19 +39,40 @@ bool leave_out(const Case& c, const Offer& offer) {
   return any;
 }
 
-/// Those of a tensor along an axis, all as far as they can go together.
-bool move_together(const Case& c, const Offer& offer) {
-  for (const CaseTensor& t : c.inputs)
-    for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
-      std::int64_t least = t.shape[axis];
-      for (const SetElement& e : c.set)
-        if (e.tensor == t.name) least = std::min(least, e.index[axis]);
-      if (least == 0 || least == t.shape[axis]) continue;
-      Case next = c;
-      for (SetElement& e : next.set)
-        if (e.tensor == t.name) e.index[axis] -= least;
-      if (offer(next)) return true;
+/// The axes of the inputs, by their extents as the program writes them: "K" of a and of b.
+std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> shared_axes(const Case& c) {
+  std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> all;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    const std::vector<Expr>& shape = c.program->inputs[k].shape();
+    if (shape.size() != c.inputs[k].shape.size()) continue;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const std::pair one(c.inputs[k].name, axis);
+      all[shape[axis].to_string()].push_back(one);
+      all[c.inputs[k].name + "/" + std::to_string(axis)] = {one};
     }
+  }
+  return all;
+}
+
+/// Those along an axis, of one tensor or of all that share it, as far as they can go together.
+bool move_together(const Case& c, const Offer& offer) {
+  for (const auto& [name, axes] : shared_axes(c)) {
+    const auto axis_of = [&axes = axes](const SetElement& e) -> std::optional<std::size_t> {
+      const auto at =
+          std::ranges::find(axes, e.tensor, &std::pair<std::string, std::size_t>::first);
+      if (at == axes.end()) return std::nullopt;
+      return at->second;
+    };
+    std::optional<std::int64_t> least;
+    for (const SetElement& e : c.set)
+      if (const auto axis = axis_of(e))
+        least = std::min(least.value_or(e.index[*axis]), e.index[*axis]);
+    if (least.value_or(0) == 0) continue;
+    Case next = c;
+    for (SetElement& e : next.set)
+      if (const auto axis = axis_of(e)) e.index[*axis] -= *least;
+    if (offer(next)) return true;
+  }
   return false;
 }
 
@@ -76,23 +101,26 @@ bool move_one(const Case& c, const Offer& offer) {
   return false;
 }
 
-/// 1, then -1, then other whole numbers, then all others.
-int rank_of(double value) {
-  if (value == 1) return 0;
-  if (value == -1) return 1;
-  return std::isfinite(value) && value == std::trunc(value) ? 2 : 3;
+/// 1, then -1, then other whole numbers, then all others; of these the smaller.
+std::pair<int, double> rank_of(double value) {
+  if (value == 1) return {0, 0};
+  if (value == -1) return {1, 0};
+  const bool is_whole = std::isfinite(value) && value == std::trunc(value);
+  return {is_whole ? 2 : 3, std::isnan(value) ? 0 : std::abs(value)};
 }
 
 bool simplify_value(const Case& c, const Offer& offer) {
   for (std::size_t k = 0; k < c.set.size(); ++k) {
     const Number value = c.set[k].value;
-    const double real = value.as_real();
-    for (const double simpler : {1.0, -1.0, std::trunc(real)}) {
-      if (std::isnan(simpler) || rank_of(simpler) >= rank_of(real)) continue;
+    const double real = value.as_real(), whole = std::trunc(real);
+    const auto t = std::ranges::find(c.inputs, c.set[k].tensor, &CaseTensor::name);
+    for (const double simpler : {1.0, -1.0, whole, real - whole, std::trunc(real / 2)}) {
+      if (!std::isfinite(simpler) || simpler == 0 || rank_of(simpler) >= rank_of(real)) continue;
       Case next = c;
       next.set[k].value =
           value.is_real() ? Number(simpler) : Number(static_cast<std::int64_t>(simpler));
-      if (offer(next)) return true;
+      const bool fits = same(store_as(next.set[k].value, t->dtype), next.set[k].value);
+      if (fits && offer(next)) return true;
     }
   }
   return false;

@@ -169,6 +169,23 @@ bool add_axes(const Case& c, const Offer& offer) {
   return false;
 }
 
+/// Two sizes that are equal, as a failure may need: both to the same smaller one.
+bool shrink_equal_sizes(Search search, const Case& c, const Offer& offer) {
+  const Domain& domain = domain_of(c.program);
+  const Draft draft = to_draft(c);
+  for (std::size_t a = 0; a < domain.knobs.size(); ++a)
+    for (std::size_t b = a + 1; b < domain.knobs.size(); ++b) {
+      if (draft.at.values[a] != draft.at.values[b]) continue;
+      const std::int64_t least = std::max(domain.knobs[a].least, domain.knobs[b].least);
+      for (const std::int64_t value : smaller(draft.at.values[a], least, search)) {
+        Draft next = draft;
+        next.at.values[a] = next.at.values[b] = value;
+        if (value > 0 && offer_draft(next, c, offer)) return true;
+      }
+    }
+  return false;
+}
+
 /// All sizes at once: halved.
 bool halve_all(const Case& c, const Offer& offer) {
   Draft draft = to_draft(c);
@@ -267,6 +284,9 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
                        return shrink_size(k, search, of, offer);
                      }});
   }
+  steps.push_back({"equal sizes", [search](const Case& of, const Offer& offer) {
+                     return shrink_equal_sizes(search, of, offer);
+                   }});
   for (const ParamDecl& p : c.program->params) {
     steps.push_back({p.name, [name = p.name](const Case& of, const Offer& offer) {
                        return simplify_param(name, of, offer);

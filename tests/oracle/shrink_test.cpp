@@ -152,6 +152,15 @@ TEST(Shrink, GoesOnWithTheSizesOnceFewElementsAreLeft) {
       "logsumexp x=f32[1,1,1] fill=zeros:0 set=x[0,0,0]=1");
 }
 
+TEST(Shrink, SizesThatMustBeEqualShrinkTogether) {
+  EXPECT_EQ(smallest("conv_transpose2d x=f32[1,9,1,1] w=f32[9,9,1,1] fill=uniform:1",
+                     [](const Case& c) {
+                       return size_of_case(c, "CI") == size_of_case(c, "CO") &&
+                              size_of_case(c, "CI") >= 2;
+                     }),
+            "conv_transpose2d x=f32[1,2,1,1] w=f32[2,2,1,1] fill=index:0");
+}
+
 /// No single step leads from where shrinking ended to another case that fails.
 TEST(Shrink, EndsWhereNoStepSucceeds) {
   const std::vector<std::pair<const char*, std::function<bool(const Case&)>>> planted = {

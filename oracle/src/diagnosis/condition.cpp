@@ -27,9 +27,9 @@ constexpr std::uint64_t kDrawn = 40;  ///< in a round, as they come
 constexpr std::uint64_t kFirstDrawn = 2000;
 constexpr double kMostWork = 3e8;  ///< multiply-adds of all rounds together
 constexpr double kMostOfOne = 1e7;
-/// So many fresh cases there must be for what is said: with the condition, without each part, and
-/// without it.
-constexpr std::int64_t kLeastWith = 6, kLeastWithoutPart = 4, kLeastWithout = 12;
+/// So many fresh cases there must be for what is said, with the condition and without it; and so
+/// many near another one to compare it with.
+constexpr std::int64_t kLeastWith = 6, kLeastWithout = 12, kLeastNear = 3;
 /// Cases without a part that all pass show that it matters if so few would pass by chance, as cases
 /// with it do.
 constexpr double kChance = 0.01;
@@ -88,6 +88,7 @@ Parts cover(const Case& smallest, const Sides& sides) {
     if (best == usable.end() || excluded(*best) < kLeastExcluded) break;
     std::erase_if(passing, [&](const Sample* s) { return !best->holds(*s); });
     chosen.push_back(*best);
+    if (best->of_data) std::erase_if(usable, [](const Predicate& p) { return p.of_data; });
   }
   drop_what_others_say(chosen, sides.passing);
   return chosen;
@@ -219,14 +220,9 @@ void count(Share& share, const Sample& s) {
 /// What the fresh cases say of a condition.
 struct Tested {
   Share with, without;
-  std::vector<Share> without_part;  ///< but with all others
 
-  Tested(const Parts& parts, std::span<const Sample> fresh) : without_part(parts.size()) {
-    for (const Sample& s : fresh) {
-      count(hold(parts, s) ? with : without, s);
-      for (std::size_t k = 0; k < parts.size(); ++k)
-        if (hold(parts, s, k) && !parts[k].holds(s)) count(without_part[k], s);
-    }
+  Tested(const Parts& parts, std::span<const Sample> fresh) {
+    for (const Sample& s : fresh) count(hold(parts, s) ? with : without, s);
   }
   bool is_enough() const { return with.runs >= kLeastWith && without.runs >= kLeastWithout; }
 };
@@ -235,13 +231,34 @@ double rate(const Share& s) {
   return s.runs == 0 ? 0 : static_cast<double>(s.failed) / static_cast<double>(s.runs);
 }
 
-/// Without the parts that too few fresh cases lacked.
-Parts tested_parts(const Parts& parts, const Tested& tested) {
+/// How often cases with all parts fail that are near another one in what a part limits: from half
+/// of it to twice as much.
+double rate_near(const Sample& s, const Predicate& part, const std::vector<const Sample*>& with) {
+  if (!part.quantity) {
+    Share all;
+    for (const Sample* other : with) count(all, *other);
+    return rate(all);
+  }
+  Share near;
+  const std::int64_t value = part.quantity(s.of).value_or(0);
+  for (const Sample* other : with) {
+    const std::int64_t v = part.quantity(other->of).value_or(0);
+    if (2 * v >= value && v <= 2 * value) count(near, *other);
+  }
+  return near.runs < kLeastNear ? 0 : rate(near);
+}
+
+/// Those without which cases pass that would not all pass by chance.
+Parts tested_parts(const Parts& parts, std::span<const Sample> fresh) {
+  std::vector<const Sample*> with;
+  for (const Sample& s : fresh)
+    if (hold(parts, s)) with.push_back(&s);
   Parts kept;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    const std::int64_t runs = tested.without_part[k].runs;
-    const double by_chance = std::pow(1 - rate(tested.with), static_cast<double>(runs));
-    if (runs >= kLeastWithoutPart && by_chance < kChance) kept.push_back(parts[k]);
+    double by_chance = 1;
+    for (const Sample& s : fresh)
+      if (hold(parts, s, k) && !parts[k].holds(s)) by_chance *= 1 - rate_near(s, parts[k], with);
+    if (by_chance < kChance) kept.push_back(parts[k]);
   }
   return kept;
 }
@@ -284,7 +301,7 @@ class Finder {
       Parts parts = tried_[k];
       for (std::size_t before = 0; before != parts.size();) {
         before = parts.size();
-        parts = tested_parts(parts, Tested(parts, tester_.samples()));
+        parts = tested_parts(parts, tester_.samples());
       }
       if (parts.empty() || fails_outside(parts)) continue;
       const Tested tested(parts, tester_.samples());

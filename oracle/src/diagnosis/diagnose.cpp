@@ -317,7 +317,7 @@ std::string diagnosis_text(const Diagnosis& d) {
     text += fmt::format("  fails only where {}: in {} fresh cases with it, {} without\n",
                         d.condition, share(d.with), share(d.without));
   else
-    text += fmt::format("  fails in {} fresh cases with {}, in {} without\n", share(d.with),
+    text += fmt::format("  fails in {} fresh cases where {}, in {} others\n", share(d.with),
                         d.condition, share(d.without));
   return text;
 }

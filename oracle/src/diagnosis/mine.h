@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct Predicate {
   std::function<std::optional<Case>(const Case&, std::uint64_t k)> vary;
   int cost = 1;  ///< of those that tell as much, the cheapest is said
   bool of_data = false;
+  /// The number that it limits, where it limits one: cases on both sides are compared where they
+  /// are near in it.
+  std::function<std::optional<std::int64_t>(const Case&)> quantity = {};
 };
 /// Those that hold for all that fail, the smallest case among them, and not for all that pass.
 std::vector<Predicate> predicates(const Case& smallest, const std::vector<const Sample*>& failing,

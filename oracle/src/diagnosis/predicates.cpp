@@ -201,12 +201,14 @@ void add_dtype(Predicates& all, const Case& smallest) {
 struct Word {
   std::string text;
   std::function<bool(const Contents&)> holds;
-  double value = 0;                          ///< an element that makes it hold
-  std::function<bool(double)> is_one = {};   ///< an element for whose sake it holds
-  std::function<double(double)> other = {};  ///< what is as near to it as may be and is none
+  double value = 0;                         ///< an element that makes it hold
+  std::function<bool(double)> is_one = {};  ///< an element for whose sake it holds
+  /// What is as near to it as may be and is none; k chooses among several.
+  std::function<double(double, std::uint64_t k)> other = {};
   int cost = 2;
 };
 
+constexpr double kGreat = 32;              ///< magnitudes below are not spoken of
 constexpr std::int64_t kMostListed = 512;  ///< elements of inputs that are changed one by one
 
 Number number(const CaseTensor& t, double value) {
@@ -221,7 +223,8 @@ SetElement anywhere(const CaseTensor& t, double value, Random& random) {
 
 /// The same data but for the elements for whose sake the word holds, or for one that makes it hold.
 std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, const Word& word,
-                                     bool holds, Random& random) {
+                                     std::uint64_t k, Random& random) {
+  const bool holds = k % 4 == 0;
   std::int64_t elements = 0;
   for (const CaseTensor& input : from.inputs) elements += volume(input.shape);
   if (elements > kMostListed || !word.is_one) return std::nullopt;
@@ -229,7 +232,7 @@ std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, cons
   if (!next) return std::nullopt;
   for (SetElement& e : next->set)
     if (!holds && e.tensor == t.name && word.is_one(e.value.as_real()))
-      e.value = number(t, word.other(e.value.as_real()));
+      e.value = number(t, word.other(e.value.as_real(), k / 4));
   if (!holds) return next;
   const SetElement added = anywhere(t, word.value, random);
   std::erase_if(next->set, [&](const SetElement& e) {
@@ -249,7 +252,7 @@ std::optional<Case> with_data(const Case& from, const std::string& tensor, const
   const CaseTensor* t = find(std::as_const(next), tensor);
   if (t == nullptr || volume(t->shape) == 0) return std::nullopt;
   if (k % 2 == 0)
-    if (auto edited = with_edited_data(from, *t, word, k % 4 == 0, random)) return edited;
+    if (auto edited = with_edited_data(from, *t, word, k, random)) return edited;
   next.set.clear();
   next.fill = {kKinds[k / 2 % std::size(kKinds)],
                static_cast<std::uint64_t>(random.below(0x10000))};
@@ -272,16 +275,17 @@ double common_magnitude(const std::string& tensor, const std::vector<const Sampl
 
 std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& failing) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto one = [](double) { return 1.0; };
-  std::vector<Word> all = {
-      {"a negative number", [](const Contents& x) { return x.negative; }, -3,
-       [](double v) { return v < 0; }, [](double v) { return std::isfinite(v) ? -v : v; }},
-      {"a 0", [](const Contents& x) { return x.zero; }, 0}};
-  if (const double limit = common_magnitude(t.name, failing); limit > 0)
+  const auto one = [](double, std::uint64_t) { return 1.0; };
+  std::vector<Word> all = {{"a negative number", [](const Contents& x) { return x.negative; }, -3,
+                            [](double v) { return v < 0; },
+                            [](double v, std::uint64_t) { return std::isfinite(v) ? -v : v; }},
+                           {"a 0", [](const Contents& x) { return x.zero; }, 0}};
+  if (const double limit = common_magnitude(t.name, failing); limit >= kGreat)
     all.push_back({fmt::format("a number of {} or more in magnitude", limit),
                    [limit](const Contents& x) { return x.greatest >= limit; }, limit,
                    [limit](double v) { return std::isfinite(v) && std::abs(v) >= limit; },
-                   [limit](double v) {
+                   [limit](double v, std::uint64_t k) {  // of the same fraction, or of as many bits
+                     if (k % 2 == 0) return std::fmod(v, limit);
                      while (std::abs(v) >= limit) v /= 2;
                      return v;
                    },
@@ -315,23 +319,51 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
   return all;
 }
 
-/// What an input holds, or does not.
+/// What an input holds.
 void add_contents(Predicates& all, const Case& smallest,
                   const std::vector<const Sample*>& failing) {
   for (const CaseTensor& t : smallest.inputs) {
     if (t.dtype == DType::boolean) continue;
     for (const Word& word : words(t, failing))
-      for (const bool yes : {true, false})
-        all.push_back({fmt::format("{} {} {}", t.name, yes ? "holds" : "does not hold", word.text),
-                       [name = t.name, word, yes](const Sample& s) {
-                         const Contents* of = contents(s, name);
-                         return of != nullptr && word.holds(*of) == yes;
-                       },
-                       [name = t.name, word](const Case& from, std::uint64_t k) {
-                         return with_data(from, name, word, k);
-                       },
-                       word.cost, true});
+      all.push_back({fmt::format("{} holds {}", t.name, word.text),
+                     [name = t.name, word](const Sample& s) {
+                       const Contents* of = contents(s, name);
+                       return of != nullptr && word.holds(*of);
+                     },
+                     [name = t.name, word](const Case& from, std::uint64_t k) {
+                       return with_data(from, name, word, k);
+                     },
+                     word.cost, true});
   }
+}
+
+/// The same of any input.
+void add_contents_of_any(Predicates& all, const Case& smallest) {
+  if (smallest.inputs.size() < 2) return;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto add = [&](const char* text, double value, auto holds, auto is_one) {
+    const Word word{text, holds, value, is_one, [](double, std::uint64_t) { return 1.0; }, 3};
+    all.push_back({fmt::format("an input holds {}", text),
+                   [word](const Sample& s) { return std::ranges::any_of(s.contents, word.holds); },
+                   [word](const Case& from, std::uint64_t k) -> std::optional<Case> {
+                     std::optional<Case> next = from;
+                     for (std::size_t input = 0; next && input < from.inputs.size(); ++input)
+                       if (is_real(from.inputs[input].dtype))
+                         next = with_data(*next, from.inputs[input].name, word, k);
+                     return next;
+                   },
+                   word.cost, true});
+  };
+  add(
+      "NaN", std::nan(""), [](const Contents& x) { return x.nan; },
+      [](double v) { return std::isnan(v); });
+  add(
+      "an infinity", kInfinity, [](const Contents& x) { return x.infinity || x.minus_infinity; },
+      [](double v) { return std::isinf(v); });
+  add(
+      "NaN or an infinity", kInfinity,
+      [](const Contents& x) { return x.nan || x.infinity || x.minus_infinity; },
+      [](double v) { return !std::isfinite(v); });
 }
 
 }  // namespace
@@ -346,6 +378,7 @@ std::vector<Predicate> predicates(const Case& smallest, const std::vector<const 
   add_layouts(all, smallest);
   add_dtype(all, smallest);
   add_contents(all, smallest, failing);
+  add_contents_of_any(all, smallest);
   std::erase_if(all, [&](const Predicate& p) {
     const auto holds = [&](const Sample* s) { return p.holds(*s); };
     return !std::ranges::all_of(failing, holds) || std::ranges::all_of(passing, holds);

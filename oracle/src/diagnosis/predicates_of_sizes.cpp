@@ -142,11 +142,11 @@ class Adder {
     if (lo > q.least)
       add(
           q, fmt::format("{} >= {}", q.name, lo), around(lo),
-          [lo](std::int64_t v) { return v >= lo; }, 0);
-    if (hi <= kMostUpTo)
+          [lo](std::int64_t v) { return v >= lo; }, 0, true);
+    if (hi <= kMostUpTo && !q.is_param)
       add(
           q, fmt::format("{} <= {}", q.name, hi), around(hi + 1),
-          [hi](std::int64_t v) { return v <= hi; }, 1);
+          [hi](std::int64_t v) { return v <= hi; }, 1, true);
     for (const std::int64_t step : {2, 4, 8, 16, 32, 64, 128, 3, 5, 6, 7, 10, 12})
       if (!q.is_param || step == 2) add_residue(q, values, step, lo);
   }
@@ -197,16 +197,16 @@ class Adder {
     if (std::ranges::all_of(values, [&](std::int64_t v) { return residue(v) != 0; }))
       add(
           q, fmt::format("{} % {} != 0", q.name, step), tried,
-          [residue](std::int64_t v) { return residue(v) != 0; }, 0);
+          [residue](std::int64_t v) { return residue(v) != 0; }, 0, true);
     const std::int64_t r = residue(values.front());
     if (step > 2 || r == 0)
       add(
           q, fmt::format("{} % {} == {}", q.name, step, r), tried,
-          [residue, r](std::int64_t v) { return residue(v) == r; }, r == 0 ? 0 : 2);
+          [residue, r](std::int64_t v) { return residue(v) == r; }, r == 0 ? 0 : 2, true);
   }
 
   void add(const Quantity& q, std::string text, std::vector<std::int64_t> tried,
-           std::function<bool(std::int64_t)> holds, int cost) {
+           std::function<bool(std::int64_t)> holds, int cost, bool limits = false) {
     std::erase_if(tried, [&](std::int64_t v) { return v < q.least || v > kLargest; });
     const auto holds_for = [&](const Case& c) {
       const auto value = q.of(c);
@@ -221,7 +221,7 @@ class Adder {
             if (tried.empty()) return std::nullopt;
             return q.with(c, tried[k % tried.size()], k / tried.size());
           },
-          q.cost + cost},
+          q.cost + cost, false, limits ? q.of : nullptr},
          holds_for);
   }
 
