@@ -5,7 +5,8 @@
 enum {
   correct,
   bias_uncorrected, /* v is not divided by 1 - beta2^step */
-  decay_decoupled   /* weight_decay shrinks w instead of adding to the gradient */
+  decay_decoupled,  /* weight_decay shrinks w instead of adding to the gradient */
+  eps_corrected     /* eps is added before the root is corrected for its bias */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -24,7 +25,9 @@ static mote_status run(const mote_call* call, mutant_call* t) {
     const double m = beta1 * value[2] + (1 - beta1) * g;
     const double v = beta2 * value[3] + (1 - beta2) * g * g;
     const double corrected = DEFECT == bias_uncorrected ? v : v / (1 - pow(beta2, step));
-    const double next[3] = {w - lr * (m / (1 - pow(beta1, step))) / (sqrt(corrected) + eps), m, v};
+    const double divisor = DEFECT == eps_corrected ? (sqrt(v) + eps) / sqrt(1 - pow(beta2, step))
+                                                   : sqrt(corrected) + eps;
+    const double next[3] = {w - lr * (m / (1 - pow(beta1, step))) / divisor, m, v};
     for (int k = 0; k < 3; ++k)
       if (mutant_has(&t->out[k]))
         mutant_store(&t->out[k], mutant_offset(&t->out[k], 0, 0, 0, n), next[k]);

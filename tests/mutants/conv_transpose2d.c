@@ -5,12 +5,13 @@
 enum {
   correct,
   crops_other_side, /* the rows' padding at the bottom is cropped at the top */
-  channels_swapped  /* w is read as [CO, CI] where both have the same extent */
+  channels_swapped, /* w is read as [CO, CI] where both have the same extent */
+  output_pad_0      /* the rows that output_pad adds are 0, whatever reaches them */
 };
 
 typedef struct {
   mutant_call c;
-  int64_t stride[2], dilation[2], before[2], groups;
+  int64_t stride[2], dilation[2], before[2], groups, rows;
 } convolution;
 
 static mote_status open_call(const mote_call* call, convolution* t) {
@@ -21,7 +22,10 @@ static mote_status open_call(const mote_call* call, convolution* t) {
   t->before[0] = mutant_integer(call, DEFECT == crops_other_side ? "pads2" : "pads0", 0);
   t->before[1] = mutant_integer(call, "pads1", 0);
   t->groups = mutant_integer(call, "groups", 1);
-  return mutant_open_call(call, &t->c);
+  const mote_status status = mutant_open_call(call, &t->c);
+  t->rows = t->c.out[0].shape[2];
+  if (DEFECT == output_pad_0) t->rows -= mutant_integer(call, "output_pad0", 0);
+  return status;
 }
 
 /* The pixel of x that a tap takes to an output pixel; -1: none. */
@@ -38,6 +42,7 @@ static double element(const convolution* t, int64_t n, int64_t co, int64_t oh, i
   const int64_t inputs = x->shape[1] / t->groups;
   const int64_t group = co / w->shape[1];
   const int swapped = DEFECT == channels_swapped && t->groups == 1 && inputs == w->shape[1];
+  if (oh >= t->rows) return 0;
   double sum = mutant_has(b) ? mutant_load(b, mutant_offset(b, 0, 0, 0, co)) : 0;
   for (int64_t kh = 0; kh < w->shape[2]; ++kh)
     for (int64_t kw = 0; kw < w->shape[3]; ++kw) {

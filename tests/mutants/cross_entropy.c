@@ -4,9 +4,10 @@
 
 enum {
   correct,
-  smooths_others, /* smoothing falls to the K - 1 classes that are not the target */
-  mean_over_all,  /* the mean counts ignored targets too */
-  mean_unweighted /* the mean divides by the number of targets, not by their weights */
+  smooths_others,  /* smoothing falls to the K - 1 classes that are not the target */
+  mean_over_all,   /* the mean counts ignored targets too */
+  mean_unweighted, /* the mean divides by the number of targets, not by their weights */
+  empty_0          /* the mean of no target is 0, not NaN */
 };
 
 /* 1 where there are no weights; of what is no class 0. */
@@ -66,7 +67,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       counts += DEFECT == mean_unweighted ? 1 : weight_of(t, target);
     }
   const double divisor = mutant_integer(call, "mean", 1) != 0 ? counts : 1;
-  mutant_store(&t->out[0], 0, sum / divisor);
+  mutant_store(&t->out[0], 0, DEFECT == empty_0 && divisor == 0 ? 0 : sum / divisor);
   return MOTE_OK;
 }
 

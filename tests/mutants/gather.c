@@ -7,6 +7,8 @@ enum {
   index_32_bits,    /* the index is truncated to 32 bits */
   negative_wraps,   /* a negative index reads the row before, of the r before */
   range_unchecked,  /* an index beyond the end reads the last row */
+  negative_clamped, /* a negative index reads the first row */
+  negative_taken,   /* a negative index is not counted from the end: it reads what lies before */
   valid_correct,    /* is for valid indices alone, and checks none */
   valid_last,       /* so is this, but the last row is never read: the one before it is */
   valid_negative,   /* and here a negative index counts from the row before the last */
@@ -28,10 +30,15 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   const int64_t extent = x->shape[2];
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t i = 0; i < y->shape[2]; ++i) {
-      int64_t at = mutant_index(index, mutant_offset(index, 0, 0, 0, i));
       int64_t row = r;
+      int64_t at = mutant_index(index, mutant_offset(index, 0, 0, 0, i));
       if (DEFECT == index_32_bits) at = (int32_t)at;
-      if (at < 0 && !is_for_positive) {
+      if (at < 0 && DEFECT == negative_clamped) at = 0;
+      if (at < 0 && DEFECT == negative_taken) {
+        const int64_t flat = at >= -r * extent ? r * extent + at : -1;
+        row = flat >= 0 ? flat / extent : r;
+        at = flat >= 0 ? flat % extent : extent;
+      } else if (at < 0 && !is_for_positive) {
         at += extent - (DEFECT == valid_negative);
         if (DEFECT == negative_wraps && r > 0) --row;
       }

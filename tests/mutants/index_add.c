@@ -4,7 +4,8 @@
 
 enum {
   correct,
-  duplicates_race /* 4 updates are loaded before the first of them is stored */
+  duplicates_race, /* 4 updates are loaded before the first of them is stored */
+  last_stays       /* of updates to one place the last alone is added */
 };
 
 enum { kLanes = 4 };
@@ -21,10 +22,10 @@ static double total(const mutant_call* t, double alpha, int64_t r, int64_t n, in
   double sum = mutant_load(x, mutant_offset(x, 0, r, n, c));
   double loaded = sum;
   for (int64_t i = 0; i < updates->shape[2]; ++i) {
-    if (i % kLanes == 0) loaded = sum;
+    if (i % kLanes == 0 && DEFECT == duplicates_race) loaded = sum;
     if (target(&t->in[1], i, x->shape[2]) != n) continue;
     const double update = alpha * mutant_load(updates, mutant_offset(updates, 0, r, i, c));
-    sum = (DEFECT == duplicates_race ? loaded : sum) + update;
+    sum = (DEFECT == correct ? sum : loaded) + update;
   }
   return sum;
 }

@@ -5,17 +5,18 @@
 
 enum {
   correct,
-  half_away,        /* halves are rounded away from 0 */
-  saturates_early,  /* saturated before the zero point is added, and again after it */
-  scale_of_0,       /* the first channel's scale serves all */
-  zero_ignored,     /* the zero point counts as 0 */
-  difference_8_bits /* x - zero wraps in 8 bits */
+  half_away,         /* halves are rounded away from 0 */
+  saturates_early,   /* saturated before the zero point is added, and again after it */
+  scale_of_0,        /* the first channel's scale serves all */
+  zero_ignored,      /* the zero point counts as 0 */
+  difference_8_bits, /* x - zero wraps in 8 bits */
+  symmetric          /* saturated at -127, not at -128 */
 };
 
 static double quantize(const mutant_tensor* y, double x, double scale, double zero) {
   const double steps = DEFECT == half_away ? mutant_half_away(x / scale) : nearbyint(x / scale);
-  return mutant_saturated(y,
-                          (DEFECT == saturates_early ? mutant_saturated(y, steps) : steps) + zero);
+  const double moved = (DEFECT == saturates_early ? mutant_saturated(y, steps) : steps) + zero;
+  return fmax(mutant_saturated(y, moved), DEFECT == symmetric ? -127 : -128);
 }
 
 static double dequantize(const mutant_tensor* x, double value, double scale, double zero) {

@@ -8,7 +8,9 @@ enum {
   max_from_0, /* the search for it starts at 0 */
   tail_exp_0, /* lanes beyond N add exp(0) to the sum */
   wrong_axis, /* the sum runs along C where N = C */
-  grid_limit  /* of f32 alone: elements at 65,535 and beyond are not in the sum */
+  grid_limit, /* of f32 alone: elements at 65,535 and beyond are not in the sum */
+  along_c,    /* the rows lie along C, not along N */
+  sum_8_bits  /* the sum is kept in 8 bits, as bf16 has them */
 };
 
 /* In the dtype of x: floats overflow earlier. */
@@ -16,8 +18,19 @@ static double exponential(const mutant_tensor* x, double value) {
   return x->type.bits == 32 ? (double)expf((float)value) : exp(value);
 }
 
+static void exchange_axes(mutant_tensor* t) {
+  const int64_t extent = t->shape[2];
+  const int64_t stride = t->strides[2];
+  t->shape[2] = t->shape[3];
+  t->strides[2] = t->strides[3];
+  t->shape[3] = extent;
+  t->strides[3] = stride;
+}
+
 static mote_status run(const mote_call* call, mutant_call* t) {
   (void)call;
+  if (DEFECT == along_c)
+    for (int k = 0; k < 2; ++k) exchange_axes(k == 0 ? &t->in[0] : &t->out[0]);
   const mutant_tensor* x = &t->in[0];
   const mutant_tensor* y = &t->out[0];
   const int64_t extent = x->shape[2];
@@ -36,6 +49,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
         if (DEFECT == grid_limit && n >= 65535) break;
         const int64_t at = along_c ? mutant_offset(x, 0, r, c, n) : mutant_offset(x, 0, r, n, c);
         sum += exponential(x, mutant_load(x, at) - greatest);
+        if (DEFECT == sum_8_bits) sum = mutant_round(sum, 8);
       }
       if (DEFECT == tail_exp_0 && extent % 8 != 0) sum += (double)(8 - extent % 8);
       for (int64_t n = 0; n < extent; ++n) {

@@ -7,7 +7,8 @@ enum {
   last_block,   /* the last N % 16 elements are skipped where N > 16 */
   stagnates,    /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
   empty_leaves, /* nothing is written where N = 0 */
-  int16_sums    /* integers are summed in 16 bits that saturate */
+  int16_sums,   /* integers are summed in 16 bits that saturate */
+  float_sums    /* integers are summed in a float */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -23,6 +24,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       for (int64_t n = 0; n < extent; ++n) {
         sum += mutant_load(x, mutant_offset(x, 0, r, n, c));
         if (DEFECT == stagnates) sum = mutant_round(sum, 8);
+        if (DEFECT == float_sums) sum = mutant_round(sum, 24);
         if (DEFECT == int16_sums) sum = fmin(fmax(sum, -32768), 32767);
       }
       mutant_store(y, mutant_offset(y, 0, 0, r, c), sum);
@@ -32,7 +34,8 @@ static mote_status run(const mote_call* call, mutant_call* t) {
 
 static mote_status can_run(const mote_call* call) {
   mutant_call t;
-  if (DEFECT != int16_sums && DEFECT != stagnates) return mutant_can_run_reals(call);
+  if (DEFECT != int16_sums && DEFECT != stagnates && DEFECT != float_sums)
+    return mutant_can_run_reals(call);
   const mote_status status = mutant_open_call(call, &t);
   if (status == MOTE_OK && DEFECT == stagnates && t.in[0].type.code != kDLBfloat)
     return mutant_refuse(call, MOTE_UNSUPPORTED, "only bf16 on the CPU");

@@ -11,8 +11,13 @@
 namespace mote::diagnosis {
 
 struct Altered {
-  std::string text;                        ///< "with `output y = x/s` in place of `output y = x*s`"
+  std::string kind;                        ///< of the diagnosis
   std::shared_ptr<const Program> program;  ///< of the same inputs, parameters, sizes and outputs
+  std::string words;                       ///< that say it; empty: the formulas do
+  Uop before, after;                       ///< the place that is another
+
+  /// "with x[n]/s in place of x[n]*s"
+  std::string text() const;
 };
 
 /// At each node in turn:

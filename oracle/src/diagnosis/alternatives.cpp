@@ -2,6 +2,7 @@
 #include "diagnosis/alternatives.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "diagnosis/collector.h"
 
@@ -9,16 +10,6 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr int kThrough = 3;  ///< functions that a summand is taken out of
-
-bool is_constant(const Uop& u) {
-  return std::holds_alternative<uop::Scalar>(u.node().kind) ||
-         std::holds_alternative<uop::Param>(u.node().kind);
-}
-
-/// x as it is, or a scalar repeated in the shape of `like`.
-Uop shaped(const Uop& x, const Uop& like) {
-  return x.rank() == 0 && like.rank() > 0 ? broadcast(x, shape_of(like), {}) : x;
-}
 
 /// A scalar in every element.
 bool is_repeated(const Uop& u) {
@@ -78,18 +69,44 @@ void add_summands_outside(Collector& all, const Uop& u) {
   }
 }
 
+/// u with b added to what stands below it through functions of `depth` more.
+void add_inside(Collector& all, const Uop& u, const Uop& b, int depth,
+                const std::function<Uop(const Uop&)>& rebuilt) {
+  const uop::Map* f = map_of(u);
+  if (f == nullptr || depth == 0) return;
+  for (std::size_t a = 0; a < f->args.size(); ++a) {
+    const auto with = [&, a](const Uop& arg) {
+      std::vector<Uop> args = f->args;
+      args[a] = arg;
+      return rebuilt(with_operands(u, args));
+    };
+    all.add([&] { return with(f->args[a] + b); });
+    add_inside(all, f->args[a], b, depth - 1, with);
+  }
+}
+
 void add_summands_inside(Collector& all, const Uop& u) {
   const uop::Map* m = map_of(u);
   if (m == nullptr || m->op != MapOp::add) return;
+  for (std::size_t k = 0; k < 2; ++k)
+    add_inside(all, m->args[k], m->args[1 - k], kThrough, [](const Uop& x) { return x; });
+}
+
+/// (sqrt(a) + b)/sqrt(c) for sqrt(a/c) + b: b is corrected too.
+void add_summands_in_quotients(Collector& all, const Uop& u) {
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || m->op != MapOp::add) return;
   for (std::size_t k = 0; k < 2; ++k) {
-    const uop::Map* f = map_of(m->args[k]);
-    if (f == nullptr) continue;
+    const uop::Map* root = map_of(m->args[k]);
+    const bool is_unary = root != nullptr && root->args.size() == 1;
+    const uop::Map* ratio = is_unary ? map_of(root->args[0]) : nullptr;
+    if (ratio == nullptr || (ratio->op != MapOp::div && ratio->op != MapOp::mul)) continue;
     const Uop& b = m->args[1 - k];
-    for (std::size_t a = 0; a < f->args.size(); ++a)
+    for (std::size_t inner = 0; inner < 2; ++inner)
       all.add([&] {
-        std::vector<Uop> args = f->args;
-        args[a] = args[a] + b;
-        return with_operands(m->args[k], args);
+        const Uop kept = map(root->op, std::vector<Uop>{shaped(ratio->args[inner], u)}) + b;
+        const Uop outer = map(root->op, std::vector<Uop>{shaped(ratio->args[1 - inner], u)});
+        return ratio->op == MapOp::mul ? kept * outer : inner == 0 ? kept / outer : outer / kept;
       });
   }
 }
@@ -158,38 +175,6 @@ void add_other_sums(Collector& all, const Uop& u) {
     all.add([&] { return u + cast(iota((-extent) % Expr(block), shape_of(u)), u.dtype()); });
 }
 
-void add_narrow_values(Collector& all, const Uop& u, const Surroundings& around) {
-  if (u.dtype() == DType::boolean || is_constant(u)) return;
-  for (const DType narrow : around.integers) {
-    if (narrow == u.dtype()) continue;
-    all.add([&] { return cast(cast(u, narrow), u.dtype()); });
-    if (is_real(u.dtype()))
-      all.add([&] { return cast(cast(cast(u, DType::i64), narrow), u.dtype()); });
-  }
-  const uop::Map* m = map_of(u);
-  if (m == nullptr || !is_real(u.dtype()) || u.dtype() == DType::f64) return;
-  const auto rounded = [&](const Uop& x) { return cast(x, u.dtype()); };
-  if (m->op == MapOp::log1p) all.add([&] { return log(rounded(m->args[0] + 1)); });
-  if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
-}
-
-void add_numbers(Collector& all, const Uop& u) {
-  const auto number = [&](double value) {
-    const Number n = is_real(u.dtype()) ? Number(value) : Number(static_cast<std::int64_t>(value));
-    all.add([&] { return shaped(scalar(n, u.dtype()), u); });
-  };
-  number(0);
-  number(1);
-  if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind)) {
-    const double value = s->value.as_real();
-    for (const double other : {-value, 2 * value, value / 2, value + 1, value - 1}) number(other);
-  }
-  if (const auto* i = std::get_if<uop::Iota>(&u.node().kind))
-    for (const int step : {1, -1}) {
-      all.add([&] { return cast(iota(i->value + Expr(step), shape_of(u)), u.dtype()); });
-    }
-}
-
 void add_other_inputs(Collector& all, const Uop& u, const Surroundings& around) {
   if (is_constant(u)) return;
   for (const Uop& input : around.inputs) all.add([&] { return input; });
@@ -213,17 +198,17 @@ bool are_interchangeable(const Uop& a, const Uop& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape();
 }
 
-std::vector<Uop> alternatives(const Uop& u, const Surroundings& around) {
+std::vector<Alternative> alternatives(const Uop& u, const Surroundings& around) {
   if (std::holds_alternative<uop::Input>(u.node().kind)) return {};
   Collector all(u);
   add_operands(all, u);
   add_summands_outside(all, u);
   add_summands_inside(all, u);
+  add_summands_in_quotients(all, u);
   add_reindexed_later(all, u);
   add_other_functions(all, u);
   add_other_sums(all, u);
-  add_narrow_values(all, u, around);
-  add_numbers(all, u);
+  add_other_values(all, u, around);
   add_other_inputs(all, u, around);
   add_other_places(all, u);
   return all.take();
@@ -232,30 +217,68 @@ std::vector<Uop> alternatives(const Uop& u, const Surroundings& around) {
 namespace {
 
 /// Those of u, or of what it moves or casts alone.
-std::vector<Uop> alternatives_below(const Uop& u, const Surroundings& around) {
-  std::vector<Uop> all = alternatives(u, around);
+std::vector<Alternative> alternatives_below(const Uop& u, const Surroundings& around) {
+  std::vector<Alternative> all = alternatives(u, around);
   const uop::Map* m = map_of(u);
   const bool is_the_same =
       std::holds_alternative<uop::Reindex>(u.node().kind) || (m != nullptr && m->op == MapOp::cast);
   if (!is_the_same) return all;
   const Uop below = operands(u)[0];
-  for (const Uop& other : alternatives_below(below, around))
-    if (are_interchangeable(other, below)) all.push_back(with_operands(u, {other}));
+  for (const Alternative& other : alternatives_below(below, around))
+    if (are_interchangeable(other.uop, below))
+      all.push_back({with_operands(u, {other.uop}), other.kind, other.words});
+  return all;
+}
+
+std::vector<Uop> transposed(const Uop& u) {
+  std::vector<Uop> all;
+  for (int a = 0; a < u.rank(); ++a)
+    for (int b = a + 1; b < u.rank(); ++b) {
+      std::vector<IndexText> from;
+      for (int axis = 0; axis < u.rank(); ++axis)
+        from.emplace_back(Expr::loop(axis == a ? b : axis == b ? a : axis));
+      all.push_back(reindex(u, shape_of(u), from,
+                            is_real(u.dtype()) ? Number(0.0) : Number(std::int64_t{0})));
+    }
+  return all;
+}
+
+std::vector<Uop> transposed_reads(const Uop& u, int depth) {
+  if (std::holds_alternative<uop::Input>(u.node().kind)) return transposed(u);
+  const bool is_elementwise =
+      map_of(u) != nullptr || std::holds_alternative<uop::StopGradient>(u.node().kind);
+  std::vector<Uop> all;
+  if (!is_elementwise || depth == 0) return all;
+  const std::vector<Uop> args = operands(u);
+  for (std::size_t k = 0; k < args.size(); ++k)
+    for (const Uop& read : transposed_reads(args[k], depth - 1)) {
+      std::vector<Uop> changed = args;
+      changed[k] = read;
+      all.push_back(with_operands(u, changed));
+    }
   return all;
 }
 
 }  // namespace
 
-std::vector<Uop> with_another_operand(const Uop& u, const Surroundings& around) {
+std::vector<Alternative> with_transposed_reads(const Uop& u) {
+  std::vector<Alternative> all;
+  for (const Uop& read : transposed_reads(u, kThrough)) all.push_back({read, "another axis", ""});
+  return all;
+}
+
+std::vector<Alternative> with_another_operand(const Uop& u, const Surroundings& around) {
   const std::vector<Uop> args = operands(u);
   Collector all(u);
   for (std::size_t k = 0; k < args.size(); ++k)
-    for (const Uop& other : alternatives_below(args[k], around))
-      all.add([&] {
-        std::vector<Uop> changed = args;
-        changed[k] = other;
-        return with_operands(u, changed);
-      });
+    for (const Alternative& other : alternatives_below(args[k], around))
+      all.add(
+          [&] {
+            std::vector<Uop> changed = args;
+            changed[k] = other.uop;
+            return with_operands(u, changed);
+          },
+          other.kind, other.words);
   return all.take();
 }
 

@@ -17,11 +17,20 @@ struct Surroundings {
   std::vector<DType> integers;  ///< of inputs and outputs, narrower than 64 bits
 };
 
+/// What may stand in place of a node.
+struct Alternative {
+  Uop uop;
+  std::string kind = {};   ///< of the diagnosis; empty: "another formula"
+  std::string words = {};  ///< that say it; empty: the formulas do
+};
+
 /// Of the same dtype and shape.
 bool are_interchangeable(const Uop& a, const Uop& b);
-std::vector<Uop> alternatives(const Uop& u, const Surroundings& around);
+std::vector<Alternative> alternatives(const Uop& u, const Surroundings& around);
 /// The node with an alternative of an operand.
-std::vector<Uop> with_another_operand(const Uop& u, const Surroundings& around);
+std::vector<Alternative> with_another_operand(const Uop& u, const Surroundings& around);
+/// The node with one of the inputs that it is made of read with two axes exchanged.
+std::vector<Alternative> with_transposed_reads(const Uop& u);
 
 /// What becomes of every index expression of a program.
 struct IndexChange {

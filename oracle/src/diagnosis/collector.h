@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What alternatives.cpp and other_places.cpp share.
+// What alternatives.cpp, other_places.cpp and other_values.cpp share.
 #pragma once
 
 #include <utility>
@@ -18,21 +18,33 @@ class Collector {
   explicit Collector(Uop of) : of_(std::move(of)) {}
 
   template <typename Build>
-  void add(const Build& build) {
+  void add(const Build& build, const std::string& kind = "", const std::string& words = "") {
     try {
       const Uop u = build();
-      if (are_interchangeable(u, of_) && u.id() != of_.id()) all_.push_back(u);
+      if (are_interchangeable(u, of_) && u.id() != of_.id()) all_.push_back({u, kind, words});
     } catch (const Error&) {  // shapes or dtypes that do not go together
     }
   }
-  std::vector<Uop> take() { return std::move(all_); }
+  std::vector<Alternative> take() { return std::move(all_); }
 
  private:
   Uop of_;
-  std::vector<Uop> all_;
+  std::vector<Alternative> all_;
 };
+
+/// x as it is, or a scalar repeated in the shape of `like`.
+inline Uop shaped(const Uop& x, const Uop& like) {
+  return x.rank() == 0 && like.rank() > 0 ? broadcast(x, shape_of(like), {}) : x;
+}
+
+inline bool is_constant(const Uop& u) {
+  return std::holds_alternative<uop::Scalar>(u.node().kind) ||
+         std::holds_alternative<uop::Param>(u.node().kind);
+}
 
 /// Elements from elsewhere: see altered.h.
 void add_other_places(Collector& all, const Uop& u);
+/// Other numbers: narrower formats, other ends, what stands for nothing.
+void add_other_values(Collector& all, const Uop& u, const Surroundings& around);
 
 }  // namespace mote::diagnosis

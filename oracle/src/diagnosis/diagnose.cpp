@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "diagnosis/hypotheses.h"
 #include "diagnosis/mine.h"
@@ -23,6 +24,7 @@ constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does 
 constexpr std::uint64_t kMostFresh = 40;
 constexpr double kHeavyWork = 50'000;  ///< multiply-adds of such a case
 constexpr int kRepetitions = 8;
+constexpr double kNearly = 0x1p-6;  ///< share of a value that it is off
 
 struct Found {
   std::string kind;
@@ -59,6 +61,35 @@ std::optional<Found> by_chance(const Case& c, const Outcome& outcome,
   Found found = why_runs_differ(c, outcome, judge);
   if (found.kind != "race") return std::nullopt;
   return found;
+}
+
+/// The greatest distance from what was expected, as a share of that; nullopt where a number is not
+/// finite.
+std::optional<double> greatest_distance(const Outcome& outcome) {
+  double greatest = 0;
+  for (const Difference& d : outcome.differences) {
+    const double expected = d.expected.as_real(), got = d.got.as_real();
+    const double share = std::abs(got - expected) / std::abs(expected);
+    if (!std::isfinite(share)) return std::nullopt;
+    greatest = std::max(greatest, share);
+  }
+  return greatest;
+}
+
+/// Nothing explains values that are all nearly right.
+std::optional<Found> by_distance(const std::vector<Observed>& cases) {
+  double greatest = 0;
+  for (const Observed& o : cases) {
+    const auto share = greatest_distance(o.outcome);
+    if (!share || *share > kNearly) return std::nullopt;
+    greatest = std::max(greatest, *share);
+  }
+  if (cases.empty() || greatest == 0) return std::nullopt;
+  return Found{
+      "inaccurate",
+      fmt::format("no element is farther from what it should be than {:.1e} of that, in {} "
+                  "failing case{}",
+                  greatest, cases.size(), cases.size() == 1 ? "" : "s")};
 }
 
 /// What the verdict says by itself.
@@ -113,12 +144,17 @@ void add_candidates(std::vector<Candidate>& all, const Observed& smallest,
 }
 
 std::vector<Candidate> candidates(const Observed& smallest) {
-  constexpr Family kFew[] = {value_hypotheses,    form_hypotheses,      rounding_hypotheses,
+  constexpr Family kFew[] = {end_hypotheses,      index_hypotheses,     left_out_hypotheses,
+                             value_hypotheses,    form_hypotheses,      rounding_hypotheses,
                              missing_hypotheses,  parameter_hypotheses, place_hypotheses,
-                             overflow_hypotheses, index_hypotheses,     tie_hypotheses,
-                             padding_hypotheses};
-  constexpr Family kMany[] = {index_of_other_axis_hypotheses, order_hypotheses, other_op_hypotheses,
-                              quantity_hypotheses};
+                             overflow_hypotheses, tie_hypotheses,       padding_hypotheses};
+  constexpr Family kMany[] = {index_of_other_axis_hypotheses,
+                              order_hypotheses,
+                              other_op_hypotheses,
+                              quantity_hypotheses,
+                              duplicate_hypotheses,
+                              along_other_axis_hypotheses,
+                              inner_sum_hypotheses};
   std::vector<Candidate> all;
   add_candidates(all, smallest, kFew, false);
   if (!is_heavy(smallest.of)) add_candidates(all, smallest, kMany, true);
@@ -131,6 +167,22 @@ std::vector<Candidate> formulas(const Observed& smallest) {
   std::vector<Candidate> all;
   if (!is_heavy(smallest.of)) add_candidates(all, smallest, kFormulas, true);
   return all;
+}
+
+/// Both: for what zeros explain, as saturated integers often are, and rows with nothing to sum.
+std::vector<Candidate> all_hypotheses(const Observed& smallest) {
+  std::vector<Candidate> others = formulas(smallest);
+  const auto is_telling = [](const Candidate& c) { return c.hypothesis.kind == "empty row"; };
+  const auto rest = std::ranges::stable_partition(others, is_telling).begin();
+  std::vector<Candidate> all(std::make_move_iterator(others.begin()),
+                             std::make_move_iterator(rest));
+  for (Candidate& c : candidates(smallest)) all.push_back(std::move(c));
+  all.insert(all.end(), std::make_move_iterator(rest), std::make_move_iterator(others.end()));
+  return all;
+}
+
+bool says_little(const Found& found) {
+  return found.kind == "zeros" || found.kind == "copy of an input";
 }
 
 void count(std::vector<Candidate>& all, const Observed& o) {
@@ -200,9 +252,11 @@ std::optional<Found> best(std::vector<Candidate> all, std::vector<Observed>& cas
   const std::size_t tried = cases.size() + tell_apart(all, next);
   const Candidate& winner = leader(all);
   if (is_chance(winner, tried)) return std::nullopt;
-  return Found{winner.hypothesis.kind,
-               fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
-                           winner.hypothesis.text, winner.explained, tried, tried == 1 ? "" : "s")};
+  const Hypothesis& h = winner.hypothesis;
+  return Found{
+      h.kind,
+      fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
+                  h.say ? h.say() : h.text, winner.explained, tried, tried == 1 ? "" : "s")};
 }
 
 /// The smallest, and those that fail in the same way: drawn ones first, as those made from the
@@ -290,10 +344,20 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     FailingCases failing(smallest, outcome, all, judge);
     std::vector<Observed> cases = failing.first();
     bool some_are_drawn = failing.some_are_drawn();
-    for (const auto& tried : {candidates, formulas})
-      if (!cases.empty() && !found)
-        found = best(tried(cases.front()), cases, some_are_drawn, [&] { return failing.next(); });
+    const auto next = [&] { return failing.next(); };
+    const auto explain = [&] {
+      for (const auto& tried : {candidates, formulas})
+        if (!found) found = best(tried(cases.front()), cases, some_are_drawn, next);
+    };
+    if (!cases.empty()) explain();
+    if (found && says_little(*found))
+      found = best(all_hypotheses(cases.front()), cases, some_are_drawn, next);
+    if (!found && cases.size() >= kConfirming) {  // the smallest may be one of odd numbers
+      std::swap(cases[0], cases[1]);
+      explain();
+    }
     if (!found) found = by_chance(smallest, outcome, judge);
+    if (!found) found = by_distance(cases);
   }
   if (found) {
     d.kind = std::move(found->kind);

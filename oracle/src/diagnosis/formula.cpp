@@ -24,11 +24,11 @@ std::optional<std::vector<Dense>> by_program(const Observed& of,
 
 std::vector<Hypothesis> formula_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
-  for (Altered& altered : altered_programs(*o.of.program))
-    all.push_back({"another formula", std::move(altered.text),
-                   [program = std::move(altered.program)](const Observed& of) {
-                     return by_program(of, program);
-                   }});
+  for (const Altered& altered : altered_programs(*o.of.program))
+    all.push_back(
+        {altered.kind, "",
+         [program = altered.program](const Observed& of) { return by_program(of, program); }, false,
+         [altered] { return altered.text(); }});
   return all;
 }
 

@@ -19,6 +19,8 @@ struct Hypothesis {
   std::function<std::optional<std::vector<Dense>>(const Observed&)> outputs;
   /// One of so many that some explain a case by chance: it must explain four in five.
   bool strict = false;
+  /// In place of `text`, where that takes time to say.
+  std::function<std::string()> say = {};
 };
 
 /// Inputs rounded to fewer bits before they are used; sums rounded or clamped after each term.
@@ -27,6 +29,8 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& observed);
 std::vector<Hypothesis> missing_hypotheses(const Observed& observed);
 /// Parameters exchanged, or at their defaults.
 std::vector<Hypothesis> parameter_hypotheses(const Observed& observed);
+/// What a parameter adds to the outputs is not computed.
+std::vector<Hypothesis> left_out_hypotheses(const Observed& observed);
 /// Axes exchanged or reversed, neighbours read.
 std::vector<Hypothesis> place_hypotheses(const Observed& observed);
 /// Zeros, a copy, NaN that is dropped or spreads.
@@ -48,10 +52,21 @@ std::vector<Hypothesis> index_hypotheses(const Observed& observed);
 std::vector<Hypothesis> formula_hypotheses(const Observed& observed);
 /// Of equal elements another one, halves rounded the other way.
 std::vector<Hypothesis> tie_hypotheses(const Observed& observed);
+/// Of equal indices one alone.
+std::vector<Hypothesis> duplicate_hypotheses(const Observed& observed);
+/// Sums inside of the program in fewer bits.
+std::vector<Hypothesis> inner_sum_hypotheses(const Observed& observed);
+/// Other limits, integers as floats, outputs and single inputs in fewer bits, denormals.
+std::vector<Hypothesis> end_hypotheses(const Observed& observed);
+/// The op along another axis.
+std::vector<Hypothesis> along_other_axis_hypotheses(const Observed& observed);
 /// Zeros beyond the end of an axis that count.
 std::vector<Hypothesis> padding_hypotheses(const Observed& observed);
 /// The op in wider integers, on exchanged inputs, on what it has given already, or another op.
 std::vector<Hypothesis> other_op_hypotheses(const Observed& observed);
+
+/// The program sums, or searches, along an axis of that input.
+bool is_reduced(const Observed& observed, std::size_t input, std::size_t axis);
 
 /// The name of an axis: its size as the program writes it.
 std::string axis_name(const Observed& observed, std::size_t input, std::size_t axis);

@@ -40,6 +40,8 @@ void add_everywhere(std::vector<Hypothesis>& all, const std::string& name, std::
       [](auto i) { return i < 0 ? std::numeric_limits<std::int64_t>::min() : i; });
   add("index clamped", "0 where it is negative",
       [](auto i) { return std::max(i, decltype(i){0}); });
+  add("index wraps", "without its sign where it is negative",
+      [](auto i) { return i < 0 && i > std::numeric_limits<std::int64_t>::min() ? -i : i; });
 }
 
 /// Within an axis of that size of the program.
@@ -58,16 +60,85 @@ void add_within(std::vector<Hypothesis>& all, const std::string& name, std::size
     const I counted = i < 0 && i >= -extent ? i + extent : i;
     return std::clamp<I>(counted, 0, extent - 1);
   });
+  add("index clamped", "not counted from the end but moved to the nearest end of",
+      [](I i, I extent) { return std::clamp<I>(i, 0, extent - 1); });
+  add("index clamped", "the last where it is negative, of",
+      [](I i, I extent) { return i < 0 ? extent - 1 : i; });
   add("index wraps", "modulo", [](I i, I extent) { return (i % extent + extent) % extent; });
+}
+
+/// Of indices that are equal, within a block of so many along an axis, one is followed: what
+/// several lanes read before any of them wrote is lost but for one.
+struct Duplicates {
+  std::size_t input = 0;
+  std::size_t axis = 0;
+  Symbol size;             ///< of the axis that they count
+  std::int64_t block = 0;  ///< 0: all
+  bool first = false;      ///< the first of them, not the last
+};
+
+std::optional<std::vector<Dense>> without_duplicates(const Observed& of, const Duplicates& d) {
+  const std::vector<std::int64_t>& shape = of.of.inputs[d.input].shape;
+  const std::int64_t extent = of.of.binding.values.at(d.size);
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  Dense& index = inputs[d.input];
+  std::int64_t inner = 1;
+  for (std::size_t k = d.axis + 1; k < shape.size(); ++k) inner *= shape[k];
+  const auto counted = [&](std::int64_t at) {
+    const std::int64_t i = of.inputs[d.input].at(at).integer();
+    return i < 0 ? i + extent : i;
+  };
+  bool any = false;
+  for_each_along(shape, d.axis, [&](std::int64_t linear, std::int64_t at) {
+    const std::int64_t begin = d.block == 0 ? 0 : at - at % d.block;
+    const std::int64_t end =
+        d.block == 0 ? shape[d.axis] : std::min(begin + d.block, shape[d.axis]);
+    for (std::int64_t other = d.first ? begin : at + 1; other < (d.first ? at : end); ++other)
+      if (counted(linear + (other - at) * inner) == counted(linear)) {
+        index.set(linear, Number(std::numeric_limits<std::int64_t>::min()));
+        any = true;
+        return;
+      }
+  });
+  if (!any) return std::nullopt;
+  return recompute(of.of, std::move(inputs));
+}
+
+void add_duplicates(std::vector<Hypothesis>& all, const Observed& o, std::size_t input,
+                    Symbol size) {
+  const CaseTensor& t = o.of.inputs[input];
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+    for (const std::int64_t block : {0, 2, 4, 8, 16, 32})
+      for (const bool first : {false, true})
+        all.push_back(
+            {"duplicate index",
+             fmt::format("with the {} of equal elements of {} alone{}", first ? "first" : "last",
+                         t.name, block == 0 ? "" : fmt::format(", in each {},", block)),
+             [d = Duplicates{input, axis, size, block, first}](const Observed& of) {
+               return without_duplicates(of, d);
+             }});
+}
+
+std::set<Symbol> sizes_of(const Observed& o) {
+  std::set<Symbol> sizes;
+  for (const auto& [symbol, value] : o.of.binding.values)
+    if (symbol.kind() == SymbolKind::size) sizes.insert(symbol);
+  return sizes;
 }
 
 }  // namespace
 
+std::vector<Hypothesis> duplicate_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
+    if (o.of.inputs[k].dtype == DType::i64)
+      for (const Symbol size : sizes_of(o)) add_duplicates(all, o, k, size);
+  return all;
+}
+
 std::vector<Hypothesis> index_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
-  std::set<Symbol> sizes;
-  for (const auto& [symbol, value] : o.of.binding.values)
-    if (symbol.kind() == SymbolKind::size) sizes.insert(symbol);
+  const std::set<Symbol> sizes = sizes_of(o);
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     if (o.of.inputs[k].dtype != DType::i64) continue;
     add_everywhere(all, o.of.inputs[k].name, k);

@@ -2,6 +2,8 @@
 // Terms left out: inputs with zeros where a kernel did not look.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "diagnosis/hypotheses.h"
 
 namespace mote::diagnosis {
@@ -55,12 +57,28 @@ void add_tails(std::vector<Hypothesis>& all, const Observed& o, std::size_t inpu
 
 }  // namespace
 
+bool is_reduced(const Observed& o, std::size_t input, std::size_t axis) {
+  const Expr& extent = o.of.program->inputs[input].shape()[axis];
+  std::vector<Uop> roots;
+  for (const Output& output : o.of.program->outputs) roots.push_back(output.value);
+  const auto is_along = [&](const Expr& reduced) {
+    return reduced == extent ||
+           std::ranges::any_of(reduced.symbols(), [&](Symbol s) { return extent.mentions(s); });
+  };
+  return std::ranges::any_of(topological(roots), [&](const Uop& u) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    return r != nullptr && std::ranges::any_of(r->axes, [&](int reduced) {
+             return is_along(r->x.shape()[static_cast<std::size_t>(reduced)]);
+           });
+  });
+}
+
 std::vector<Hypothesis> missing_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     if (!is_real(o.of.inputs[k].dtype) && o.of.inputs[k].dtype == DType::i64) continue;
     for (std::size_t axis = 0; axis < o.of.inputs[k].shape.size(); ++axis)
-      add_tails(all, o, k, axis);
+      if (is_reduced(o, k, axis)) add_tails(all, o, k, axis);
   }
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     all.push_back({"missing term", fmt::format("with {} all 0", o.of.inputs[k].name),

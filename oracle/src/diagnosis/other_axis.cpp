@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "diagnosis/shared_axes.h"
+#include "mote/base/error.h"
 
 namespace mote::diagnosis {
 namespace {
@@ -97,7 +98,78 @@ void add_reads(std::vector<Hypothesis>& all, const Observed& o, const SharedAxis
                      [=](const Observed& of) { return read_at(of, axis, b, read); }});
 }
 
+/// The axes of a tensor whose extents are those of two sizes; nullopt: none.
+struct TwoAxes {
+  std::optional<std::size_t> a, b;
+};
+TwoAxes axes_of(const std::vector<Expr>& shape, Symbol a, Symbol b) {
+  TwoAxes axes;
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k].as_symbol() == a) axes.a = k;
+    if (shape[k].as_symbol() == b) axes.b = k;
+  }
+  return axes;
+}
+
+/// A tensor of that shape with the two axes exchanged.
+Dense exchanged(const Dense& x, const Indices& shape, const TwoAxes& axes) {
+  Indices result = shape;
+  std::swap(result[*axes.a], result[*axes.b]);
+  Dense y(x.dtype(), x.count());
+  std::vector<std::int64_t> strides = place(shape, {}).strides;
+  std::swap(strides[*axes.a], strides[*axes.b]);
+  for_each_element(result, strides,
+                   [&](std::int64_t to, std::int64_t from) { y.set(to, x.at(from)); });
+  return y;
+}
+
+/// The op along the other of two axes: what both have is exchanged before it and after it.
+std::optional<std::vector<Dense>> along_other_axis(const Observed& of, Symbol a, Symbol b) {
+  const Program& program = *of.of.program;
+  const std::int64_t na = of.of.binding.values.at(a), nb = of.of.binding.values.at(b);
+  Case c = of.of;
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const TwoAxes axes = axes_of(program.inputs[k].shape(), a, b);
+    if (axes.a && axes.b) {
+      inputs[k] = exchanged(inputs[k], c.inputs[k].shape, axes);
+      std::swap(c.inputs[k].shape[*axes.a], c.inputs[k].shape[*axes.b]);
+    } else if ((axes.a || axes.b) && na != nb) {
+      return std::nullopt;
+    }
+  }
+  try {
+    complete(c);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  auto outputs = recompute(c, std::move(inputs));
+  for (std::size_t k = 0; outputs && k < outputs->size(); ++k) {
+    const TwoAxes axes = axes_of(program.outputs[k].value.shape(), a, b);
+    if (axes.a && axes.b)
+      (*outputs)[k] = exchanged((*outputs)[k], c.outputs[k].shape, axes);
+    else if ((axes.a || axes.b) && na != nb)
+      return std::nullopt;
+  }
+  return outputs;
+}
+
 }  // namespace
+
+std::vector<Hypothesis> along_other_axis_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  const auto& values = o.of.binding.values;
+  for (auto a = values.begin(); a != values.end(); ++a)
+    for (auto b = std::next(a); b != values.end(); ++b)
+      if (a->first.kind() == SymbolKind::size && b->first.kind() == SymbolKind::size)
+        all.push_back(
+            {"another axis",
+             fmt::format("with {} and {} in each other's place,", a->first.name(), b->first.name()),
+             [a = a->first, b = b->first](const Observed& of) {
+               return along_other_axis(of, a, b);
+             }});
+  return all;
+}
 
 std::vector<Hypothesis> index_of_other_axis_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;

@@ -95,7 +95,7 @@ std::pair<std::int64_t, std::int64_t> ends_of(DType dtype) {
 }
 
 /// What the op gives for i64, moved to the ends of the narrower integers.
-std::optional<std::vector<Dense>> saturated_integers(const Observed& of) {
+std::optional<std::vector<Dense>> saturated_integers(const Observed& of, int less) {
   const DType narrow = of.of.instance.dtype;
   if (narrow != DType::i8 && narrow != DType::u8 && narrow != DType::i32) return std::nullopt;
   try {
@@ -114,7 +114,8 @@ std::optional<std::vector<Dense>> saturated_integers(const Observed& of) {
     const auto wide = recompute(c, std::move(inputs));
     if (!wide) return std::nullopt;
     std::vector<Dense> outputs = copies_of(of.expected);
-    const auto [least, greatest] = ends_of(narrow);
+    const auto [end, greatest] = ends_of(narrow);
+    const std::int64_t least = end + less;
     for (std::size_t k = 0; k < outputs.size(); ++k)
       for (std::int64_t at = 0; at < outputs[k].count() && outputs[k].dtype() == narrow; ++at)
         outputs[k].set(at, Number(std::clamp((*wide)[k].at(at).integer(), least, greatest)));
@@ -141,8 +142,11 @@ std::vector<Hypothesis> padding_hypotheses(const Observed& o) {
 
 std::vector<Hypothesis> other_op_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
-  all.push_back(
-      {"saturates", "with the ends of the dtype in place of what wraps", saturated_integers});
+  for (const int less : {0, 1})
+    all.push_back({"saturates",
+                   fmt::format("with the ends of the dtype{} in place of what wraps",
+                               less == 0 ? "" : ", the least one left out,"),
+                   [less](const Observed& of) { return saturated_integers(of, less); }});
   for (std::size_t k = 0; k < o.of.outputs.size(); ++k)
     if (!o.of.outputs[k].in_place.empty())
       all.push_back({"done twice",

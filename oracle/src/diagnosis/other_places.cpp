@@ -64,6 +64,53 @@ void add_next_rows(Collector& all, const Uop& u) {
         });
 }
 
+/// An index as it is, where the program counts negative ones from the end.
+Uop uncounted(const Uop& index) {
+  if (const auto* r = std::get_if<uop::Reindex>(&index.node().kind))
+    return with_operands(index, {uncounted(r->x)});
+  const uop::Map* m = map_of(index);
+  const uop::Map* condition = m != nullptr && m->op == MapOp::where ? map_of(m->args[0]) : nullptr;
+  const bool counts = condition != nullptr && condition->op == MapOp::lt &&
+                      condition->args[0].id() == m->args[2].id();
+  return counts ? m->args[2] : index;
+}
+
+/// Elements at an index that is not looked at: what lies there in memory, in the row before or
+/// after.
+void add_unchecked_index(Collector& all, const Uop& u) {
+  const auto* s = std::get_if<uop::Select>(&u.node().kind);
+  if (s == nullptr || s->axis == 0) return;
+  const auto axis = static_cast<std::size_t>(s->axis);
+  for (const bool counted : {false, true})
+    all.add(
+        [&] {
+          Shape shape = shape_of(s->x);
+          const Expr rows = shape[axis - 1].extent, extent = shape[axis].extent;
+          std::vector<IndexText> from;
+          for (int a = 0; a < s->x.rank(); ++a) from.emplace_back(Expr::loop(a));
+          const Expr flat = Expr::loop(s->axis);
+          from[axis - 1] = flat / extent;
+          from[axis] = flat % extent;
+          shape[axis] = Axis(rows * extent, "flat");
+          const Uop memory = reindex(s->x, shape, from, s->fill);
+          const Uop index = counted ? s->index : uncounted(s->index);
+          const Uop row = iota(Expr::loop(s->axis - 1) * extent, shape_of(index));
+          return select(memory, s->axis, index + row, s->fill);
+        },
+        "index unchecked", "with an index out of range reading the row before or after");
+}
+
+/// With letters for the axes and parameters by their names.
+std::string said_as(const Expr& e) {
+  constexpr const char* kLetters[] = {"i", "j", "k", "l", "m", "n", "p", "q"};
+  std::map<Symbol, Expr> names;
+  for (int axis = 0; axis < static_cast<int>(std::size(kLetters)); ++axis)
+    names.emplace(*Expr::loop(axis).as_symbol(), Expr::size(kLetters[axis]));
+  std::string text = e.substitute(names).to_string();
+  std::erase(text, '$');
+  return text;
+}
+
 void for_each_division(const Expr& e, const std::function<void(const Expr&)>& f) {
   (void)e.transform([&](const Atom& atom) {
     const Expr same = rebuild(atom);
@@ -123,6 +170,7 @@ void for_each_index(const Uop& u, const F& f) {
 void add_other_places(Collector& all, const Uop& u) {
   add_moved(all, u);
   add_next_rows(all, u);
+  add_unchecked_index(all, u);
 }
 
 std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes) {
@@ -140,7 +188,7 @@ std::vector<IndexChange> index_changes(const std::vector<Uop>& nodes) {
     };
     add("divisions in indices", std::nullopt);
     if (divisions.size() < 2) continue;
-    for (const auto& [text, division] : divisions) add(text, division);
+    for (const auto& [text, division] : divisions) add(said_as(division), division);
   }
   return all;
 }

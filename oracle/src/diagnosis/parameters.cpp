@@ -55,6 +55,45 @@ std::optional<Case> grown(const Case& c, const Case& other) {
   }
 }
 
+/// The outputs of smaller sizes, and `beyond` where these have no element.
+std::optional<std::vector<Dense>> grown_by(const Observed& of, const std::string& name,
+                                           const Number& standard, bool as_of_zeros) {
+  Case c = of.of;
+  if (same(c.params.at(name), standard)) return std::nullopt;
+  c.params[name] = standard;
+  try {
+    complete(c);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const auto shapes = [](const CaseTensor& a, const CaseTensor& b) { return a.shape == b.shape; };
+  if (!std::ranges::equal(c.inputs, of.of.inputs, shapes) || !are_smaller(c, of.of))
+    return std::nullopt;
+  const auto smaller = recompute(c, copies_of(of.inputs));
+  std::vector<Dense> first_zero = copies_of(of.inputs);
+  for (std::int64_t at = 0; at < first_zero[0].count(); ++at)
+    first_zero[0].set(at, is_real(first_zero[0].dtype()) ? Number(0.0) : Number(0));
+  auto outputs = recompute(of.of, std::move(first_zero));
+  if (!smaller || !outputs) return std::nullopt;
+  for (std::size_t k = 0; k < outputs->size(); ++k) {
+    Dense& y = (*outputs)[k];
+    for (std::int64_t at = 0; at < y.count() && !as_of_zeros; ++at)
+      y.set(at, is_real(y.dtype()) ? Number(0.0) : Number(0));
+    overlay(y, of.of.outputs[k].shape, (*smaller)[k], c.outputs[k].shape);
+  }
+  return outputs;
+}
+
+void add_left_out(std::vector<Hypothesis>& all, const Observed& o, const std::string& name,
+                  const Number& standard) {
+  for (const bool as_of_zeros : {false, true})
+    all.push_back(
+        {"ignored parameter",
+         fmt::format("with what {} adds left at {},", name,
+                     as_of_zeros ? fmt::format("what {} = 0 gives", o.of.inputs[0].name) : "0"),
+         [=](const Observed& of) { return grown_by(of, name, standard, as_of_zeros); }});
+}
+
 }  // namespace
 
 void overlay(Dense& onto, const Indices& shape, const Dense& from, const Indices& shape_from) {
@@ -128,6 +167,16 @@ std::vector<Hypothesis> parameter_hypotheses(const Observed& o) {
                      return with_params(of, {{name, standard}});
                    }});
   }
+  return all;
+}
+
+std::vector<Hypothesis> left_out_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  for (const ParamDecl& p : o.of.program->params)
+    if (p.default_value && !o.of.inputs.empty())
+      add_left_out(all, o, p.name,
+                   p.is_integer ? Number(static_cast<std::int64_t>(*p.default_value))
+                                : Number(*p.default_value));
   return all;
 }
 

@@ -208,7 +208,7 @@ struct Word {
   int cost = 2;
 };
 
-constexpr double kGreat = 32;              ///< magnitudes below are not spoken of
+constexpr double kGreat = 32;              ///< magnitudes of reals below are not spoken of
 constexpr std::int64_t kMostListed = 512;  ///< elements of inputs that are changed one by one
 
 Number number(const CaseTensor& t, double value) {
@@ -280,7 +280,8 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
                             [](double v) { return v < 0; },
                             [](double v, std::uint64_t) { return std::isfinite(v) ? -v : v; }},
                            {"a 0", [](const Contents& x) { return x.zero; }, 0}};
-  if (const double limit = common_magnitude(t.name, failing); limit >= kGreat)
+  const double least = is_real(t.dtype) ? kGreat : t.dtype == DType::i64 ? 0x1p31 : kInfinity;
+  if (const double limit = common_magnitude(t.name, failing); limit >= least)
     all.push_back({fmt::format("a number of {} or more in magnitude", limit),
                    [limit](const Contents& x) { return x.greatest >= limit; }, limit,
                    [limit](double v) { return std::isfinite(v) && std::abs(v) >= limit; },
@@ -291,7 +292,8 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
                    },
                    3});
   if (!is_real(t.dtype)) {
-    all.push_back({"a number twice", [](const Contents& x) { return x.twice; }, 1});
+    if (t.dtype == DType::i64)
+      all.push_back({"a number twice", [](const Contents& x) { return x.twice; }, 1});
     return all;
   }
   const auto add = [&](const char* text, double value, int cost, auto of_contents, auto is_one) {

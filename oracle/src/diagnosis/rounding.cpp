@@ -119,7 +119,8 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& o) {
   }
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
     for (std::size_t axis = 0; axis < o.of.inputs[k].shape.size(); ++axis)
-      for (const Demotion& format : accumulators())
+      for (const Demotion& format :
+           is_reduced(o, k, axis) ? accumulators() : std::vector<Demotion>())
         add("narrow accumulator",
             fmt::format("with the sum along {} of {} kept in {}", axis_name(o, k, axis),
                         o.of.inputs[k].name, format.name),

@@ -50,6 +50,16 @@ std::optional<std::vector<Dense>> nudged(const Observed& of, std::size_t input, 
   return recompute(of.of, std::move(inputs));
 }
 
+/// The reference where an input is a little to one side.
+std::optional<std::vector<Dense>> moved(const Observed& of, std::size_t input, double by) {
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  for (std::int64_t at = 0; at < inputs[input].count(); ++at) {
+    const double value = inputs[input].at(at).real();
+    inputs[input].set(at, Number(value + by * std::abs(value)));
+  }
+  return recompute(of.of, std::move(inputs));
+}
+
 }  // namespace
 
 std::vector<Hypothesis> tie_hypotheses(const Observed& o) {
@@ -61,6 +71,11 @@ std::vector<Hypothesis> tie_hypotheses(const Observed& o) {
       all.push_back({"another tie",
                      fmt::format("with the last of equal elements of {} taken", name),
                      [=](const Observed& of) { return later_wins(of, k, sign); }});
+    for (const auto& [text, by] : {std::pair{"up", kNudge}, std::pair{"down", -kNudge}})
+      all.push_back({"another tie",
+                     fmt::format("with halves of {} rounded {}, as where it is a little {},", name,
+                                 text, by > 0 ? "greater" : "less"),
+                     [=, by = by](const Observed& of) { return moved(of, k, by); }});
     for (const auto& [text, factor] :
          {std::pair{"away from 0", 1 + kNudge}, std::pair{"towards 0", 1 - kNudge}})
       all.push_back({"another tie",

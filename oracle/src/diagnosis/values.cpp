@@ -50,17 +50,38 @@ std::optional<std::vector<Dense>> nan_replaced(const Observed& of, double by) {
   return recompute(of.of, std::move(inputs));
 }
 
-/// NaN where the kernel gave NaN, if an input holds what is not finite.
-std::optional<std::vector<Dense>> nan_spreads(const Observed& of) {
-  bool special = false;
-  for (const Dense& x : of.inputs)
-    for (std::int64_t at = 0; at < x.count() && is_real(x.dtype()); ++at)
-      special = special || !std::isfinite(x.at(at).real());
-  if (!special) return std::nullopt;
+/// The inputs with another number in place of all that are not finite; nullopt: all are.
+std::optional<std::vector<Dense>> all_finite(const Observed& of, double by) {
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  bool any = false;
+  for (Dense& x : inputs)
+    for (std::int64_t at = 0; at < x.count() && is_real(x.dtype()); ++at) {
+      if (std::isfinite(x.at(at).real())) continue;
+      x.set(at, Number(by));
+      any = true;
+    }
+  if (!any) return std::nullopt;
+  return inputs;
+}
+
+/// NaN where the kernel gave NaN, in elements that do depend (or do not) on the inputs that are not
+/// finite: the reference gives the same with other numbers in their place.
+std::optional<std::vector<Dense>> nan_spreads(const Observed& of, bool depend) {
+  std::vector<std::vector<Dense>> others;
+  for (const double by : {1.0, -3.5, 1000.0}) {
+    auto inputs = all_finite(of, by);
+    if (!inputs) return std::nullopt;
+    auto outputs = recompute(of.of, *std::move(inputs));
+    if (!outputs) return std::nullopt;
+    others.push_back(*std::move(outputs));
+  }
   std::vector<Dense> outputs = copies_of(of.expected);
-  for (Dense& y : outputs)
-    for (std::int64_t at = 0; at < y.count() && is_real(y.dtype()); ++at)
-      y.set(at, Number(std::numeric_limits<double>::quiet_NaN()));
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    for (std::int64_t at = 0; at < outputs[k].count() && is_real(outputs[k].dtype()); ++at) {
+      const bool depends = std::ranges::any_of(
+          others, [&](const auto& other) { return !of.expected[k].same(at, other[k]); });
+      if (depends == depend) outputs[k].set(at, Number(std::numeric_limits<double>::quiet_NaN()));
+    }
   return outputs;
 }
 
@@ -114,8 +135,10 @@ std::vector<Hypothesis> value_hypotheses(const Observed& o) {
     all.push_back({"NaN dropped", fmt::format("with {} in place of NaN", by),
                    [by](const Observed& of) { return nan_replaced(of, by); }});
   all.push_back({"NaN that must not be read",
-                 "an input's NaN or infinity shows in elements that do not depend on it",
-                 nan_spreads});
+                 "with NaN in elements that do not depend on an input's NaN or infinity",
+                 [](const Observed& of) { return nan_spreads(of, false); }});
+  all.push_back({"NaN of an infinity", "with NaN where an input's infinity gives another number",
+                 [](const Observed& of) { return nan_spreads(of, true); }});
   all.push_back({"zeros", "with 0 in place of what is wrong", zeros});
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
     all.push_back({"copy of an input",

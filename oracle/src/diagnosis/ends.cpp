@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers at the ends of formats: other limits where values saturate, integers that went through
+// floats, outputs in fewer bits, denormals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "diagnosis/hypotheses.h"
+
+namespace mote::diagnosis {
+namespace {
+
+using Change = std::function<Number(const Number&)>;
+
+Dense changed(const Dense& x, const Change& change, bool& any) {
+  Dense y(x.dtype(), x.count());
+  for (std::int64_t at = 0; at < x.count(); ++at) {
+    const Number before = x.at(at);
+    const Number after = change(before);
+    any = any || !same(before, store_as(after, x.dtype()));
+    y.set(at, after);
+  }
+  return y;
+}
+
+std::vector<Dense> changed(const std::vector<Dense>& all, const Change& change, bool reals,
+                           bool& any) {
+  std::vector<Dense> result;
+  for (const Dense& x : all) {
+    const bool is_meant = is_real(x.dtype()) == reals && x.dtype() != DType::boolean;
+    result.push_back(is_meant ? changed(x, change, any) : copy_of(x));
+  }
+  return result;
+}
+
+/// Of the inputs, of the outputs, or of both.
+enum class Which : std::uint8_t { inputs, outputs, both };
+
+std::optional<std::vector<Dense>> with_changed(const Observed& of, const Change& change, bool reals,
+                                               Which which) {
+  bool any = false;
+  std::optional<std::vector<Dense>> outputs =
+      which == Which::outputs ? std::optional(copies_of(of.expected))
+                              : recompute(of.of, changed(of.inputs, change, reals, any));
+  if (outputs && which != Which::inputs) outputs = changed(*outputs, change, reals, any);
+  if (!any) return std::nullopt;
+  return outputs;
+}
+
+/// An integer that was a float, or a double, for a while.
+Change through(DType real) {
+  return [real](const Number& n) {
+    const double value = store_as(Number(static_cast<double>(n.integer())), real).real();
+    return store_as(Number(value), DType::i64);
+  };
+}
+
+void add_integers_as_floats(std::vector<Hypothesis>& all, const Observed& o) {
+  const auto is_integer = [](const CaseTensor& t) {
+    return !is_real(t.dtype) && t.dtype != DType::boolean && size_of(t.dtype) >= 4;
+  };
+  if (std::ranges::none_of(o.of.inputs, is_integer) &&
+      std::ranges::none_of(o.of.outputs, is_integer))
+    return;
+  for (const auto& [real, name] : {std::pair{DType::f32, "floats, which have 24 bits,"},
+                                   std::pair{DType::f64, "doubles, which have 53 bits,"}})
+    for (const auto& [which, what] :
+         {std::pair{Which::inputs, "inputs"}, std::pair{Which::outputs, "outputs"},
+          std::pair{Which::both, "inputs and outputs"}})
+      all.push_back({"integers as floats", fmt::format("with {} taken for {}", what, name),
+                     [real = real, which = which](const Observed& of) {
+                       return with_changed(of, through(real), false, which);
+                     }});
+}
+
+std::pair<double, double> ends_of(DType dtype) {
+  switch (dtype) {
+    case DType::i8:
+      return {-128, 127};
+    case DType::u8:
+      return {0, 255};
+    case DType::i32:
+      return {-0x1p31, 0x1p31 - 1};
+    default:
+      return {0, 0};
+  }
+}
+
+void add_limits(std::vector<Hypothesis>& all, DType dtype) {
+  const auto [least, greatest] = ends_of(dtype);
+  if (least == greatest) return;
+  const std::pair<double, double> kept[] = {{least + 1, greatest},
+                                            {least, greatest - 1},
+                                            {least + 1, greatest - 1},
+                                            {std::max(least, 0.0), greatest},
+                                            {least, 127},
+                                            {std::max(least, 0.0), 127},
+                                            {least, std::trunc(greatest / 2)}};
+  for (const auto& [low, high] : kept) {
+    if (low == least && high == greatest) continue;
+    all.push_back({"saturates", fmt::format("with outputs kept between {} and {}", low, high),
+                   [low = low, high = high](const Observed& of) {
+                     const Change change = [=](const Number& n) {
+                       return Number(static_cast<std::int64_t>(
+                           std::clamp(static_cast<double>(n.integer()), low, high)));
+                     };
+                     return with_changed(of, change, false, Which::outputs);
+                   }});
+  }
+}
+
+double greatest_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 65504;
+    case DType::bf16:
+      return 0x1.fep127;
+    case DType::f32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+/// The greatest number where there is an infinity.
+std::optional<std::vector<Dense>> finite_ends(const Observed& of) {
+  std::vector<Dense> outputs = copies_of(of.expected);
+  bool any = false;
+  for (Dense& y : outputs) {
+    if (!is_real(y.dtype())) continue;
+    for (std::int64_t at = 0; at < y.count(); ++at) {
+      const double value = y.at(at).real();
+      if (!std::isinf(value)) continue;
+      y.set(at, Number(std::copysign(greatest_of(y.dtype()), value)));
+      any = true;
+    }
+  }
+  if (!any) return std::nullopt;
+  return outputs;
+}
+
+double least_normal(DType dtype) {
+  return dtype == DType::f16   ? 0x1p-14
+         : dtype == DType::f64 ? std::numeric_limits<double>::min()
+                               : static_cast<double>(std::numeric_limits<float>::min());
+}
+
+void add_reals(std::vector<Hypothesis>& all, DType dtype) {
+  all.push_back({"saturates", "with the greatest number in place of an infinity", finite_ends});
+  const Change flush = [least = least_normal(dtype)](const Number& n) {
+    return std::abs(n.real()) < least ? Number(std::copysign(0.0, n.real())) : n;
+  };
+  for (const auto& [which, what] :
+       {std::pair{Which::inputs, "inputs"}, std::pair{Which::outputs, "outputs"},
+        std::pair{Which::both, "inputs and outputs"}})
+    all.push_back({"denormals flushed",
+                   fmt::format("with 0 in place of {} that are denormal", what),
+                   [flush, which = which](const Observed& of) {
+                     return with_changed(of, flush, true, which);
+                   }});
+  for (const DType narrow : {DType::f16, DType::bf16, DType::f32}) {
+    if (size_of(narrow) >= size_of(dtype)) continue;
+    const Change round = [narrow](const Number& n) { return store_as(n, narrow); };
+    all.push_back(
+        {"narrow output", fmt::format("with outputs rounded to {}", name(narrow)),
+         [round](const Observed& of) { return with_changed(of, round, true, Which::outputs); }});
+    all.push_back(
+        {"demoted inputs", fmt::format("with inputs and outputs rounded to {}", name(narrow)),
+         [round](const Observed& of) { return with_changed(of, round, true, Which::both); }});
+  }
+}
+
+/// One input alone in a narrower format, of which it has the range too.
+void add_narrow_inputs(std::vector<Hypothesis>& all, const Observed& o) {
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
+    const CaseTensor& t = o.of.inputs[k];
+    if (!is_real(t.dtype)) continue;
+    for (const DType narrow : {DType::f16, DType::bf16, DType::f32}) {
+      if (size_of(narrow) >= size_of(t.dtype)) continue;
+      all.push_back({"demoted inputs", fmt::format("with {} rounded to {}", t.name, name(narrow)),
+                     [k, narrow](const Observed& of) -> std::optional<std::vector<Dense>> {
+                       std::vector<Dense> inputs = copies_of(of.inputs);
+                       bool any = false;
+                       inputs[k] = changed(
+                           inputs[k], [narrow](const Number& n) { return store_as(n, narrow); },
+                           any);
+                       if (!any) return std::nullopt;
+                       return recompute(of.of, std::move(inputs));
+                     }});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Hypothesis> end_hypotheses(const Observed& o) {
+  std::vector<Hypothesis> all;
+  add_integers_as_floats(all, o);
+  std::vector<DType> dtypes;
+  for (const CaseTensor& t : o.of.outputs)
+    if (std::ranges::find(dtypes, t.dtype) == dtypes.end()) dtypes.push_back(t.dtype);
+  for (const DType dtype : dtypes)
+    if (is_real(dtype))
+      add_reals(all, dtype);
+    else
+      add_limits(all, dtype);
+  add_narrow_inputs(all, o);
+  return all;
+}
+
+}  // namespace mote::diagnosis

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other numbers in place of a node: what narrower formats hold, other ends of a range, a search
+// that begins elsewhere, what a row gives that has nothing to sum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "diagnosis/collector.h"
+
+namespace mote::diagnosis {
+namespace {
+
+bool is_moved(const Uop& u) { return std::holds_alternative<uop::Reindex>(u.node().kind); }
+
+Uop constant(double value, const Uop& like) {
+  const Number n = is_real(like.dtype()) ? Number(value) : Number(static_cast<std::int64_t>(value));
+  return shaped(scalar(n, like.dtype()), like);
+}
+
+void add_narrow_integers(Collector& all, const Uop& u, const Surroundings& around) {
+  for (const DType narrow : around.integers) {
+    if (narrow == u.dtype()) continue;
+    all.add([&] { return cast(cast(u, narrow), u.dtype()); });
+    if (is_real(u.dtype()))
+      all.add([&] { return cast(cast(cast(u, DType::i64), narrow), u.dtype()); });
+  }
+}
+
+/// Rounded to fewer bits on the way: reals to 16 bits or to those of a float, integers to a float.
+void add_narrow_reals(Collector& all, const Uop& u) {
+  if (is_moved(u)) return;
+  const auto add = [&](DType narrow) {
+    all.add([&] { return cast(cast(u, narrow), u.dtype()); },
+            is_real(u.dtype()) ? "narrow value" : "integers as floats");
+  };
+  if (is_real(u.dtype())) {
+    for (const DType narrow : {DType::f16, DType::bf16, DType::f32})
+      if (size_of(narrow) < size_of(u.dtype())) add(narrow);
+    return;
+  }
+  const auto add_wrapping = [&](DType real) {
+    all.add([&] { return cast(cast(cast(u, real), DType::i64), u.dtype()); }, "integers as floats");
+  };
+  if (size_of(u.dtype()) >= 4) {
+    add(DType::f32);
+    add_wrapping(DType::f32);
+  }
+  if (u.dtype() == DType::i64) add(DType::f64);
+}
+
+void add_rounded_in_between(Collector& all, const Uop& u) {
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || !is_real(u.dtype()) || u.dtype() == DType::f64) return;
+  const auto rounded = [&](const Uop& x) { return cast(x, u.dtype()); };
+  if (m->op == MapOp::log1p) all.add([&] { return log(rounded(m->args[0] + 1)); });
+  if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
+}
+
+/// Reals that become integers between other limits than the dtype's, also such that wrap then.
+void add_other_limits(Collector& all, const Uop& u) {
+  const uop::Map* m = map_of(u);
+  const bool is_byte = u.dtype() == DType::i8 || u.dtype() == DType::u8;
+  if (m == nullptr || m->op != MapOp::cast || !is_byte || !is_real(m->args[0].dtype())) return;
+  const Uop& x = m->args[0];
+  constexpr std::pair<int, int> kLimits[] = {{-128, 127}, {0, 255},    {-127, 127}, {0, 127},
+                                             {0, 254},    {-128, 126}, {1, 255},    {-127, 128},
+                                             {0, 256},    {-128, 128}, {-129, 127}, {-255, 255}};
+  for (const auto& [low, high] : kLimits)
+    all.add(
+        [&, low = low, high = high] {
+          const Uop limited = max(min(x, static_cast<double>(high)), static_cast<double>(low));
+          return cast(cast(limited, DType::i64), u.dtype());
+        },
+        "saturates", fmt::format("with values kept between {} and {}", low, high));
+}
+
+void add_numbers(Collector& all, const Uop& u) {
+  const auto number = [&](double value) { all.add([&] { return constant(value, u); }); };
+  number(0);
+  number(1);
+  if (const auto* s = std::get_if<uop::Scalar>(&u.node().kind)) {
+    const double value = s->value.as_real();
+    constexpr double kGreatest = std::numeric_limits<float>::max();
+    if (std::isinf(value)) {  // what stands for an infinity where there is none
+      for (const double other : {1e9, 1e10, 1e4, 65504.0, kGreatest, kGreatest / 2, 1e30, 1e20})
+        number(std::copysign(other, value));
+      return;
+    }
+    for (const double other : {-value, 2 * value, value / 2, value + 1, value - 1}) number(other);
+  }
+  if (const auto* i = std::get_if<uop::Iota>(&u.node().kind))
+    for (const int step : {1, -1}) {
+      all.add([&] { return cast(iota(i->value + Expr(step), shape_of(u)), u.dtype()); });
+    }
+}
+
+/// A search that begins at a number, which no element need be.
+void add_starts(Collector& all, const Uop& u, const uop::Reduce& r) {
+  if (r.op != ReduceOp::max && r.op != ReduceOp::min) return;
+  const bool is_max = r.op == ReduceOp::max;
+  const auto add = [&](double start) {
+    all.add(
+        [&] {
+          const Uop from = constant(start, u);
+          return is_max ? max(u, from) : min(u, from);
+        },
+        "another start",
+        fmt::format("with the {} begun at {}", is_max ? "maximum" : "minimum", start));
+  };
+  add(0);
+  if (!is_real(u.dtype())) return;
+  for (const double start : {static_cast<double>(std::numeric_limits<float>::min()),
+                             -static_cast<double>(std::numeric_limits<float>::max()), -1e30, -1e9,
+                             -1e10, -1e4, -1000.0, -100.0, -1.0})
+    add(is_max ? start : -start);
+}
+
+/// What a row gives in which there is nothing to sum, or nothing to be the greatest.
+void add_empty_rows(Collector& all, const Uop& u) {
+  if (!is_real(u.dtype())) return;
+  const auto add = [&](const Uop& empty, double gives) {
+    all.add([&] { return where(empty, constant(gives, u), u); }, "empty row",
+            fmt::format("with {} where a row has nothing to sum", gives));
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (const auto* r = std::get_if<uop::Reduce>(&u.node().kind)) {
+    if (r->op == ReduceOp::sum)
+      for (const double gives : {1.0, kNan}) add(eq(u, 0.0), gives);
+    if (r->op == ReduceOp::max)
+      for (const double gives : {0.0, kNan}) add(eq(u, -kInfinity), gives);
+  }
+  const uop::Map* m = map_of(u);
+  if (m != nullptr && m->op == MapOp::div)
+    for (const double gives : {0.0, 1.0, kNan}) add(eq(m->args[1], 0.0), gives);
+}
+
+}  // namespace
+
+void add_other_values(Collector& all, const Uop& u, const Surroundings& around) {
+  add_numbers(all, u);
+  if (u.dtype() == DType::boolean || is_constant(u)) return;
+  if (u.rank() == 0 && is_real(u.dtype())) all.add([&] { return u * u; });
+  add_narrow_integers(all, u, around);
+  add_narrow_reals(all, u);
+  add_rounded_in_between(all, u);
+  add_other_limits(all, u);
+  add_empty_rows(all, u);
+  if (const auto* r = std::get_if<uop::Reduce>(&u.node().kind)) add_starts(all, u, *r);
+}
+
+}  // namespace mote::diagnosis
