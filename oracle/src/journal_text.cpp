@@ -28,7 +28,7 @@ Number number(const Json& json) {
 
 Share share(const Json& json) { return {json.at("runs"), json.at("failed")}; }
 
-Diagnosis diagnosis(const Json& json) {
+Diagnosis read_diagnosis(const Json& json) {
   return {.kind = json.at("kind"),
           .text = json.at("text"),
           .condition = json.at("condition"),
@@ -138,7 +138,7 @@ Failure failure_from_json(const Json& json) {
   f.smallest = parse_case(json.at("smallest").get<std::string>());
   f.first_outcome = outcome(json.at("first_outcome"));
   f.outcome = outcome(json.at("outcome"));
-  f.diagnosis = diagnosis(json.at("diagnosis"));
+  f.diagnosis = read_diagnosis(json.at("diagnosis"));
   for (const Json& p : json.value("other_backends", Json::array()))
     f.peers.push_back({p.at("backend"), verdict_of(p.at("verdict")), p.at("reason")});
   f.sparsest = json.value("sparsest", "");

@@ -160,7 +160,7 @@ bool shrink_size(std::size_t k, Search search, const Case& c, const Offer& offer
 }
 
 /// All axes of the program's inputs, where a tensor came with fewer.
-bool add_axes(const Case& c, const Offer& offer) {
+bool complete_ranks(const Case& c, const Offer& offer) {
   const auto has_all = [&](std::size_t k) {
     return std::ssize(c.inputs[k].shape) == c.program->inputs[k].rank();
   };
@@ -275,7 +275,7 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
                                    {"in place", in_memory_of_its_own},
                                    {"layouts", simplify_layouts},
                                    {"fill", simplify_fill},
-                                   {"axes", add_axes},
+                                   {"axes", complete_ranks},
                                    {"all sizes", halve_all},
                                    {"slack", drop_slack}};
   const Domain& domain = domain_of(c.program);

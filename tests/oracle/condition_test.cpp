@@ -42,7 +42,7 @@ Outcome judged(bool fails) {
   return o;
 }
 
-Condition found(const std::string& text, const Truth& fails) {
+WhereItFails found(const std::string& text, const Truth& fails) {
   const Case smallest = shrink(parse_case(text), fails).smallest;
   const Judge judge = [&](const Case& c) { return judged(fails(c)); };
   return find_condition({smallest, judged(true), false, contents_of(smallest)},
@@ -69,7 +69,7 @@ std::vector<Case> unseen(const std::string& text, const std::vector<std::int64_t
   return all;
 }
 
-void expect_true(const Condition& c, const std::string& text, const Truth& fails,
+void expect_true(const WhereItFails& c, const std::string& text, const Truth& fails,
                  const std::vector<std::int64_t>& extents) {
   if (c.text.empty()) return;
   Share with, without;
@@ -145,7 +145,7 @@ const std::vector<Planted>& planted() {
 TEST(Condition, IsTrueOfCasesThatWereNotSeen) {
   for (const Planted& p : planted()) {
     ASSERT_TRUE(p.fails(parse_case(p.text))) << p.text;
-    const Condition c = found(p.text, p.fails);
+    const WhereItFails c = found(p.text, p.fails);
     if (p.condition != nullptr) {
       EXPECT_EQ(c.text, p.condition) << p.text;
       EXPECT_TRUE(c.necessary) << p.text;
@@ -155,15 +155,15 @@ TEST(Condition, IsTrueOfCasesThatWereNotSeen) {
 }
 
 TEST(Condition, ChanceHasNone) {
-  const Condition c = found("gemm a=f32[3,4] b=f32[4,5] fill=integer:1",
-                            [](const Case& of) { return by_chance(of, 5); });
+  const WhereItFails c = found("gemm a=f32[3,4] b=f32[4,5] fill=integer:1",
+                               [](const Case& of) { return by_chance(of, 5); });
   EXPECT_EQ(c.text, "");
 }
 
 // A dtype is one of the things that a condition may be about.
 TEST(Condition, MaySpeakOfTheDtype) {
   const auto fails = [](const Case& c) { return c.instance.dtype == DType::f16; };
-  const Condition c = found("gemm a=f16[3,4] b=f16[4,5]", fails);
+  const WhereItFails c = found("gemm a=f16[3,4] b=f16[4,5]", fails);
   EXPECT_EQ(c.text, "the dtype is f16");
   EXPECT_TRUE(c.exact);
 }

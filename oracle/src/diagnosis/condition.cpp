@@ -23,9 +23,9 @@ constexpr int kRounds = 6;
 constexpr std::uint64_t kBases = 15;  ///< cases whose variations are tried in a round
 constexpr std::uint64_t kWays = 24;   ///< in which a case is made to be one where a part holds
 constexpr int kTries = 8;             ///< variations of a base that are looked at, for each part
-constexpr std::uint64_t kDrawn = 40;  ///< in a round, as they come
+constexpr std::uint64_t kDrawnInRound = 40;  ///< in a round, as they come
 constexpr std::uint64_t kFirstDrawn = 2000;
-constexpr double kMostWork = 3e8;  ///< multiply-adds of all rounds together
+constexpr double kMostFreshWork = 3e8;  ///< multiply-adds of all rounds together
 constexpr double kMostOfOne = 1e7;
 /// So many fresh cases there must be for what is said, with the condition and without it; and so
 /// many near another one to compare it with.
@@ -99,7 +99,7 @@ class Tester {
  public:
   Tester(const Case& smallest, const Judge& judge)
       : smallest_(smallest),
-        sampler_(judge, kMostWork),
+        sampler_(judge, kMostFreshWork),
         most_of_one_(std::max(kMostOfOne, 2 * work_of(smallest))) {}
 
   const std::vector<Sample>& samples() const { return sampler_.all; }
@@ -118,7 +118,7 @@ class Tester {
         both_sides(*inside, parts, k, b + kBases * round);
     }
     corners(parts, round);
-    for (std::uint64_t k = 0; k < kDrawn && !is_spent(); ++k)
+    for (std::uint64_t k = 0; k < kDrawnInRound && !is_spent(); ++k)
       if (const auto c = draw(round * 100 + 50 + k)) judge(*c);
   }
 
@@ -268,7 +268,7 @@ class Finder {
   Finder(const Sample& smallest, std::vector<Sample> all, const Judge& judge)
       : smallest_(smallest), all_(std::move(all)), tester_(smallest.of, judge) {}
 
-  Condition run() {
+  WhereItFails run() {
     for (std::uint64_t round = 0; round < kRounds && !tester_.is_spent(); ++round) {
       const Sides sides(smallest_, all_);
       if (sides.passing.empty()) return {};
@@ -296,7 +296,7 @@ class Finder {
   }
 
   /// The last that nothing refutes: of what it was tested on, and of what came later.
-  std::optional<Condition> best_necessary() const {
+  std::optional<WhereItFails> best_necessary() const {
     for (std::size_t k = tried_.size(); k-- > 0;) {
       Parts parts = tried_[k];
       for (std::size_t before = 0; before != parts.size();) {
@@ -308,13 +308,13 @@ class Finder {
       if (!tested.is_enough() || tested.with.failed == 0) continue;
       const bool exact = std::ranges::none_of(
           all_, [&](const Sample& s) { return !s.failed() && hold(parts, s); });
-      return Condition{text_of(parts), true, exact, tested.with, tested.without, holds(parts)};
+      return WhereItFails{text_of(parts), true, exact, tested.with, tested.without, holds(parts)};
     }
     return std::nullopt;
   }
 
   /// Nothing holds wherever it fails: what tells most of them from most that pass.
-  Condition how_often() {
+  WhereItFails how_often() {
     Sides sides(smallest_, {});
     sides.passing = Sides(smallest_, all_).passing;
     Parts usable = predicates(smallest_.of, sides.failing, sides.passing);
@@ -343,7 +343,7 @@ class Finder {
 
 }  // namespace
 
-Condition find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge) {
+WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge) {
   return Finder(smallest, std::move(all), judge).run();
 }
 

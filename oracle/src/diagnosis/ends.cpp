@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "diagnosis/hypotheses.h"
 
@@ -75,7 +76,7 @@ void add_integers_as_floats(std::vector<Hypothesis>& all, const Observed& o) {
                      }});
 }
 
-std::pair<double, double> ends_of(DType dtype) {
+std::pair<double, double> limits_of(DType dtype) {
   switch (dtype) {
     case DType::i8:
       return {-128, 127};
@@ -89,7 +90,7 @@ std::pair<double, double> ends_of(DType dtype) {
 }
 
 void add_limits(std::vector<Hypothesis>& all, DType dtype) {
-  const auto [least, greatest] = ends_of(dtype);
+  const auto [least, greatest] = limits_of(dtype);
   if (least == greatest) return;
   const std::pair<double, double> kept[] = {{least + 1, greatest},
                                             {least, greatest - 1},
@@ -147,8 +148,7 @@ double least_normal(DType dtype) {
                                : static_cast<double>(std::numeric_limits<float>::min());
 }
 
-void add_reals(std::vector<Hypothesis>& all, DType dtype) {
-  all.push_back({"saturates", "with the greatest number in place of an infinity", finite_ends});
+void add_denormals(std::vector<Hypothesis>& all, DType dtype) {
   const Change flush = [least = least_normal(dtype)](const Number& n) {
     return std::abs(n.real()) < least ? Number(std::copysign(0.0, n.real())) : n;
   };
@@ -160,6 +160,10 @@ void add_reals(std::vector<Hypothesis>& all, DType dtype) {
                    [flush, which = which](const Observed& of) {
                      return with_changed(of, flush, true, which);
                    }});
+}
+
+void add_narrow_outputs(std::vector<Hypothesis>& all, DType dtype) {
+  all.push_back({"saturates", "with the greatest number in place of an infinity", finite_ends});
   for (const DType narrow : {DType::f16, DType::bf16, DType::f32}) {
     if (size_of(narrow) >= size_of(dtype)) continue;
     const Change round = [narrow](const Number& n) { return store_as(n, narrow); };
@@ -198,14 +202,13 @@ void add_narrow_inputs(std::vector<Hypothesis>& all, const Observed& o) {
 std::vector<Hypothesis> end_hypotheses(const Observed& o) {
   std::vector<Hypothesis> all;
   add_integers_as_floats(all, o);
-  std::vector<DType> dtypes;
-  for (const CaseTensor& t : o.of.outputs)
-    if (std::ranges::find(dtypes, t.dtype) == dtypes.end()) dtypes.push_back(t.dtype);
-  for (const DType dtype : dtypes)
-    if (is_real(dtype))
-      add_reals(all, dtype);
-    else
-      add_limits(all, dtype);
+  std::set<DType> reals, integers;
+  for (const CaseTensor& t : o.of.outputs) (is_real(t.dtype) ? reals : integers).insert(t.dtype);
+  for (const DType dtype : integers) add_limits(all, dtype);
+  for (const DType dtype : reals) add_narrow_outputs(all, dtype);
+  for (const CaseTensor& t : o.of.inputs)
+    if (is_real(t.dtype)) reals.insert(t.dtype);
+  for (const DType dtype : reals) add_denormals(all, dtype);
   add_narrow_inputs(all, o);
   return all;
 }

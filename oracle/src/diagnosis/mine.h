@@ -75,8 +75,12 @@ void add_quantity_predicates(std::vector<Predicate>& all, const Case& smallest,
                              const std::vector<const Sample*>& failing,
                              const std::vector<const Sample*>& passing);
 
+/// Of what the inputs hold.
+void add_data_predicates(std::vector<Predicate>& all, const Case& smallest,
+                         const std::vector<const Sample*>& failing);
+
 /// What was found of where it fails: see Diagnosis.
-struct Condition {
+struct WhereItFails {
   std::string text;        ///< predicates joined by "and"; empty: nothing simple holds
   bool necessary = false;  ///< no case fails where it does not hold
   bool exact = false;      ///< and each one fails where it holds
@@ -86,6 +90,6 @@ struct Condition {
 
 /// Each part of the condition is tried on fresh cases on both sides of it, where the other parts
 /// hold. What these refute is given up, and they are samples for another condition.
-Condition find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge);
+WhereItFails find_condition(const Sample& smallest, std::vector<Sample> all, const Judge& judge);
 
 }  // namespace mote::diagnosis
