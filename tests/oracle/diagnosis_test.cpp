@@ -147,7 +147,6 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
        "ignored parameter"},
       {"cross_entropy_empty_0",
        "cross_entropy x=f32[1,1,1] target=i64[1,1] ignore_index=0 fill=zeros:0", "empty row"},
-      {"winograd_constant_off", "conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] fill=index:0", "inaccurate"},
       {"softmax_max_from_0", "softmax x=f32[1,2,1] fill=negative:6993", ""},
   };
   for (const Row& row : rows) {
