@@ -69,6 +69,7 @@ std::optional<Case> with_data(const Case& from, const std::string& tensor, const
   Random random(mix(k + 17));
   const auto t = std::ranges::find(next.inputs, tensor, &CaseTensor::name);
   if (t == next.inputs.end() || volume(t->shape) == 0) return std::nullopt;
+  if (from.indices != 0 && !is_real(t->dtype)) return std::nullopt;
   if (k % 2 == 0)
     if (auto edited = with_edited_data(from, *t, word, k, random)) return edited;
   next.set.clear();

@@ -110,6 +110,7 @@ bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMostEnde
 
 Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k) {
   Case c = generate(smallest.target, dtype, kSeed, k);
+  c.indices = smallest.indices;
   c.backend = smallest.backend;
   c.plugin = smallest.plugin;
   return c;
