@@ -31,7 +31,7 @@ std::string roff(std::string_view text) {
 }
 
 /// An argument of a macro.
-std::string quoted(std::string_view text) {
+std::string roff_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : roff(text)) out += c == '"' ? std::string("\\(dq") : std::string(1, c);
   return out + '"';
@@ -40,9 +40,10 @@ std::string quoted(std::string_view text) {
 std::string entry(const OptionHelp& o) {
   const std::string names = fmt::format("{}", fmt::join(o.names, ", "));
   const std::string heads =
-      o.positional     ? fmt::format(".TP\n.I {}\n", quoted(names))
-      : o.type.empty() ? fmt::format(".TP\n.B {}\n", quoted(names))
-                       : fmt::format(".TP\n.BI {} {}\n", quoted(names + " "), quoted(o.type));
+      o.positional ? fmt::format(".TP\n.I {}\n", roff_quoted(names))
+      : o.type.empty()
+          ? fmt::format(".TP\n.B {}\n", roff_quoted(names))
+          : fmt::format(".TP\n.BI {} {}\n", roff_quoted(names + " "), roff_quoted(o.type));
   return heads + roff(o.about) + "\n";
 }
 
@@ -59,16 +60,16 @@ std::string man_page(const ProgramHelp& help) {
   std::string text = fmt::format(
       ".TH MOTE 1 {} {} \"User Commands\"\n.SH NAME\nmote \\- {}\n.SH SYNOPSIS\n.B mote\n"
       ".I command\n[options]\n.SH OPTIONS\n",
-      build_date_text(), quoted("mote " MOTE_VERSION), roff(help.program.about));
+      build_date_text(), roff_quoted("mote " MOTE_VERSION), roff(help.program.about));
   for (const OptionHelp& o : help.program.options) text += entry(o);
   text += ".SH COMMANDS\n";
   for (const CommandHelp& c : help.commands) {
-    text += fmt::format(".SS {}\n{}.\n", quoted(usage(c)), roff(c.about));
+    text += fmt::format(".SS {}\n{}.\n", roff_quoted(usage(c)), roff(c.about));
     for (const OptionHelp& o : c.options) text += entry(o);
   }
   text += ".SH EXIT STATUS\n";
   for (const ExitCode& e : exit_codes())
-    text += fmt::format(".TP\n.B {}\n{}\n", quoted(e.code), roff(e.means));
+    text += fmt::format(".TP\n.B {}\n{}\n", roff_quoted(e.code), roff(e.means));
   return text;
 }
 
