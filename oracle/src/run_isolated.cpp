@@ -38,14 +38,24 @@ bool spoils_worker(Verdict v) {
 
 }  // namespace
 
+isolate::Limits Prepared::limits() const {
+  return {.seconds = options_.limit_s.value_or(time_limit(multiply_adds_)),
+          .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed),
+          .stop = options_.stop};
+}
+
+bool Prepared::is_taken_in_worker(const mote_backend& backend) {
+  IsolatedRun run(case_, options_, *state_, backend, limits());
+  const mote_kernel* kernel = run.choose();
+  if (kernel == nullptr) return run.why().verdict != Verdict::declined;
+  return !is_declined(*kernel->contract);
+}
+
 Outcome Prepared::run_isolated(const mote_backend& backend) {
-  const isolate::Limits limits{
-      .seconds = options_.limit_s.value_or(time_limit(multiply_adds_)),
-      .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed),
-      .stop = options_.stop};
-  IsolatedRun run(case_, options_, *state_, backend, limits);
+  IsolatedRun run(case_, options_, *state_, backend, limits());
   const mote_kernel* kernel = run.choose();
   if (kernel == nullptr) return run.why();
+  fill_inputs();
   if (auto refused = refusal(*kernel->contract, run.workspace())) return *refused;
   run.place();
   Outcome outcome = run_in_worker(run, kernel->contract);

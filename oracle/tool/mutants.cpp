@@ -32,7 +32,6 @@ struct MutantsArguments {
   std::string limit = "1s";
   std::string subject_memory;
   bool in_process = false;
-  bool large = false;
   bool json = false;
   std::string color = "auto";
 };
@@ -101,7 +100,6 @@ int mutants(const MutantsArguments& options) {
     measured.run.isolation = std::make_shared<Isolation>();
     measured.offered.insert("isolated");
   }
-  if (options.large) measured.offered.insert("large");
   if (!options.limit.empty()) measured.run.limit_s = parse_seconds("timeout", options.limit);
   if (!options.subject_memory.empty())
     measured.run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
@@ -130,7 +128,6 @@ void add_mutants(CLI::App& app, Action& action) {
       ->type_name("TIME");
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
-  command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
   add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +39,12 @@ Arena::Arena() : file_(memfd_create("mote-arena", MFD_CLOEXEC)) {
 Arena::~Arena() {
   munmap(base_, kBytes);
   close(file_);
+}
+
+std::int64_t Arena::taken() const {
+  constexpr std::int64_t kBlock = 512;  // what st_blocks counts
+  struct stat status {};
+  return fstat(file_, &status) == 0 ? status.st_blocks * kBlock : 0;
 }
 
 void Arena::give_back(const char* first_free) {

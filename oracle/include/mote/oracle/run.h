@@ -21,7 +21,8 @@ namespace MOTE_API mote {
 
 namespace isolate {
 class IsolatedRun;
-}
+struct Limits;
+}  // namespace isolate
 class Isolation;
 class CallFrame;
 class Dense;
@@ -134,17 +135,25 @@ class Prepared {
   /// A case whose workspace does not fit into memory is skipped.
   Outcome run(const mote_backend& backend, const std::string& plugin = "");
 
+  /// The backend has a kernel that takes the call, as its can_run and its contract say; it is not
+  /// called. True as well where asking ends its process, so that this is seen when it is run.
+  bool is_taken_by(const mote_backend& backend);
+
   struct State;
 
  private:
   void prepare();
+  void fill_inputs();
   Outcome run_here(const mote_backend& backend, const std::string& plugin);
+  isolate::Limits limits() const;
   Outcome run_isolated(const mote_backend& backend);
   Outcome run_in_worker(isolate::IsolatedRun& run, const mote_contract* contract);
   std::optional<Outcome> leaked_threads(isolate::IsolatedRun& run);
   bool is_right_alone(isolate::IsolatedRun& run, const mote_contract* contract);
   bool is_right_after(isolate::IsolatedRun& run, const std::vector<Dense>& others,
                       const mote_contract* contract);
+  bool is_taken_in_worker(const mote_backend& backend);
+  bool is_declined(const mote_contract& contract);
   /// Why the kernel is not run on this case; nullopt where it is.
   std::optional<Outcome> refusal(const mote_contract& contract, std::size_t workspace) const;
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);
