@@ -28,6 +28,7 @@ namespace {
 
 /// A kernel of 3x3 convolutions takes one of some hundred cases.
 constexpr std::int64_t kDeclinesThatEndAStream = 500;
+constexpr std::int64_t kMostHangs = 3;        ///< each takes its time limit
 constexpr std::uint64_t kTogether = 4;        ///< cases of an op that one shard runs
 constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
@@ -116,7 +117,7 @@ class Campaign {
       if (!is_asked_for(options_, c, targets_)) continue;
       if (stopped()) return;
       if (listed_done_.contains(text)) continue;
-      run_case(c);
+      run_case(c, true);
       note_declined(c);
       finish({.listed = text});
     }
@@ -189,7 +190,7 @@ class Campaign {
         if (stopped() || seconds_since(start_) >= until) return;
         Stream& stream = streams[n];
         const std::uint64_t begin = hash_of(stream.target->text()) % options_.shard.count + n;
-        if (stream.ended() || !is_ours(begin + position / kTogether)) continue;
+        if (is_over(stream) || !is_ours(begin + position / kTogether)) continue;
         stream.position = position;
         advance(stream);
       }
@@ -235,10 +236,21 @@ class Campaign {
     }
   }
 
+  bool hangs_too_often(const BackendEntry& e, const std::string& op) const {
+    return tally_.count(op, e.name(), Verdict::hung) >= kMostHangs;
+  }
+
+  /// Nobody has taken its cases for long, or all who do hang.
+  bool is_over(const Stream& stream) const {
+    return stream.ended() || std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
+             return !has_kernel(e, *stream.target) || hangs_too_often(e, stream.target->text());
+           });
+  }
+
   std::vector<Stream*> live_streams(std::vector<Stream>& streams) const {
     std::vector<Stream*> live;
     for (Stream& s : streams) {
-      if (!s.ended() && !(only_declined_ && s.settled)) live.push_back(&s);
+      if (!is_over(s) && !(only_declined_ && s.settled)) live.push_back(&s);
     }
     return live;
   }
@@ -265,7 +277,7 @@ class Campaign {
       return stream.count(was->second);
     const auto begin = std::chrono::steady_clock::now();
     const double shrinking_before = shrinking_s_;
-    const bool accepted = run_case(draw(stream, position));
+    const bool accepted = run_case(draw(stream, position), false);
     stream.count(accepted);
     const double running = seconds_since(begin) - (shrinking_s_ - shrinking_before);
     const double seconds = running * (stream.accepted ? 1 : kDeclinedWeighs);
@@ -296,20 +308,23 @@ class Campaign {
 
   /// On every backend; true when one took it. Kernels that take other indices for granted have the
   /// case with such.
-  bool run_case(const Case& given) {
+  bool run_case(const Case& given, bool is_given) {
     if (journal_) journal_->begin(to_string(given));
     progress_.op = given.target->text();
     tell_progress();
+    CaseRunOptions options = options_.run;
+    options.is_given = is_given;
     std::map<int, Prepared> by_indices;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
       if (!given.backend.empty() && given.backend != e.name()) continue;
       if (!has_kernel(e, *given.target)) continue;
+      if (!is_given && hangs_too_often(e, given.target->text())) continue;
       const Case c = with_indices_for(given, *e.backend);
       auto prepared = by_indices.find(c.indices);
       try {
         if (prepared == by_indices.end())
-          prepared = by_indices.emplace(c.indices, Prepared(c, options_.run)).first;
+          prepared = by_indices.emplace(c.indices, Prepared(c, options)).first;
       } catch (const Error& error) {
         if (options_.run.stopping()) throw Interrupted();  // a compiler that the signal ended too
         Outcome skipped;
@@ -426,7 +441,8 @@ class Campaign {
 
   bool has_enough() const {
     return options_.max_failures &&
-           tally_.failures().size() >= static_cast<std::size_t>(*options_.max_failures);
+           std::ssize(tally_.failures()) + tally_.rows_that_decline_late() >=
+               *options_.max_failures;
   }
 
   const CampaignOptions& options_;

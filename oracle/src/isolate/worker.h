@@ -27,7 +27,8 @@ struct Answer {
 
 struct Limits {
   double seconds = 30;
-  std::int64_t memory = INT64_MAX;         ///< of its own, beside the arena, since it began
+  double warm_up_s = 0;             ///< beyond that, for the first call of a kernel in a process
+  std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 
