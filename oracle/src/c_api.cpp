@@ -114,6 +114,7 @@ mote_status mote_check_function(const char* op, mote_function function,
     how.count = given.count;
     how.seed = given.seed;
     if (given.name != nullptr) how.name = given.name;
+    how.in_process = given.in_process != 0;
     return mote::check_function(op, {function, std::nullopt}, how);
   });
 }

@@ -27,6 +27,7 @@
 namespace mote {
 namespace {
 
+constexpr std::int64_t kMostHangs = 3;        ///< each takes its time limit
 constexpr std::uint64_t kTogether = 4;        ///< cases of an op that one shard runs
 constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
@@ -177,7 +178,7 @@ class Campaign {
         if (stopped() || seconds_since(start_) >= until) return;
         Stream& stream = streams[n];
         const std::uint64_t begin = hash_of(stream.target->text()) % options_.shard.count + n;
-        if (stream.ended() || !is_ours(begin + position / kTogether)) continue;
+        if (is_over(stream) || !is_ours(begin + position / kTogether)) continue;
         stream.position = position;
         advance(stream);
       }
@@ -223,10 +224,21 @@ class Campaign {
     }
   }
 
+  bool hangs_too_often(const BackendEntry& e, const std::string& op) const {
+    return tally_.count(op, e.name(), Verdict::hung) >= kMostHangs;
+  }
+
+  /// Nobody has taken its cases for long, or all who do hang.
+  bool is_over(const Stream& stream) const {
+    return stream.ended() || std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
+             return !has_kernel(e, *stream.target) || hangs_too_often(e, stream.target->text());
+           });
+  }
+
   std::vector<Stream*> live_streams(std::vector<Stream>& streams) const {
     std::vector<Stream*> live;
     for (Stream& s : streams) {
-      if (!s.ended() && !(only_declined_ && s.settled)) live.push_back(&s);
+      if (!is_over(s) && !(only_declined_ && s.settled)) live.push_back(&s);
     }
     return live;
   }
@@ -282,22 +294,25 @@ class Campaign {
     }
   }
 
-  /// On every backend; true when one took it, or another draw that stands for it. Kernels that take other indices for granted have the
-  /// case with such.
+  /// On every backend; true when one took it, or another draw that stands for it. Kernels that take
+  /// other indices for granted have the case with such.
   bool run_case(const Case& given, std::optional<Draw> drawn = {}) {
     if (journal_) journal_->begin(to_string(given));
     progress_.op = given.target->text();
     tell_progress();
+    CaseRunOptions options = options_.run;
+    options.is_given = !drawn;
     std::map<int, Prepared> by_indices;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
       if (!given.backend.empty() && given.backend != e.name()) continue;
       if (!has_kernel(e, *given.target)) continue;
+      if (drawn && hangs_too_often(e, given.target->text())) continue;
       const Case c = with_indices_for(given, *e.backend);
       auto prepared = by_indices.find(c.indices);
       try {
         if (prepared == by_indices.end())
-          prepared = by_indices.emplace(c.indices, Prepared(c, options_.run)).first;
+          prepared = by_indices.emplace(c.indices, Prepared(c, options)).first;
       } catch (const Error& error) {
         if (options_.run.stopping()) throw Interrupted();  // a compiler that the signal ended too
         Outcome skipped;
@@ -307,7 +322,8 @@ class Campaign {
       }
       const Outcome outcome = run_on(prepared->second, e);
       std::optional<Case> other;
-      if (drawn && outcome.verdict == Verdict::declined) other = another(*drawn, prepared->second, e);
+      if (drawn && outcome.verdict == Verdict::declined)
+        other = another(*drawn, prepared->second, e);
       if (other) {
         accepted = run_instead(*other, e) || accepted;
       } else {
@@ -463,7 +479,8 @@ class Campaign {
 
   bool has_enough() const {
     return options_.max_failures &&
-           tally_.failures().size() >= static_cast<std::size_t>(*options_.max_failures);
+           std::ssize(tally_.failures()) + tally_.rows_that_decline_late() >=
+               *options_.max_failures;
   }
 
   const CampaignOptions& options_;

@@ -30,9 +30,13 @@ struct Comparison {
   std::string damage;  ///< a write beside the elements, or to an input; empty: none
   Verdict damage_verdict = Verdict::out_of_bounds;
   mote_status status_of_second = MOTE_OK;
+  bool is_given = false;      ///< a person gave the case, so that it is not vacuous
   bool deterministic = true;  ///< the kernel says that it is
 };
 
 Outcome compare(const Comparison& c);
+
+/// Why the case could not have told a wrong kernel; empty where it could.
+std::string vacuity(const Comparison& c);
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the text beside the headers that it needs into a folder of its own, compiles it without a
-// shell, loads the library and removes the folder.
+// Writes the text beside the headers that it needs into a folder of its own and compiles it without
+// a shell.
 #include "compiled_c.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,6 @@
 #include "build_c.h"
 #include "mote/base/command.h"
 #include "mote/base/error.h"
-#include "mote/base/temporary_folder.h"
 #include "mote/oracle/c_compiler.h"
 
 namespace mote {
@@ -28,23 +27,30 @@ bool compile_c(const fs::path& folder) {
   }
   words.push_back("-I" + folder.string());
   words.push_back(folder / "kernel.c");
-  words.insert(words.end(), {"-o", folder / "kernel.so", "-lm"});
+  words.insert(words.end(), {"-o", folder / "kernel.so", "-lm", "-ldl"});
   return run_command(words).ok;
 }
 
 }  // namespace
 
-std::shared_ptr<void> load_c(const std::string& text) try {
-  const TemporaryFolder folder;
-  write_headers(folder.path());
-  write_source(folder.path() / "kernel.c", text);
-  if (!compile_c(folder.path())) return nullptr;
-  const std::string path = (folder.path() / "kernel.so").string();
-  return {dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
-            if (library != nullptr) dlclose(library);
-          }};
+std::shared_ptr<const CLibrary> compile_library(const std::string& text) try {
+  auto library = std::make_shared<CLibrary>();
+  const fs::path& folder = library->folder.path();
+  write_headers(folder);
+  write_source(folder / "kernel.c", text);
+  if (!compile_c(folder)) return nullptr;
+  library->path = (folder / "kernel.so").string();
+  return library;
 } catch (const Error&) {  // no folder, or it cannot be written to
   return nullptr;
+}
+
+std::shared_ptr<void> load_c(const std::string& text) {
+  const std::shared_ptr<const CLibrary> library = compile_library(text);
+  if (!library) return nullptr;
+  return {dlopen(library->path.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* handle) {
+            if (handle != nullptr) dlclose(handle);
+          }};
 }
 
 }  // namespace mote

@@ -11,8 +11,10 @@
 #include <cctype>
 
 #include "compiled_c.h"
+#include "declined.h"
 #include "function_replay.h"
 #include "function_report.h"
+#include "isolate/code_address.h"
 #include "mote/base/error.h"
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/passes.h"
@@ -26,6 +28,7 @@ namespace {
 constexpr const char* kName = "function";
 
 struct Subject {
+  std::string text;  ///< of the library, in C
   std::shared_ptr<void> library;
   const mote_backend* backend = nullptr;
 };
@@ -49,6 +52,28 @@ void require_name(const std::string& name) {
         fmt::format("the function's name: expected letters without blanks, got '{}'", name));
 }
 
+/// Run by the library's constructors. An end of the process says that the code is not there.
+constexpr const char* kFindsFunction = R"(
+#include <unistd.h>
+
+__attribute__((constructor)) static void find_the_function(void) {{
+  void* const at = mote_address({0}, {1}U);
+  if (at == NULL) _exit(1);
+  *(void**)(void*)&{2} = at;
+}}
+)";
+
+/// The plug-in again, which finds the function by where it lies in its file. Throws Error.
+std::shared_ptr<const CLibrary> library_of(const std::string& text, const TypedFunction& function) {
+  const auto at = isolate::locate(reinterpret_cast<const void*>(function.address));
+  if (!at) throw Error("the function is in no file");
+  auto library = compile_library(
+      isolate::kAddressInC + text +
+      fmt::format(kFindsFunction, isolate::c_literal(at->module), at->offset, kName));
+  if (!library) throw Error("the function's call could not be compiled");
+  return library;
+}
+
 Subject subject_of(const std::string& op, const Resolved& resolved, const TypedFunction& function,
                    const FunctionOptions& options) {
   const PluginOptions how{.function = kName,
@@ -59,7 +84,8 @@ Subject subject_of(const std::string& op, const Resolved& resolved, const TypedF
                           .pointer = true,
                           .indices = options.indices};
   Subject subject;
-  subject.library = load_c(plugin_around(resolved, how));
+  subject.text = plugin_around(resolved, how);
+  subject.library = load_c(subject.text);
   if (!subject.library) {
     throw Error(
         fmt::format("{}: the call of the function could not be compiled: $CC, or cc, does "
@@ -90,7 +116,9 @@ FunctionReport report_of(const CampaignResult& result,
   for (const Failure& f : result.failures) report.text += failure_text(f, {.replay = replay});
   if (report.judged == 0)
     report.text = reason.empty() ? "no case was judged" : "no case was judged: " + reason;
-  report.passed = result.failures.empty() && report.judged > 0;
+  const bool declines_late = std::ranges::any_of(result.rows, &Row::declines_late);
+  if (declines_late) report.text += declined_text(result.rows);
+  report.passed = result.failures.empty() && report.judged > 0 && !declines_late;
   if (report.passed) {
     report.text =
         fmt::format("passed: {} case{} judged", report.judged, report.judged == 1 ? "" : "s");
@@ -122,10 +150,19 @@ FunctionReport check_function(const std::string& op, const TypedFunction& functi
     campaign.shrink_s = 0;
   }
   campaign.seed = options.seed;
+  const std::string command = options.command.empty() ? program_command() : options.command;
+  const auto finished = [&] {
+    return report_of(run_campaign(campaign), [&](const Case& c) { return replay_by(command, c); });
+  };
+  if (options.in_process) return finished();
+  std::shared_ptr<const CLibrary> again;
   campaign.run.isolation =
       std::make_shared<Isolation>();  // after the subject: workers have it then
-  const std::string command = options.command.empty() ? program_command() : options.command;
-  return report_of(run_campaign(campaign), [&](const Case& c) { return replay_by(command, c); });
+  campaign.run.isolation->offer_library(backend, [&] {
+    again = library_of(subject.text, function);
+    return again->path;
+  });
+  return finished();
 }
 
 }  // namespace mote

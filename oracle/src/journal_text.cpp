@@ -52,6 +52,7 @@ Json to_json(const Outcome& o) {
   Json json = {{"verdict", name(o.verdict)},       {"reason", o.reason},
                {"elements", o.elements},           {"differing", o.differing},
                {"indeterminate", o.indeterminate}, {"error", to_text(Number(o.error))}};
+  if (o.declined_by_run) json["declined_by_run"] = true;
   for (const Difference& d : o.differences) {
     Json one = {{"tensor", d.tensor},
                 {"index", d.index},
@@ -71,6 +72,7 @@ Outcome outcome(const Json& json) {
   o.differing = json.at("differing");
   o.indeterminate = json.at("indeterminate");
   o.error = number(json.at("error")).real();
+  o.declined_by_run = json.value("declined_by_run", false);
   for (const Json& d : json.value("differences", Json::array())) {
     Difference difference{d.at("tensor"), d.at("index"), number(d.at("expected")),
                           number(d.at("got")), std::nullopt};
@@ -128,6 +130,7 @@ Json failure_to_json(const Failure& f) {
           {"sparsest", f.sparsest},
           {"sparsest_text", f.sparsest_text},
           {"not_smaller", f.not_smaller},
+          {"only_after", f.only_after},
           {"tries", f.tries},
           {"found_after_s", f.found_after_s}};
 }
@@ -144,6 +147,7 @@ Failure failure_from_json(const Json& json) {
   f.sparsest = json.value("sparsest", "");
   f.sparsest_text = json.value("sparsest_text", "");
   f.not_smaller = json.at("not_smaller");
+  f.only_after = json.value("only_after", "");
   f.tries = json.at("tries");
   f.found_after_s = json.at("found_after_s");
   return f;

@@ -108,6 +108,8 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options) {
     result.failure = std::move(found.failures.front());
     result.seconds = result.failure->found_after_s;
     result.state = mutant.twin ? MutantState::false_alarm : MutantState::killed;
+  } else if (std::ranges::any_of(found.rows, &Row::declines_late)) {
+    result.state = mutant.twin ? MutantState::false_alarm : MutantState::killed;
   } else if (result.cases > 0) {
     result.state = mutant.twin ? MutantState::passed : MutantState::survived;
   } else {

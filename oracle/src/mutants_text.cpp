@@ -30,7 +30,7 @@ std::vector<std::string> cells(const MutantResult& r) {
             ran ? fmt::format("{}", r.cases) : "",
             ran ? fmt::format("{:.2f}", r.seconds) : "",
             "",
-            "",
+            r.state == MutantState::killed ? "declined by run" : "",
             "",
             r.note.empty() ? r.mutant.text : r.note + ": " + r.mutant.text};
   }

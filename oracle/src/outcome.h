@@ -24,8 +24,14 @@ inline std::optional<Outcome> without_result(const RunResult& run) {
   if (run.ended) return run.ended;
   if (run.status == MOTE_OK) return std::nullopt;
   if (run.status == MOTE_OUT_OF_MEMORY) return outcome_of(Verdict::skipped, "out of memory");
-  return outcome_of(run.status == MOTE_UNSUPPORTED ? Verdict::declined : Verdict::failed,
-                    fmt::format("run returned status {}: {}", int{run.status}, run.message));
+  if (run.status != MOTE_UNSUPPORTED)
+    return outcome_of(Verdict::failed,
+                      fmt::format("run returned status {}: {}", int{run.status}, run.message));
+  Outcome declined = outcome_of(Verdict::declined,
+                                fmt::format("run declines what can_run accepted: {}",
+                                            run.message.empty() ? "no reason given" : run.message));
+  declined.declined_by_run = true;
+  return declined;
 }
 
 }  // namespace mote

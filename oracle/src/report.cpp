@@ -10,10 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "declined.h"
 #include "diagnosis/json.h"
 #include "json_line.h"
 #include "mote/oracle/text.h"
 #include "peers.h"
+#include "processors.h"
 #include "table.h"
 
 namespace mote {
@@ -151,7 +153,13 @@ std::string table_text(const CampaignResult& result, const Screen& screen) {
   const Table table = table_of(result);
   const std::string shown =
       table.lines.size() > 1 ? aligned(table, screen) + legend(table, screen) : "";
-  return shown + not_judged(result, screen);
+  return shown + declined_text(result.rows, screen) + not_judged(result, screen) +
+         notes_text(result.rows, screen);
+}
+
+std::string machine_text() {
+  if (processors() != 1) return "";
+  return "one processor: a race between threads of a kernel hardly shows here\n";
 }
 
 std::string progress_text(const CampaignResult& result, std::int64_t cases) {
@@ -214,6 +222,7 @@ std::string failure_text(const Failure& failure, const FailureStyle& style) {
                     failure.tries == 0 ? "" : ", made smaller in " + counted(failure.tries, "run"));
   text += fmt::format("  smallest case: {}\n", to_string(c));
   if (!failure.outcome.reason.empty()) text += fmt::format("  {}\n", failure.outcome.reason);
+  if (!failure.only_after.empty()) text += fmt::format("  {}\n", failure.only_after);
   text += differences_text(failure.outcome, kShown);
   if (failure.outcome.differing > 0) {
     text += fmt::format("  {} of {} elements differ\n", failure.outcome.differing,
@@ -246,7 +255,9 @@ std::string table_json(const CampaignResult& result) {
                               {"verdicts", counts},
                               {"indeterminate", row.indeterminate},
                               {"error", errors},
-                              {"reason", row.reason}};
+                              {"reason", row.reason},
+                              {"declined", declined_json(row)},
+                              {"declined_by_run", row.declined_by_run}};
     text += json_line(line);
   }
   return text;
@@ -289,6 +300,7 @@ std::string failure_json(const Failure& failure) {
                             {"sparsest", failure.sparsest},
                             {"tries", failure.tries},
                             {"not_smaller", failure.not_smaller},
+                            {"only_after", failure.only_after},
                             {"diagnosis", diagnosis_json(failure.diagnosis)},
                             {"other_backends", peers_json(failure.peers)},
                             {"elements", failure.outcome.elements},

@@ -196,6 +196,7 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .damage = damaged.damage,
                     .damage_verdict = damaged.damage_verdict,
                     .status_of_second = second.status,
+                    .is_given = options_.is_given,
                     .deterministic = contract == nullptr || contract->deterministic != 0});
   } catch (const Error& e) {  // no room for the bound, or it cannot be computed
     return outcome_of(Verdict::skipped, e.what());

@@ -37,7 +37,14 @@ void Tally::record(const CaseResult& r) {
   ++row.counts[static_cast<std::size_t>(outcome.verdict)];
   row.indeterminate += outcome.indeterminate;
   if (outcome.judged() || outcome.verdict == Verdict::weak) row.elements += outcome.elements;
-  count_cells(row.cells, r.features, outcome.judged(), outcome.verdict == Verdict::declined);
+  count_cells(row.cells, r.features, outcome);
+  if (outcome.verdict == Verdict::declined) {
+    Declined& declined = row.declined[reason_kind(outcome.reason)];
+    if (declined.count++ == 0) declined.example = outcome.reason;
+    row.declined_by_run += outcome.declined_by_run ? 1 : 0;
+  }
+  if (outcome.verdict == Verdict::passed && !outcome.reason.empty() && row.noted++ == 0)
+    row.note = outcome.reason;
   double& error = row.errors[r.fill];
   error = std::max(error, outcome.error);
   if (outcome.judged()) {
@@ -79,6 +86,21 @@ void Tally::add(Failure failure) {
 const Row* Tally::row(const std::string& op, DType dtype, const std::string& backend) const {
   const auto at = rows_.find({op, dtype, backend});
   return at == rows_.end() ? nullptr : &at->second;
+}
+
+std::int64_t Tally::count(const std::string& op, const std::string& backend,
+                          Verdict verdict) const {
+  std::int64_t sum = 0;
+  for (const auto& [key, row] : rows_)
+    if (row.op == op && row.backend == backend) sum += row.count(verdict);
+  return sum;
+}
+
+std::int64_t Tally::rows_that_decline_late() const {
+  constexpr std::int64_t kEnough = 30;
+  return std::ranges::count_if(rows_, [](const auto& keyed) {
+    return keyed.second.accepted() >= kEnough && keyed.second.declines_late();
+  });
 }
 
 std::vector<Row> Tally::rows() const {

@@ -34,6 +34,10 @@ class Tally {
   /// Null where no case of it was recorded.
   const Row* row(const std::string& op, DType dtype, const std::string& backend) const;
   const std::vector<Failure>& failures() const { return failures_; }
+  /// Of all dtypes.
+  std::int64_t count(const std::string& op, const std::string& backend, Verdict verdict) const;
+  /// Of which enough cases ran to be sure of it.
+  std::int64_t rows_that_decline_late() const;
   std::int64_t ran() const { return ran_; }
   std::int64_t judged() const { return judged_; }
   std::int64_t failed() const { return failed_; }

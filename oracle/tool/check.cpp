@@ -49,14 +49,12 @@ struct CheckArguments {
   std::string max_failures;
   bool fail_fast = false;
   std::string shrink;
-  std::string limit;
-  std::string subject_memory;
   std::string shard;
   std::string workers;
   std::string corpus;
   std::string journal;
   std::vector<std::string> require;
-  bool in_process = false;
+  SubjectOptions subject;
   bool json = false;
   std::string color = "auto";
   ReportOptions reports;
@@ -117,11 +115,9 @@ CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case
         static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
   }
   if (!options.shrink.empty()) campaign.shrink_s = parse_seconds("shrink", options.shrink);
-  campaign.run.guard_crashes = options.in_process;
+  campaign.run.guard_crashes = options.subject.in_process;
   campaign.run.json = options.json;
-  if (!options.limit.empty()) campaign.run.limit_s = parse_seconds("timeout", options.limit);
-  if (!options.subject_memory.empty())
-    campaign.run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
+  set_subject_options(options.subject, campaign.run);
   if (!options.memory.empty()) campaign.run.memory_limit = parse_bytes("memory", options.memory);
   return campaign;
 }
@@ -170,7 +166,7 @@ bool has_files_alone(const CampaignOptions& campaign, const Selection& selection
 
 Plan plan_of(const CheckArguments& options) {
   Plan plan;
-  if (!options.in_process) plan.isolation = std::make_shared<Isolation>();
+  if (!options.subject.in_process) plan.isolation = std::make_shared<Isolation>();
   plan.backends = find_backends(split_paths(options.plugins), plan.isolation.get());
   plan.campaign = campaign_options(options, all_cases(options, plan.backends));
   if (wants_program_kernels(plan.backends, options.backends))
@@ -183,14 +179,14 @@ Plan plan_of(const CheckArguments& options) {
   plan.campaign.backends = plan.selection.chosen;
   plan.campaign.run.isolation = plan.isolation;
   // In this process a crash of one that was not asked for would end the run.
-  plan.campaign.peers = options.in_process ? plan.selection.chosen : plan.backends.all;
+  plan.campaign.peers = options.subject.in_process ? plan.selection.chosen : plan.backends.all;
   return plan;
 }
 
 int workers_of(const CheckArguments& options) {
   if (options.workers.empty()) return 1;
   const std::uint64_t workers = parse_whole("workers", options.workers, 1, kMostWorkers);
-  if (workers > 1 && options.in_process)
+  if (workers > 1 && options.subject.in_process)
     throw Error("workers: a crash in process would end one of them; leave out --in-process");
   return static_cast<int>(workers);
 }
@@ -297,7 +293,7 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("FILE");
   add_list(*command, "--require", options->require, "BACKEND|coverage=PERCENT",
            "a backend that has to judge a case, or the least coverage; else the exit code is 4");
-  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
+  add_subject_options(*command, options->subject);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);
   add_reports(*command, options->reports);

@@ -109,6 +109,7 @@ void print_result(const CampaignResult& result, int code, const Screen& screen, 
   print(table_text(result, screen));
   for (const Failure& f : result.failures) print(failure_line(f, screen));
   print(coverage_text(result.coverage, screen));
+  print(machine_text());
   print(verdict_line(result, code, screen));
 }
 

@@ -10,6 +10,7 @@
 
 #include "case_groups.h"
 #include "mote/oracle/case.h"
+#include "mote/oracle/run.h"
 #include "output.h"
 
 namespace mote::tool {
@@ -37,9 +38,17 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
                       const std::string& about);
 /// --grad: the gradient instead; written again for the gradient's gradient.
 void add_grad(CLI::App& command, int& order);
-/// --timeout, --subject-memory and --in-process, of the commands that run subjects.
-void add_subject_options(CLI::App& command, std::string& limit, std::string& memory,
-                         bool& in_process);
+/// What commands that run subjects let them take: --timeout, --warm-up, --subject-memory; and
+/// --in-process.
+struct SubjectOptions {
+  std::string limit = {};
+  std::string warm_up = {};
+  std::string memory = {};
+  bool in_process = false;
+};
+void add_subject_options(CLI::App& command, SubjectOptions& options);
+/// Throws Error for what is no time or no number of bytes.
+void set_subject_options(const SubjectOptions& options, CaseRunOptions& run);
 /// --color, of the commands whose text has colours.
 void add_color(CLI::App& command, std::string& color);
 /// Splits at commas what is not the path of something that exists.

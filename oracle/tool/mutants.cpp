@@ -29,9 +29,7 @@ struct MutantsArguments {
   std::string budget = "60s";
   std::string count = "300";
   std::string seed = "0";
-  std::string limit = "1s";
-  std::string subject_memory;
-  bool in_process = false;
+  SubjectOptions subject{.limit = "1s"};
   bool json = false;
   std::string color = "auto";
 };
@@ -95,14 +93,12 @@ int mutants(const MutantsArguments& options) {
   measured.count =
       static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCasesEach));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  measured.run.guard_crashes = options.in_process;
-  if (!options.in_process) {
+  measured.run.guard_crashes = options.subject.in_process;
+  if (!options.subject.in_process) {
     measured.run.isolation = std::make_shared<Isolation>();
     measured.offered.insert("isolated");
   }
-  if (!options.limit.empty()) measured.run.limit_s = parse_seconds("timeout", options.limit);
-  if (!options.subject_memory.empty())
-    measured.run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
+  set_subject_options(options.subject, measured.run);
   measured.run.json = options.json;
   const Screen screen = screen_of_output(options.color);
   const std::vector<Mutant> all = wanted(measured.folder, options.names);
@@ -128,7 +124,7 @@ void add_mutants(CLI::App& app, Action& action) {
       ->type_name("TIME");
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
-  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
+  add_subject_options(*command, options->subject);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);
   command->callback([options, &action] { action = [options] { return mutants(*options); }; });

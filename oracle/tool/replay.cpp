@@ -31,9 +31,7 @@ struct ReplayArguments {
   std::vector<std::string> plugins;
   std::string memory;
   std::string standalone;
-  std::string limit;
-  std::string subject_memory;
-  bool in_process = false;
+  SubjectOptions subject;
   bool json = false;
   std::string color = "auto";
 };
@@ -120,13 +118,12 @@ CaseRunOptions run_options(const ReplayArguments& options, std::shared_ptr<Isola
   CaseRunOptions run;
   run.isolation = std::move(isolation);
   run.linger_s = kLinger;
+  run.is_given = true;
   run.guard_crashes = true;
   run.json = options.json;
   run.stop = &Interrupts::noted();
   if (!options.memory.empty()) run.memory_limit = parse_bytes("memory", options.memory);
-  if (!options.limit.empty()) run.limit_s = parse_seconds("timeout", options.limit);
-  if (!options.subject_memory.empty())
-    run.subject_memory = parse_bytes("subject-memory", options.subject_memory);
+  set_subject_options(options.subject, run);
   return run;
 }
 
@@ -157,7 +154,7 @@ int replay_case(const Case& c, const ReplayArguments& options,
 
 int replay(const ReplayArguments& options) {
   const Screen screen = screen_of_output(options.color);
-  const auto isolation = options.in_process ? nullptr : std::make_shared<Isolation>();
+  const auto isolation = options.subject.in_process ? nullptr : std::make_shared<Isolation>();
   const std::vector<Case> cases = cases_of(fmt::format("{}", fmt::join(options.words, " ")));
   const Interrupts interrupts;
   int code = 0;
@@ -196,7 +193,7 @@ void add_replay(CLI::App& app, Action& action) {
       ->add_option("--standalone", options->standalone,
                    "also write a C file that compiles alone and shows the bug")
       ->type_name("FILE.c");
-  add_subject_options(*command, options->limit, options->subject_memory, options->in_process);
+  add_subject_options(*command, options->subject);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);
   command->callback([options, &action] { action = [options] { return replay(*options); }; });

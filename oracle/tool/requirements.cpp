@@ -22,7 +22,7 @@ std::vector<std::string> missed(const Requirements& required, const CampaignResu
   }
   const double percent = sum_of(result.coverage).percent();
   if (percent < required.coverage)
-    all.push_back(fmt::format("coverage {:.1f}% of what is not declined, expected {}%", percent,
+    all.push_back(fmt::format("coverage {:.1f}% of what is not ruled out, expected {}%", percent,
                               required.coverage));
   return all;
 }

@@ -16,7 +16,7 @@ constexpr int kNoBackend = 77;
 /// What a campaign has to have done, beside passing.
 struct Requirements {
   std::vector<std::string> backends;  ///< that have to judge a case
-  double coverage = 0;                ///< percent of the cells that they do not decline
+  double coverage = 0;                ///< percent of the cells that are not ruled out
 };
 
 /// Of "openblas" or "coverage=90%". Throws Error for a name that no backend has, and for what is no

@@ -4,21 +4,31 @@
 
 enum {
   correct,
-  last_block,   /* the last N % 16 elements are skipped where N > 16 */
-  stagnates,    /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
-  empty_leaves, /* nothing is written where N = 0 */
-  int16_sums,   /* integers are summed in 16 bits that saturate */
-  float_sums,   /* integers are summed in a float */
+  last_block,    /* the last N % 16 elements are skipped where N > 16 */
+  stagnates,     /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
+  empty_leaves,  /* nothing is written where N = 0 */
+  int16_sums,    /* integers are summed in 16 bits that saturate */
+  float_sums,    /* integers are summed in a float */
+  declines_data, /* run declines where an element is negative, after can_run accepted */
   output_32_bits /* of i32: offsets into y are counted in elements, in 32 bits */
 };
 
+static int has_negative(const mutant_tensor* x) {
+  for (int64_t r = 0; r < x->shape[1]; ++r)
+    for (int64_t n = 0; n < x->shape[2]; ++n)
+      for (int64_t c = 0; c < x->shape[3]; ++c)
+        if (mutant_load(x, mutant_offset(x, 0, r, n, c)) < 0) return 1;
+  return 0;
+}
+
 static mote_status run(const mote_call* call, mutant_call* t) {
-  (void)call;
   const mutant_tensor* x = &t->in[0];
   const mutant_tensor* y = &t->out[0];
   int64_t extent = x->shape[2];
   if (DEFECT == last_block && extent > 16) extent -= extent % 16;
   if (DEFECT == empty_leaves && extent == 0) return MOTE_OK;
+  if (DEFECT == declines_data && has_negative(x))
+    return mutant_refuse(call, MOTE_UNSUPPORTED, "negative elements are not summed");
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t c = 0; c < x->shape[3]; ++c) {
       double sum = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -164,6 +165,39 @@ TEST(Cli, WhatIsRequiredAndNotThereIsFour) {
   EXPECT_EQ(mote_run(few + "coverage=x").code, 2);
 }
 
+/// 0 and 1 of a case that a person gives, whatever it proves.
+TEST(Cli, AGivenCaseIsJudged) {
+  const std::string empty = "replay 'matmul a=f32[1,1,2,0] b=f32[1,1,0,3] backend=gen'";
+  EXPECT_EQ(mote_run(empty).code, 0) << mote_run(empty).out;
+  const std::string none = "'gemm a=f32[0,3] b=f32[3,2]'";
+  const Result r = mote_run("replay --backend gen " + none);
+  EXPECT_EQ(r.code, 0) << r.out;
+  EXPECT_NE(r.out.find("proves nothing: no output has an element"), std::string::npos) << r.out;
+  const test::TemporaryFolder folder;
+  const std::string list = folder.path() / "list.cases";
+  std::ofstream(list) << "gemm a=f32[0,3] b=f32[3,2]\n";
+  const Result listed = mote_run("check gemm --backend gen --cases " + list);
+  EXPECT_EQ(listed.code, 0) << listed.out;
+  EXPECT_NE(listed.out.find("proves nothing: no output has an element"), std::string::npos)
+      << listed.out;
+  const std::string nan =
+      "replay 'gemm a=f32[1,1] b=f32[1,1] c=f32[1,1] beta=0 fill=index:0 "
+      "set=c[0,0]=nan' --backend ";
+  EXPECT_EQ(mote_run(nan + "gen").code, 0);
+  EXPECT_EQ(mote_run(nan + "gemm_beta_reads_c " + plugin("gemm_beta_reads_c")).code, 1);
+}
+
+/// What run declines after can_run accepted is not judged, and is not passed over.
+TEST(Cli, DecliningIsNotFree) {
+  const Result r = mote_run("check sum --count 200 --seed 1 " + plugin("sum_declines_data"));
+  EXPECT_EQ(r.code, 4) << r.out;
+  EXPECT_NE(r.out.find("declined: "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("run declines what can_run accepted: negative elements"), std::string::npos)
+      << r.out;
+  EXPECT_NE(r.out.find("only f32 and f64 on the CPU"), std::string::npos) << r.out;
+  EXPECT_EQ(mote_run("check sum --count 200 --seed 1 " + plugin("sum_correct")).code, 0);
+}
+
 TEST(Cli, OptionsMayStandBeforeTheOp) {
   const Result r = mote_run("check --backend openblas,gemm_correct " + plugin("gemm_correct") +
                             " gemm --count 10");
@@ -227,8 +261,9 @@ TEST(Cli, ACrashInProcessEndsIt) {
 
 TEST(Cli, ACampaignGoesOnAfterEachBrokenRule) {
   const std::string rules = std::string("--plugin ") + MOTE_TEST_PLUGINS + "/breaks_rules.so";
-  const Result r = mote_run("check neg --dtype f32 --count 30 --seed 1 --timeout 200ms " + rules +
-                            " --backend crashes,hangs,changes_x,rounds_upward,keeps_rules");
+  const Result r =
+      mote_run("check neg --dtype f32 --count 30 --seed 1 --timeout 200ms --warm-up 1s " + rules +
+               " --backend crashes,hangs,changes_x,rounds_upward,keeps_rules");
   EXPECT_EQ(r.code, 3) << r.out;
   for (const char* part :
        {"crashed: neg on crashes, ", "hung: neg on hangs, ", "changed input: neg on changes_x, ",

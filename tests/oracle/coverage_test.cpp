@@ -17,6 +17,19 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+Outcome passed() {
+  Outcome o;
+  o.verdict = Verdict::passed;
+  return o;
+}
+
+Outcome declined(bool by_run = false) {
+  Outcome o;
+  o.verdict = Verdict::declined;
+  o.declined_by_run = by_run;
+  return o;
+}
+
 bool has(const Words& all, const std::string& one) { return std::ranges::count(all, one) == 1; }
 
 TEST(Features, AreWhatTheCaseHas) {
@@ -62,15 +75,16 @@ TEST(Features, OfDrawnCasesArePossible) {
 
 TEST(Coverage, SaysWhatIsExecutedDeclinedAndLeft) {
   CellCounts counted;
-  count_cells(counted, {{"row-major"}, {"-"}}, true, false);
-  count_cells(counted, {{"permuted", "gaps"}, {"-"}}, false, true);
+  count_cells(counted, {{"row-major"}, {"-"}}, passed());
+  count_cells(counted, {{"permuted", "gaps"}, {"-"}}, declined());
   const Coverage c = make_coverage("neg", DType::f32, "mine", counted);
   EXPECT_EQ(c.executed, (std::vector<Cell>{{"row-major", "-"}}));
   EXPECT_EQ(c.declined, (std::vector<Cell>{{"permuted", "-"}, {"gaps", "-"}}));
   EXPECT_EQ(cells_text(c.untested, c.of), "offset; repeats; in place");
   const CoverageSum sum = sum_of({c});
   EXPECT_EQ(sum.cells(), 6);
-  EXPECT_DOUBLE_EQ(sum.percent(), 25);
+  EXPECT_EQ(sum.ruled_out, 0);
+  EXPECT_DOUBLE_EQ(sum.percent(), 100.0 / 6);  // what is declined is asked for all the same
   EXPECT_NE(coverage_text({c}).find("1 of 6 cells"), std::string::npos);
   const auto json = nlohmann::json::parse(coverage_json({c}));
   EXPECT_EQ(json.at("executed"), 1);
@@ -79,10 +93,47 @@ TEST(Coverage, SaysWhatIsExecutedDeclinedAndLeft) {
 
 TEST(Coverage, WhatTakesNoCaseIsDeclinedAsAWhole) {
   CellCounts counted;
-  count_cells(counted, {{"row-major"}, {"-"}}, false, true);
+  count_cells(counted, {{"row-major"}, {"-"}}, declined());
   const Coverage c = make_coverage("neg", DType::f16, "mine", counted);
   EXPECT_EQ(std::ssize(c.declined), 6);
   EXPECT_EQ(cells_text(c.declined, c.of), "all");
+  EXPECT_EQ(cells_text(c.ruled_out, c.of), "all");
+  EXPECT_DOUBLE_EQ(sum_of({c}).percent(), 100);
+}
+
+/// What run declines was accepted before.
+TEST(Coverage, WhatRunDeclinesIsNotRuledOut) {
+  CellCounts counted;
+  count_cells(counted, {{"row-major"}, {"-"}}, declined());
+  count_cells(counted, {{"gaps"}, {"-"}}, declined(true));
+  const Coverage c = make_coverage("neg", DType::f16, "mine", counted);
+  EXPECT_EQ(std::ssize(c.declined), 6);
+  EXPECT_TRUE(c.ruled_out.empty());
+  EXPECT_DOUBLE_EQ(sum_of({c}).percent(), 0);
+}
+
+/// An optional tensor that is never taken, and memory that the contract does not let outputs take.
+TEST(Coverage, AKindOfCallThatIsNeverTakenIsRuledOut) {
+  CellCounts counted;
+  count_cells(counted, {{"row-major"}, {"alpha=1", "no c"}}, passed());
+  count_cells(counted, {{"row-major"}, {"alpha=0", "no c"}}, declined());
+  count_cells(counted, {{"gaps"}, {"alpha=1", "c"}}, declined());
+  const Coverage c = make_coverage("gemm", DType::f32, "mine", counted, false);
+  const auto is_ruled_out = [&](const Cell& cell) {
+    return std::ranges::count(c.ruled_out, cell) == 1;
+  };
+  EXPECT_TRUE(is_ruled_out({"row-major", "c"}));
+  EXPECT_TRUE(is_ruled_out({"in place", "alpha=1"}));
+  EXPECT_FALSE(is_ruled_out({"row-major", "alpha=0"}));
+  EXPECT_EQ(std::ranges::count(c.declined, Cell{"row-major", "alpha=0"}), 1);
+  EXPECT_FALSE(is_ruled_out({"gaps", "alpha=1"}));
+}
+
+TEST(Coverage, ReasonsAreTheSameButForSizes) {
+  EXPECT_EQ(reason_kind("x f16[18,2,12] is not f32"), "x f16[…] is not f32");
+  EXPECT_EQ(reason_kind("x f16[1,2] is not f32"), reason_kind("x f16[18,2,12] is not f32"));
+  EXPECT_EQ(reason_kind("only 3x3 kernels, got 5x17"), "only #x# kernels, got #x#");
+  EXPECT_NE(reason_kind("a must be f32"), reason_kind("a must be f64"));
 }
 
 TEST(Coverage, CellsInFewWords) {

@@ -13,6 +13,7 @@
 #include "fake_backend.h"
 #include "mote/base/error.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/campaign.h"
 #include "mote/oracle/run.h"
 
 namespace mote {
@@ -72,7 +73,8 @@ class BreaksRules : public testing::TestWithParam<Rule> {};
 TEST_P(BreaksRules, AndTheNextCaseIsJudged) {
   const Isolated in;
   const Rule rule = GetParam();
-  CaseRunOptions options{.limit_s = 0.3, .subject_memory = std::int64_t{100} << 20U};
+  CaseRunOptions options{
+      .limit_s = 0.3, .warm_up_s = 1, .subject_memory = std::int64_t{100} << 20U};
   for (int seed = 0; seed < 8; ++seed) {
     const Outcome o = in.run(rule.backend, kOddCase + std::to_string(seed), options);
     EXPECT_EQ(o.verdict, rule.verdict) << name(o.verdict) << ": " << o.reason;
@@ -105,6 +107,58 @@ INSTANTIATE_TEST_SUITE_P(
                     Rule{"differs", Verdict::nondeterministic, "two runs"},
                     Rule{"caches_by_pointer", Verdict::stale, "right in a fresh process"},
                     Rule{"answers_from_old_memory", Verdict::stale, "reads y of an earlier call"}),
+    [](const auto& param) { return std::string(param.param.backend); });
+
+/// What a process does once is no part of a call's time, in a worker that is new as well.
+TEST(Isolation, ASlowStartIsNoPartOfTheTimeLimit) {
+  const Isolated in;
+  for (int k = 0; k < 2; ++k) {
+    const Outcome o = in.run("starts_slowly", kCase, {.limit_s = 0.2});
+    EXPECT_EQ(o.verdict, Verdict::passed) << o.reason;
+    in.isolation->end_workers();
+  }
+}
+
+TEST(Isolation, AStartThatNeverEndsIsEnded) {
+  const Isolated in;
+  const Outcome o = in.run("hangs", kCase, {.limit_s = 0.1, .warm_up_s = 0.2});
+  EXPECT_EQ(o.verdict, Verdict::hung);
+  EXPECT_EQ(o.reason, "no result after 0.1 s, and 0.2 s more to warm up");
+  EXPECT_EQ(in.run("hangs", kCase, {.limit_s = 0.1, .warm_up_s = 0.2}).reason,
+            "no result after 0.1 s");
+}
+
+struct Smallest {
+  const char* backend;
+  const char* starts;  ///< the smallest case's text
+  const char* only_after;
+};
+
+class FailsAfresh : public testing::TestWithParam<Smallest> {};
+
+/// A worker in which calls were made before may be why a case fails.
+TEST_P(FailsAfresh, TheSmallestCase) {
+  const Isolated in;
+  const BackendEntry entry{&in.backend(GetParam().backend), library("breaks_rules"), ""};
+  CaseRunOptions options;
+  options.isolation = in.isolation;
+  const Case first = parse_case("neg x=f32[2,3,4,9] fill=integer:1");
+  for (int k = 0; k < 10; ++k) in.run(GetParam().backend, to_string(first));
+  const Failure failure = shrink_failure(first, entry, Verdict::failed, options);
+  EXPECT_EQ(to_string(failure.smallest).rfind(GetParam().starts, 0), 0U)
+      << to_string(failure.smallest);
+  EXPECT_EQ(failure.only_after, GetParam().only_after);
+  in.isolation->end_workers();
+  const bool fails =
+      in.run(GetParam().backend, to_string(failure.smallest)).verdict == Verdict::failed;
+  EXPECT_EQ(fails, failure.only_after.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Isolation, FailsAfresh,
+    testing::Values(Smallest{"wrong_later", "neg x=f32[",
+                             "fails only after other calls in the same process"},
+                    Smallest{"wrong_later_or_long", "neg x=f32[1,1,1,7]", ""}),
     [](const auto& param) { return std::string(param.param.backend); });
 
 /// Seen where the other contents have the same beginning.

@@ -41,8 +41,7 @@ TEST(Run, ARightKernelPasses) {
   EXPECT_EQ(run(kNegation, negate).verdict, Verdict::passed);
   EXPECT_EQ(run("neg x=f32[1,1,1,5]:pad3:off2 y=f32[1,1,1,5]:pad1:off1", negate).verdict,
             Verdict::passed);
-  // One element five times: its negative everywhere would pass too.
-  EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::vacuous);
+  EXPECT_EQ(run("neg x=f32[1,1,1,5]:bcast3", negate).verdict, Verdict::passed);
 }
 
 TEST(Run, AWrongValueFailsAndSaysWhere) {
@@ -229,44 +228,69 @@ TEST(Run, AllNansAreAlikeAndSoAreTheZeros) {
   EXPECT_NE(o.verdict, Verdict::unwritten);
 }
 
-TEST(Run, WhatZerosWouldPassTooIsVacuous) {
-  const FakeBackend gemm("gemm", [](const mote_call* call) {
-    const DLTensor* y = call->outputs[0];
-    for (std::int64_t k = 0; k < y->shape[0] * y->shape[1]; ++k) floats(y)[k] = 0;
-    return MOTE_OK;
-  });
-  const auto verdict = [&](const char* text) {
-    return Prepared(parse_case(text)).run(gemm.get()).verdict;
-  };
-  EXPECT_EQ(verdict("gemm a=f32[2,3] b=f32[3,2] alpha=0"), Verdict::vacuous);
-  EXPECT_EQ(verdict("gemm a=f32[2,0] b=f32[0,2]"), Verdict::vacuous);
-  EXPECT_EQ(verdict("gemm a=f32[0,3] b=f32[3,2]"), Verdict::vacuous);
-  EXPECT_EQ(verdict("gemm a=f32[2,3] b=f32[3,2] fill=index:0"), Verdict::failed);
-  EXPECT_FALSE(Prepared(parse_case("gemm a=f32[0,3] b=f32[3,2]")).run(gemm.get()).judged());
+/// y = 0.
+mote_status write_zeros(const mote_call* call) {
+  const DLTensor* y = call->outputs[0];
+  for (std::int64_t k = 0; k < y->shape[0] * y->shape[1]; ++k) floats(y)[k] = 0;
+  return MOTE_OK;
 }
 
-TEST(Run, WhatAConstantOrACopyWouldPassTooIsVacuous) {
-  const auto copy = [](const mote_call* call) {
-    const DLTensor* x = call->inputs[0];
-    const bool repeats = x->strides[x->ndim - 1] == 0;  // every element is the first one
-    std::int64_t count = 1;
-    for (int k = 0; k < x->ndim; ++k) count *= x->shape[k];
-    for (std::int64_t k = 0; k < count; ++k)
-      floats(call->outputs[0])[k] = floats(x)[repeats ? 0 : k];
+TEST(Run, ACaseThatCannotTellAWrongKernelIsVacuous) {
+  const FakeBackend gemm("gemm", write_zeros);
+  const auto outcome = [&](const char* text, bool is_given) {
+    return Prepared(parse_case(text), {.is_given = is_given}).run(gemm.get());
+  };
+  for (const auto& [text, why] :
+       {std::pair{"gemm a=f32[0,3] b=f32[3,2]", "proves nothing: no output has an element"},
+        std::pair{"gemm a=f32[2,3] b=f32[3,2] fill=zeros:0",
+                  "proves nothing: all that is read is 0, and all that is expected"}}) {
+    const Outcome drawn = outcome(text, false);
+    EXPECT_EQ(drawn.verdict, Verdict::vacuous) << text;
+    EXPECT_EQ(drawn.reason, why);
+    EXPECT_FALSE(drawn.judged());
+    const Outcome given = outcome(text, true);
+    EXPECT_EQ(given.verdict, Verdict::passed) << text;
+    EXPECT_EQ(given.reason, why);
+  }
+  EXPECT_EQ(outcome("gemm a=f32[2,3] b=f32[3,2] fill=index:0", true).verdict, Verdict::failed);
+}
+
+/// Where nothing is read, a kernel may leave memory as it is; where what is read must not show, it
+/// may show.
+TEST(Run, ACaseThatCanTellIsJudgedHoweverTheResultLooks) {
+  const FakeBackend right("gemm", write_zeros);
+  const auto verdict = [&](const FakeBackend& fake, const char* text) {
+    return Prepared(parse_case(text)).run(fake.get()).verdict;
+  };
+  for (const char* text :
+       {"gemm a=f32[2,3] b=f32[3,2] alpha=0 fill=index:0", "gemm a=f32[2,0] b=f32[0,2]",
+        "gemm a=f32[1,1] b=f32[1,1] c=f32[1,1] beta=0 fill=zeros:0 set=c[0,0]=nan"})
+    EXPECT_EQ(verdict(right, text), Verdict::passed) << text;
+  const FakeBackend idle("gemm", [](const mote_call*) { return MOTE_OK; });
+  EXPECT_EQ(verdict(idle, "gemm a=f32[2,0] b=f32[0,2]"), Verdict::unwritten);
+  const FakeBackend multiplies("gemm", [](const mote_call* call) {
+    floats(call->outputs[0])[0] = 0 * floats(call->inputs[2])[0];
     return MOTE_OK;
-  };
-  const auto outcome = [&](const char* op, const char* text) {
-    const FakeBackend fake(op, copy);
-    return Prepared(parse_case(text)).run(fake.get());
-  };
-  const Outcome positive = outcome("abs", "abs x=f32[1,1,2,3] fill=index:0");
-  EXPECT_EQ(positive.verdict, Verdict::vacuous);
-  EXPECT_EQ(positive.reason, "proves nothing: y equals the input x");
-  EXPECT_EQ(outcome("abs", "abs x=f32[1,1,20,3] fill=integer:1").verdict, Verdict::failed);
-  const Outcome constant = outcome("abs", "abs x=f32[1,1,2,3]:bcast2:bcast3 fill=index:0");
-  EXPECT_EQ(constant.reason, "proves nothing: all elements of y are equal");
-  // A transposition only moves: that two of its axes have extent 1 makes it no cheat.
-  EXPECT_EQ(outcome("transpose", "transpose x=f32[1,1,7] fill=index:0").verdict, Verdict::passed);
+  });
+  EXPECT_EQ(verdict(multiplies,
+                    "gemm a=f32[1,1] b=f32[1,1] c=f32[1,1] beta=0 fill=zeros:0 set=c[0,0]=nan"),
+            Verdict::failed);
+  const FakeBackend copies("abs", [](const mote_call* call) {
+    floats(call->outputs[0])[0] = floats(call->inputs[0])[0];
+    return MOTE_OK;
+  });
+  EXPECT_EQ(verdict(copies, "abs x=f32[1,1,1,1] fill=index:0"), Verdict::passed);
+}
+
+TEST(Run, WhatRunDeclinesIsToldApart) {
+  const FakeBackend late("neg", [](const mote_call* call) {
+    if (floats(call->inputs[0])[0] < 1000) return MOTE_UNSUPPORTED;
+    return negate(call);
+  });
+  const Outcome o = Prepared(parse_case(kNegation)).run(late.get());
+  EXPECT_EQ(o.verdict, Verdict::declined);
+  EXPECT_TRUE(o.declined_by_run);
+  EXPECT_EQ(o.reason.rfind("run declines what can_run accepted", 0), 0U) << o.reason;
 }
 
 TEST(Run, MemoryOfAWorkspaceIsCounted) {

@@ -67,8 +67,8 @@ std::string coverage_text(const std::vector<Coverage>& coverage, const Screen& s
   const CoverageSum sum = sum_of(coverage);
   std::string text = wrapped(
       fmt::format("coverage: {} of {} cells (op, dtype, layout, parameter's value, backend) "
-                  "executed, {} declined by backends, {} untested{}",
-                  sum.executed, sum.cells(), sum.declined, sum.untested,
+                  "executed, {} declined by backends ({} of them ruled out), {} untested{}",
+                  sum.executed, sum.cells(), sum.declined, sum.ruled_out, sum.untested,
                   sum.untested > 0 ? ":" : ""),
       screen.columns, 2);
   std::vector<const Coverage*> rows;
@@ -99,6 +99,7 @@ std::string coverage_json(const std::vector<Coverage>& coverage) {
                               {"cells", c.of.layouts.size() * c.of.values.size()},
                               {"executed", c.executed.size()},
                               {"declined", by_layout(c.declined)},
+                              {"ruled_out", by_layout(c.ruled_out)},
                               {"untested", by_layout(c.untested)}};
     text += json_line(line);
   }

@@ -138,11 +138,23 @@ std::vector<std::string> possible_layouts(const Target& target, DType dtype) {
   layouts.emplace_back("offset");
   if (rank_in >= 1) layouts.emplace_back("repeats");
   if (target.record() != nullptr && !target.record()->in_place.empty())
-    layouts.emplace_back("in place");
+    layouts.emplace_back(kInPlace);
   return layouts;
 }
 
 }  // namespace
+
+std::vector<std::string> optional_tensor_values(const Target& target) {
+  std::vector<std::string> names;
+  for (const InputDecl& input : target.inputs())
+    if (input.optional) names.push_back(input.name);
+  if (target.record() != nullptr)
+    for (const std::string& output : target.record()->optional_outputs) names.push_back(output);
+  std::vector<std::string> values;
+  for (const std::string& name : names)
+    for (const bool is : {true, false}) values.push_back(present(name, is));
+  return values;
+}
 
 CaseFeatures features_of(const Case& c) {
   CaseFeatures features;
@@ -153,7 +165,7 @@ CaseFeatures features_of(const Case& c) {
       if (t.layout.has_gaps()) add_once(features.layouts, "gaps");
       if (t.layout.offset != 0) add_once(features.layouts, "offset");
       if (!t.layout.repeated.empty()) add_once(features.layouts, "repeats");
-      if (!t.in_place.empty()) add_once(features.layouts, "in place");
+      if (!t.in_place.empty()) add_once(features.layouts, kInPlace);
     }
   }
   if (features.layouts.empty()) features.layouts.emplace_back("row-major");

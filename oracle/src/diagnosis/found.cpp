@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "processors.h"
+
 namespace mote::diagnosis {
 namespace {
 
@@ -27,13 +29,14 @@ Found why_runs_differ(const Case& c, const Outcome& outcome,
                    });
     if (!same_as_before) ++different;
   }
+  const bool one = processors() == 1;
   if (different > 0)
-    return {"race", fmt::format("{} of {} repetitions with the same memory gave other values",
-                                different, kRepetitions)};
+    return {"race", fmt::format("{} of {} repetitions with the same memory gave other values{}",
+                                different, kRepetitions, one ? ", on one processor" : "")};
   return {"surviving poison",
           fmt::format("it depends on what outputs, gaps or workspace held before: {} repetitions "
-                      "with the same memory agree",
-                      kRepetitions)};
+                      "with the same memory agree{}",
+                      kRepetitions, one ? ", on one processor, where a race seldom shows" : "")};
 }
 
 }  // namespace

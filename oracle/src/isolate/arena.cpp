@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse file in memory, mapped once; a fork inherits the mapping.
+// A sparse file in memory, mapped once; a fork inherits the mapping. The address lies far from where
+// the system puts programs, libraries and stacks, so that it is free in another process as well.
 #include "arena.h"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -17,6 +19,9 @@ namespace mote::isolate {
 namespace {
 
 constexpr std::ptrdiff_t kKept = std::ptrdiff_t{256} << 20U;
+constexpr std::uintptr_t kWanted = std::uintptr_t{0x2f} << 40U;  ///< the system may choose another
+constexpr int kAccess = PROT_READ | PROT_WRITE;
+constexpr int kShared = MAP_SHARED | MAP_NORESERVE;
 
 [[noreturn]] void fail(int file) {
   const std::string reason = std::strerror(errno);
@@ -29,11 +34,17 @@ constexpr std::ptrdiff_t kKept = std::ptrdiff_t{256} << 20U;
 
 Arena::Arena() : file_(memfd_create("mote-arena", MFD_CLOEXEC)) {
   if (file_ < 0 || ftruncate(file_, off_t{kBytes}) != 0) fail(file_);
-  void* mapped =
-      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  void* mapped = mmap(reinterpret_cast<void*>(kWanted), kBytes, kAccess, kShared, file_, 0);
   if (mapped == MAP_FAILED) fail(file_);
   madvise(mapped, kBytes, MADV_DONTDUMP);
   base_ = static_cast<char*>(mapped);
+}
+
+Arena::Arena(int file, char* base) : file_(file) {
+  void* mapped = mmap(base, kBytes, kAccess, kShared | MAP_FIXED_NOREPLACE, file, 0);
+  if (mapped == MAP_FAILED) fail(file);
+  base_ = static_cast<char*>(mapped);
+  if (base_ != base) throw Error("isolation: memory to share is at another address");
 }
 
 Arena::~Arena() {

@@ -14,10 +14,14 @@ class Arena {
  public:
   /// Throws Error when the system gives no such memory.
   Arena();
+  /// That of another process, at the address where that has it. Throws Error where it is taken.
+  Arena(int file, char* base);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  int file() const { return file_; }
+  const char* base() const { return base_; }
   std::span<char> control() const { return {base_, kControlBytes}; }
   std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
   /// Bytes that have been touched, by whichever process, and were not given back.

@@ -8,9 +8,15 @@
 
 namespace mote::isolate {
 
+/// What a call was given.
+struct CallTime {
+  double limit_s = 0;
+  double warm_up_s = 0;  ///< beyond that, where it was the first of its process
+};
+
 /// `current` is the site of the call; `earlier`, where there is one, that of calls before it on
-/// the same case. `limit_s` is what a call may take.
+/// the same case.
 Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site* earlier,
-                          double limit_s);
+                          const CallTime& given);
 
 }  // namespace mote::isolate

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "../outcome.h"
 #include "call_copy.h"
@@ -32,12 +33,13 @@ std::int32_t copy_segments(const Site& site, std::span<char> to) {
 }  // namespace
 
 IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
-                         const mote_backend& backend, const Limits& limits)
+                         const mote_backend& backend, const Isolation::State::Place& place,
+                         const Limits& limits)
     : case_(c),
       state_(state),
       backend_(backend),
       isolation_(options.isolation->state()),
-      place_(isolation_.place_of(backend)),
+      place_(place),
       limits_(limits),
       linger_s_(options.linger_s) {
   limits_.arena = &isolation_.arena;
@@ -61,7 +63,26 @@ Answer IsolatedRun::ask(Question question, const mote_call& call, const Site* op
   question.backend = &backend_;
   question.backend_index = place_.index;
   question.linger_s = linger_s_;
-  return worker.ask(question, limits_);
+  const std::int64_t kernel = kernel_number(question);
+  warm_up_s_ = isolation_.warm_up_of(place_.library, kernel, limits_.warm_up_s);
+  Limits limits = limits_;
+  limits.seconds += warm_up_s_;
+  const auto begin = std::chrono::steady_clock::now();
+  Answer answer = worker.ask(question, limits);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  if (answer.ending == Ending::answered)
+    isolation_.note_call(place_.library, kernel, taken.count());
+  else if (answer.ending == Ending::hung && warm_up_s_ > 0 && warm_up_s_ >= limits_.warm_up_s)
+    isolation_.note_call(place_.library, kernel, std::nullopt);
+  return answer;
+}
+
+/// Kernels may start their own things when they are first asked, and when they first run, for each
+/// dtype.
+std::int64_t IsolatedRun::kernel_number(const Question& question) const {
+  const std::int64_t which = (std::int64_t{place_.index} << 32) | (kernel_index_ + 1);
+  return which * 32 + static_cast<int>(case_.instance.dtype) * 2 +
+         (question.ask == Ask::run ? 1 : 0);
 }
 
 const mote_kernel* IsolatedRun::choose() {
@@ -121,7 +142,8 @@ Outcome IsolatedRun::ended(const Answer& answer, const Site& current, const Site
   }();
   const auto* past =
       address != nullptr && !is_own ? isolation_.past_at(place_.library, address) : nullptr;
-  if (past == nullptr) return outcome_of_ending(answer, current, earlier, limits_.seconds);
+  if (past == nullptr)
+    return outcome_of_ending(answer, current, earlier, {limits_.seconds, warm_up_s_});
   Outcome outcome =
       outcome_of(Verdict::late_access,
                  fmt::format("{} memory of a call that had returned, 20 ms or more after that",

@@ -16,7 +16,8 @@ namespace mote::isolate {
 class IsolatedRun {
  public:
   IsolatedRun(const Case& c, const CaseRunOptions& options, const Prepared::State& state,
-              const mote_backend& backend, const Limits& limits);
+              const mote_backend& backend, const Isolation::State::Place& place,
+              const Limits& limits);
 
   ~IsolatedRun();
   IsolatedRun(const IsolatedRun&) = delete;
@@ -43,6 +44,7 @@ class IsolatedRun {
 
  private:
   Answer ask(Question question, const mote_call& call, const Site* open);
+  std::int64_t kernel_number(const Question& question) const;
   CallResult call(const mote_call& call, int site);
   Outcome ended(const Answer& answer, const Site& current, const Site* earlier);
 
@@ -58,6 +60,7 @@ class IsolatedRun {
   std::int32_t kernel_index_ = -1;
   std::size_t workspace_ = 0;
   double linger_s_ = 0;
+  double warm_up_s_ = 0;  ///< of what was asked last
   int calls_ = 0;
   int grown_ = 0;
   int threads_ = 0;

@@ -2,7 +2,9 @@
 // Workers by library; what a library offers.
 #include "mote/oracle/isolation.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "describe.h"
 #include "isolation_state.h"
@@ -15,7 +17,11 @@ namespace {
 using isolate::Answer;
 using isolate::Ending;
 
-constexpr isolate::Limits kLoading{.seconds = 30};
+constexpr double kLoadingSeconds = 30;
+constexpr isolate::Limits kLoading{.seconds = kLoadingSeconds};
+/// A warm-up may take longer than it took before, where the machine is busy.
+constexpr double kWarmUpTimes = 3;
+constexpr double kWarmUpLeast = 0.2;
 constexpr std::ptrdiff_t kLap = std::ptrdiff_t{64} << 20U;  ///< then cases begin at the front again
 constexpr std::size_t kPasts = 64;
 
@@ -58,18 +64,88 @@ Plugin Isolation::describe(const std::string& path) {
   return plugin;
 }
 
+void Isolation::offer_library(const mote_backend& backend, std::function<std::string()> make) {
+  state_->elsewhere[&backend].make = std::move(make);
+}
+
+void Isolation::end_workers() { state_->tenants.clear(); }
+
 Isolation::State::Place Isolation::State::place_of(const mote_backend& backend) const {
-  const auto at = places.find(&backend);
-  return at != places.end() ? at->second : Place{};
+  if (const auto at = places.find(&backend); at != places.end()) return at->second;
+  const auto at = elsewhere.find(&backend);
+  if (at != elsewhere.end() && at->second.is_used) return {*at->second.library, 0};
+  return {};
+}
+
+bool Isolation::State::may_lack_threads(const mote_backend& backend) const {
+  if (!had_threads || places.contains(&backend)) return false;
+  const auto at = elsewhere.find(&backend);
+  return at == elsewhere.end() || !(at->second.is_used || at->second.is_settled);
+}
+
+std::optional<Isolation::State::Place> Isolation::State::place_elsewhere(
+    const mote_backend& backend) {
+  const auto at = elsewhere.find(&backend);
+  if (at == elsewhere.end() || relaunched_zygote() == nullptr) return std::nullopt;
+  try {
+    if (!at->second.library) at->second.library = at->second.make();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return Place{*at->second.library, 0};
+}
+
+void Isolation::State::settle(const mote_backend& backend, bool elsewhere_is_right) {
+  Elsewhere& e = elsewhere[&backend];
+  e.is_used = elsewhere_is_right;
+  e.is_settled = !elsewhere_is_right;
+}
+
+const isolate::Zygote* Isolation::State::relaunched_zygote() {
+  if (relaunched || cannot_relaunch) return relaunched.get();
+  try {
+    relauncher.emplace();
+    relaunched = std::make_unique<isolate::Zygote>(arena, *relauncher);
+  } catch (const Error&) {
+    cannot_relaunch = true;
+  }
+  return relaunched.get();
 }
 
 isolate::Worker& Isolation::State::worker_for(const std::string& library) {
   const auto at = tenants.find(library);
   if (at != tenants.end() && at->second.worker->alive()) return *at->second.worker;
   tenants.erase(library);
-  auto fresh = std::make_unique<isolate::Worker>(zygote, library);
+  // What a library needs it loads itself, so that it lacks nothing in a program that is launched
+  // once more, where a fork would lack threads of libraries that this program has too.
+  const isolate::Zygote* other = had_threads && !library.empty() ? relaunched_zygote() : nullptr;
+  auto fresh = std::make_unique<isolate::Worker>(other != nullptr ? *other : zygote, library);
   ask_loading(*fresh, library, isolate::Ask::load);
   return *(tenants[library].worker = std::move(fresh));
+}
+
+double Isolation::State::warm_up_of(const std::string& library, std::int64_t kernel,
+                                    double most_s) const {
+  const auto tenant = tenants.find(library);
+  if (tenant != tenants.end() && tenant->second.started.contains(kernel)) return 0;
+  const auto known = warm_ups.find(library);
+  if (known == warm_ups.end()) return most_s;
+  const auto& [longest_s, is_used_up] = known->second;
+  const auto took = longest_s.find(kernel);
+  if (took != longest_s.end()) return kWarmUpLeast + kWarmUpTimes * took->second;
+  return is_used_up ? 0 : most_s;
+}
+
+void Isolation::State::note_call(const std::string& library, std::int64_t kernel,
+                                 std::optional<double> seconds) {
+  WarmUp& warm_up = warm_ups[library];
+  if (!seconds) {
+    warm_up.is_used_up = true;
+    return;
+  }
+  if (!tenants[library].started.insert(kernel).second) return;
+  double& longest = warm_up.longest_s[kernel];
+  longest = std::max(longest, *seconds);
 }
 
 std::span<char> Isolation::State::next_room() const {

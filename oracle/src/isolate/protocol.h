@@ -58,9 +58,10 @@ struct Reply {
   std::array<char, 2048> message{};
 };
 
-/// A fork server is asked for a worker, or how one ended.
+/// A zygote is asked for a worker, how one ended, or whether it is there.
 struct ZygoteQuestion {
-  std::int32_t ended = 0;  ///< the process whose end is asked for; 0: a new one
+  /// The process whose end is asked for; 0: a new one; negative: nothing but an answer.
+  std::int32_t ended = 0;
   std::array<char, 4096> library{};
 };
 struct ZygoteReply {

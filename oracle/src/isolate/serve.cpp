@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
+#include "threads.h"
 
 namespace mote::isolate {
 namespace {
@@ -41,13 +41,6 @@ std::uint32_t arithmetic_mode() {
   mode |= _mm_getcsr() & ~kFlags;
 #endif
   return mode;
-}
-
-/// A folder's links are its two own and one from each folder in it.
-std::int32_t count_threads() {
-  struct stat tasks {};
-  if (stat("/proc/self/task", &tasks) != 0) return 0;
-  return static_cast<std::int32_t>(tasks.st_nlink) - 2;
 }
 
 void set_message(Reply& reply, const std::string& text) {

@@ -2,22 +2,30 @@
 // Questions over a socket; a worker's own socket comes back beside the answer.
 #include "zygote.h"
 
-#include <sys/prctl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
+#include <thread>
 
 #include "mote/base/error.h"
 #include "protocol.h"
 #include "serve.h"
+#include "threads.h"
 
 namespace mote::isolate {
 namespace {
+
+constexpr std::int32_t kAreYouThere = -1;  ///< in place of a process whose end is asked for
+constexpr int kStartMs = 30'000;
 
 struct Pair {
   int mine = -1;
@@ -85,37 +93,73 @@ void spawn_worker(int socket, const char* library, const Arena& arena) {
   close(pair.mine);
 }
 
-/// With the parent it ends, and with it its children.
-[[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// The process as a file that can be waited for; negative where the system has no such files.
+int open_process(pid_t process) {
+  return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+}
+
+/// Whether there is a question before the parent ends.
+bool wait_for_question(int socket, int parent) {
+  std::array<pollfd, 2> waiting = {pollfd{socket, POLLIN, 0}, pollfd{parent, POLLIN, 0}};
+  while (poll(waiting.data(), waiting.size(), -1) < 0 && errno == EINTR) {
+  }
+  return waiting[0].revents != 0;
+}
+
+/// Calls it in a process of one thread, which is this one where there is no other.
+template <typename F>
+pid_t fork_alone(const F& in_child) {
+  pid_t process = -1;
+  int failed = 0;
+  const auto forks = [&] {
+    process = fork();
+    if (process == 0) in_child();
+    failed = errno;
+  };
+  try {
+    if (count_threads() <= 1) {
+      forks();
+    } else {
+      std::thread(forks).join();
+    }
+  } catch (const std::system_error& e) {
+    failed = e.code().value();
+  }
+  errno = failed;
+  return process;
+}
+
+}  // namespace
+
+/// The parent may end in a way that leaves the socket open elsewhere, so that it is looked at too.
+void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
+  const int watched = open_process(parent);
   if (getppid() != parent) _exit(0);
   for (const int ends : {SIGINT, SIGTERM}) signal(ends, SIG_IGN);  // the parent decides
   ZygoteQuestion q;
-  while (recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
+  while (wait_for_question(socket, watched) &&
+         recv(socket, &q, sizeof q, 0) == ssize_t{sizeof q}) {
     if (q.ended == 0) {
       spawn_worker(socket, q.library.data(), arena);
       continue;
     }
     ZygoteReply reply{q.ended, 0};
-    while (waitpid(q.ended, &reply.status, 0) < 0 && errno == EINTR) {
+    while (q.ended > 0 && waitpid(q.ended, &reply.status, 0) < 0 && errno == EINTR) {
     }
     send_reply(socket, reply, -1);
   }
   _exit(0);
 }
 
-}  // namespace
-
 Zygote::Zygote(const Arena& arena) {
   Pair pair;
   if (!make_pair(pair)) throw Error(std::string("isolation: no socket: ") + std::strerror(errno));
   std::fflush(stdout);
   const pid_t parent = getpid();
-  process_ = fork();
-  if (process_ == 0) {
+  process_ = fork_alone([&] {
     close(pair.mine);
     fork_on_demand(pair.theirs, parent, arena);
-  }
+  });
   const int failed = errno;
   close(pair.theirs);
   socket_ = pair.mine;
@@ -124,7 +168,30 @@ Zygote::Zygote(const Arena& arena) {
   throw Error(std::string("isolation: no process can be forked: ") + std::strerror(failed));
 }
 
-Zygote::~Zygote() {
+Zygote::Zygote(const Arena& arena, const Relauncher& relauncher) {
+  Pair pair;
+  if (!make_pair(pair)) throw Error(std::string("isolation: no socket: ") + std::strerror(errno));
+  process_ = relauncher.start({pair.theirs, arena.file(), arena.base()});
+  close(pair.theirs);
+  socket_ = pair.mine;
+  ZygoteQuestion q;
+  q.ended = kAreYouThere;
+  send(socket_, &q, sizeof q, MSG_NOSIGNAL);
+  pollfd waiting{socket_, POLLIN, 0};
+  int no_file = -1;
+  try {
+    if (poll(&waiting, 1, kStartMs) <= 0) throw Error("isolation: this program did not start again");
+    receive_reply(socket_, no_file);
+  } catch (const Error&) {
+    kill(process_, SIGKILL);
+    end();
+    throw;
+  }
+}
+
+Zygote::~Zygote() { end(); }
+
+void Zygote::end() {
   close(socket_);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }

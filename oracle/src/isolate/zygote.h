@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that forks workers. It is forked before a reference has run and before threads are
-// there, so that a worker starts within milliseconds, from a small image that knows no result.
+// A process that forks workers, so that a worker starts within milliseconds, from a small image
+// that knows no result. It is forked before a reference has run. A fork has one thread alone: where
+// this program has more, that is a new one, since runtimes of threads (OpenMP) keep what a thread
+// began by thread; and there is the other way, this program launched once more (relaunch.h).
 #pragma once
 
 #include <sys/types.h>
@@ -8,13 +10,19 @@
 #include <string>
 
 #include "arena.h"
+#include "relaunch.h"
 
 namespace mote::isolate {
+
+/// What a zygote does: workers on demand, until the socket or the parent ends.
+[[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena);
 
 class Zygote {
  public:
   /// Throws Error when no process can be forked.
   explicit Zygote(const Arena& arena);
+  /// Throws Error when the process does not start within half a minute.
+  Zygote(const Arena& arena, const Relauncher& relauncher);
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
@@ -29,6 +37,8 @@ class Zygote {
   int wait(pid_t process) const;
 
  private:
+  void end();
+
   pid_t process_ = -1;
   int socket_ = -1;
 };

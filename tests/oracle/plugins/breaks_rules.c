@@ -286,17 +286,43 @@ static mote_status answers_from_old_memory(const mote_call* call, void* stream) 
   return keeps_rules(call, stream);
 }
 
-#define RULES(X)                                                                                  \
-  X(keeps_rules)                                                                                  \
-  X(crashes)                                                                                      \
-  X(aborts)                                                                                       \
-  X(exits)                                                                                        \
-  X(hangs)                                                                                        \
-  X(reads_after_x) X(reads_before_x) X(writes_after_y) X(writes_before_y)                         \
-      X(writes_after_workspace) X(skips_last) X(writes_gaps) X(changes_x) X(writes_x_back)        \
-          X(rounds_upward) X(flushes_denormals) X(leaves_a_thread) X(keeps_a_pool)                \
-              X(threads_that_end) X(writes_later) X(writes_much_later) X(takes_memory) X(differs) \
-                  X(caches_by_pointer) X(caches_by_content) X(answers_from_old_memory)
+/* Half a second before the first result of a process. */
+static mote_status starts_slowly(const mote_call* call, void* stream) {
+  static int is_started = 0;
+  if (!is_started) wait_ms(500);
+  is_started = 1;
+  return keeps_rules(call, stream);
+}
+
+/* Wrong from the 30th call of a process on. */
+static mote_status wrong_later(const mote_call* call, void* stream) {
+  static int calls = 0;
+  const mote_status status = keeps_rules(call, stream);
+  if (++calls >= 30 && count(call->outputs[0]) > 0) at(call->outputs[0])[0] += 1;
+  return status;
+}
+
+/* Wrong then, and always where the last axis has more than 6 elements. */
+static mote_status wrong_later_or_long(const mote_call* call, void* stream) {
+  const mote_status status = wrong_later(call, stream);
+  const DLTensor* y = call->outputs[0];
+  if (count(y) > 0 && y->shape[y->ndim - 1] > 6) at(y)[0] += 2;
+  return status;
+}
+
+#define RULES(X)                                                                                 \
+  X(keeps_rules)                                                                                 \
+  X(crashes)                                                                                     \
+  X(aborts)                                                                                      \
+  X(exits)                                                                                       \
+  X(hangs)                                                                                       \
+  X(reads_after_x)                                                                               \
+  X(reads_before_x) X(writes_after_y) X(writes_before_y) X(writes_after_workspace) X(skips_last) \
+      X(writes_gaps) X(changes_x) X(writes_x_back) X(rounds_upward) X(flushes_denormals)         \
+          X(leaves_a_thread) X(keeps_a_pool) X(threads_that_end) X(writes_later)                 \
+              X(writes_much_later) X(takes_memory) X(differs) X(starts_slowly) X(wrong_later)    \
+                  X(wrong_later_or_long) X(caches_by_pointer) X(caches_by_content)               \
+                      X(answers_from_old_memory)
 
 typedef struct rule {
   const char* name;

@@ -82,6 +82,14 @@ constexpr double kLargeCase = 1000;  ///< multiply-adds
 /// failed, no case counts as judged: what passed there is weak.
 constexpr double kMostlyUnknown = 0.5;
 
+/// Cases that were declined for one kind of reason.
+struct Declined {
+  std::int64_t count = 0;
+  std::string example;  ///< the first reason
+};
+/// The reason without what differs from case to case: "x f16[18,2]" is "x f16[…]".
+std::string reason_kind(const std::string& reason);
+
 /// One line of the table.
 struct Row {
   std::string op;
@@ -94,12 +102,24 @@ struct Row {
   std::int64_t indeterminate = 0;     ///< of these: about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
   std::string reason;                 ///< the first for which a case was declined, skipped, weak
-  CellCounts cells;                   ///< of its cases
-  double error() const;               ///< the greatest of all
+  /// Why cases were declined, by the reason without its sizes (reason_kind()).
+  std::map<std::string, Declined> declined;
+  std::int64_t declined_by_run = 0;  ///< by run, after can_run had accepted
+  std::int64_t noted = 0;            ///< cases that passed with a note
+  std::string note;                  ///< the first case and its note
+  CellCounts cells;                  ///< of its cases
+  double error() const;              ///< the greatest of all
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
   std::int64_t cases() const;  ///< of all verdicts
+  /// Those that were run.
+  std::int64_t accepted() const;
+  /// More than kFewDeclined of them were declined by run, so that not enough was judged.
+  bool declines_late() const;
 };
+
+/// Of the cases that can_run accepted, this share may be declined by run.
+constexpr double kFewDeclined = 0.1;
 
 /// What another backend gives on the smallest case of a failure.
 struct Peer {
@@ -125,6 +145,9 @@ struct Failure {
   std::string sparsest = {};
   std::string sparsest_text = {};  ///< "y[0,0]: expected 1, got 0"
   std::string not_smaller;         ///< why its inputs have more than kSmallCase elements
+  /// "fails only after other calls in the same process": no case was found that fails in a process
+  /// in which nothing ran before; empty: the smallest does.
+  std::string only_after = {};
   std::int64_t occurrences = 1;
   double found_after_s = 0;
 };
@@ -182,7 +205,8 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
                        const CaseRunOptions& options, std::optional<double> most_s = {});
 
 /// 0 passed, 3 a crash or a hang, 1 another failure, 4 a backend (each one that was requested by
-/// name) judged no case, 77 there is no backend.
+/// name) judged no case, or its run declined too many that can_run had accepted, 77 there is no
+/// backend.
 int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
               bool each_must_judge);
 

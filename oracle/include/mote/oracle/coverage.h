@@ -11,6 +11,7 @@
 
 #include "mote/base/export.h"
 #include "mote/oracle/case.h"
+#include "mote/oracle/run.h"
 #include "mote/oracle/screen.h"
 
 namespace MOTE_API mote {
@@ -24,6 +25,11 @@ struct CaseFeatures {
 };
 CaseFeatures features_of(const Case& c);
 
+/// The layout of a case with an output that takes an input's memory.
+inline constexpr const char* kInPlace = "in place";
+/// The values that say whether an optional tensor is there: "bias", "no bias".
+std::vector<std::string> optional_tensor_values(const Target& target);
+
 /// Those that cases of the op and dtype can have, of a parameter's values those that a legal case
 /// can have while all others are at their defaults.
 CaseFeatures possible_features(const Target& target, DType dtype);
@@ -36,7 +42,8 @@ struct Cell {
 struct CellCount {
   std::int64_t cases = 0;
   std::int64_t judged = 0;
-  std::int64_t declined = 0;  ///< by the backend
+  std::int64_t declined = 0;         ///< by the backend
+  std::int64_t declined_by_run = 0;  ///< those of them that can_run had accepted
 };
 using CellCounts = std::map<Cell, CellCount>;
 
@@ -48,21 +55,27 @@ struct Coverage {
   CaseFeatures of;                  ///< the cells are their product
   std::vector<Cell> executed = {};  ///< with a case that was judged
   std::vector<Cell> declined = {};  ///< with cases, all of which the backend declined
+  /// Those of the declined that are ruled out before any call: can_run declined every case of the
+  /// op and dtype, or every case with (or without) an optional tensor; or the contract lets no
+  /// output take an input's memory.
+  std::vector<Cell> ruled_out = {};
   std::vector<Cell> untested = {};  ///< the others
 };
 
 /// Adds a case's cells.
-void count_cells(CellCounts& cells, const CaseFeatures& features, bool judged, bool declined);
-/// The cells that are possible and those that were counted.
+void count_cells(CellCounts& cells, const CaseFeatures& features, const Outcome& outcome);
+/// The cells that are possible and those that were counted. `takes_memory`: the contract lets an
+/// output take an input's memory.
 Coverage make_coverage(const std::string& op, DType dtype, const std::string& backend,
-                       const CellCounts& counted);
+                       const CellCounts& counted, bool takes_memory = true);
 
 struct CoverageSum {
   std::int64_t executed = 0;
   std::int64_t declined = 0;
   std::int64_t untested = 0;
+  std::int64_t ruled_out = 0;  ///< of those that are declined
   std::int64_t cells() const { return executed + declined + untested; }
-  /// Executed ones of those that the backend does not decline; 100 where there are none.
+  /// Executed ones of those that are not ruled out; 100 where there are none.
   double percent() const;
 };
 CoverageSum sum_of(const std::vector<Coverage>& coverage);

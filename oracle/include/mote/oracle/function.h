@@ -35,6 +35,9 @@ struct FunctionOptions {
   /// The shell command that makes this check again, for lines that replay a case; empty: this
   /// process's command line.
   std::string command = {};
+  /// Run the function in this process: a crash ends the program, and what only a process of its own
+  /// shows is not looked for.
+  bool in_process = false;
 };
 
 /// A function with the types of its arguments, so that they can be compared with the op's.
@@ -52,11 +55,13 @@ struct FunctionReport {
   std::string text;
 };
 
-/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. Where
-/// $MOTE_REPLAY is set, that case alone; a function of which it is no case then passes, with 0
-/// judged. The function has the signature that `mote emit OP` prints and returns 0. Throws Error
-/// for an unknown op or dtype, for a function with other arguments, and where no C compiler is
-/// found, which makes the call of the function.
+/// Cases of the op on the function, in worker processes: a crash is a failure, and no more. They
+/// are forks of this program; where it has other threads, and a fork without them gives no result,
+/// they are this program launched once more, without its main(). Where $MOTE_REPLAY is set, that
+/// case alone; a function of which it is no case then passes, with 0 judged. The function has the
+/// signature that `mote emit OP` prints and returns 0. Throws Error for an unknown op or dtype, for
+/// a function with other arguments, and where no C compiler is found, which makes the call of the
+/// function.
 FunctionReport check_function(const std::string& op, const TypedFunction& function,
                               const FunctionOptions& options = {});
 

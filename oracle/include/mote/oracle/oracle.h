@@ -42,6 +42,8 @@ typedef struct mote_check_options {
   const char* without; /* of a function: optional inputs that it does not take, "b" or "b,c" */
   const char* needs;   /* of a function: optional inputs and outputs that it cannot do without;
                           for others that a call lacks it gets NULL */
+  int32_t in_process;  /* of a function: run it in this process; a crash ends the program */
+  int32_t reserved_too;
 } mote_check_options;
 
 /* A function with the signature that `mote emit OP` prints, cast; it returns 0. C cannot compare

@@ -49,8 +49,8 @@ enum class Verdict : std::uint8_t {
   declined,          ///< the backend declines, with a reason
   weak,              ///< nothing is wrong, but nothing is known either about more than a few
                      ///< elements (kFewElements)
-  vacuous,           ///< passed, but zeros, one number everywhere or a copy of an input would have
-                     ///< passed too, or there is no element
+  vacuous,           ///< passed, but the case could not have told a wrong kernel: no output that is
+                     ///< asked for has an element, or zeros are read and zeros are expected
   skipped            ///< not run, with a reason
 };
 std::string_view name(Verdict verdict);  ///< "out of bounds"
@@ -89,6 +89,8 @@ struct Outcome {
   /// then to be run again.
   std::string earlier_case;
   double error = 0;  ///< the greatest error, as a share of what the bound allows
+  /// Of an unsupported case: can_run had accepted it, and run declined.
+  bool declined_by_run = false;
   /// A comparison took place that could have failed: passed, failed and the like; not vacuous.
   bool judged() const { return verdict == Verdict::passed || is_failure(verdict); }
 };
@@ -96,19 +98,26 @@ struct Outcome {
 /// Thrown where a case was given up since the user wants the end. No Error: nothing is wrong.
 struct Interrupted {};
 
+constexpr double kWarmUp = 30;  ///< seconds: an interpreter that is loaded, code that is compiled
+
 struct CaseRunOptions {
   std::optional<std::int64_t> memory_limit = {};  ///< bytes; instead of what is available
   /// Subjects run in its workers. Null: in this process, where the verdicts from stale on, threads,
   /// memory and the arithmetic's mode are not looked at.
   std::shared_ptr<Isolation> isolation = nullptr;
   std::optional<double> limit_s = {};  ///< for one call in a worker; else time_limit()
+  /// Beyond that for the first call of a kernel in a process, where nothing is known of how long
+  /// its library takes to warm up.
+  double warm_up_s = kWarmUp;
   /// Bytes that a worker may take for itself; else a GiB, and eight times what the case takes.
   std::optional<std::int64_t> subject_memory = {};
   /// Not 0: the user wants the end. A worker that then takes kGrace longer is ended, and
   /// Interrupted thrown. Null: nobody asks.
   const std::atomic<int>* stop = nullptr;
   bool stopping() const { return stop != nullptr && stop->load() != 0; }
-  double linger_s = 0.02;      ///< that long a call's new threads are waited for in a worker
+  double linger_s = 0.02;  ///< that long a call's new threads are waited for in a worker
+  /// A person gave the case: it passes where a drawn one would be vacuous, with that as the reason.
+  bool is_given = false;
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3
   bool json = false;           ///< it prints that as a line of JSON
 };
@@ -147,8 +156,14 @@ class Prepared {
   Outcome run_here(const mote_backend& backend, const std::string& plugin);
   isolate::Limits limits() const;
   Outcome run_isolated(const mote_backend& backend);
+  Outcome run_where_threads_are_missing(const mote_backend& backend);
+  Outcome run_calls(isolate::IsolatedRun& run);
+  isolate::Limits limits() const;
   Outcome run_in_worker(isolate::IsolatedRun& run, const mote_contract* contract);
   std::optional<Outcome> leaked_threads(isolate::IsolatedRun& run);
+  bool asks_for_other_outputs(std::vector<Dense>& contents) const;
+  bool is_stale(isolate::IsolatedRun& run, const std::vector<Dense>& others,
+                const mote_contract* contract);
   bool is_right_alone(isolate::IsolatedRun& run, const mote_contract* contract);
   bool is_right_after(isolate::IsolatedRun& run, const std::vector<Dense>& others,
                       const mote_contract* contract);
