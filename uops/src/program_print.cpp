@@ -21,23 +21,23 @@ constexpr std::size_t kLongest = 88;  // columns of an expression, beside "outpu
 // How tightly a text holds together; a looser one needs parentheses.
 enum Level : std::uint8_t { kOr = 1, kAnd, kCompare, kAdd, kMul, kUnary, kPrimary };
 
-struct Infix {
+struct PrintedInfix {
   const char* text;
   MapOp op;
   Level level;
 };
-constexpr Infix kInfix[] = {{" + ", MapOp::add, kAdd},
-                            {" - ", MapOp::sub, kAdd},
-                            {"*", MapOp::mul, kMul},
-                            {"/", MapOp::div, kMul},
-                            {" < ", MapOp::lt, kCompare},
-                            {" <= ", MapOp::le, kCompare},
-                            {" > ", MapOp::gt, kCompare},
-                            {" >= ", MapOp::ge, kCompare},
-                            {" == ", MapOp::eq, kCompare},
-                            {" != ", MapOp::ne, kCompare},
-                            {" && ", MapOp::logical_and, kAnd},
-                            {" || ", MapOp::logical_or, kOr}};
+constexpr PrintedInfix kPrintedInfix[] = {{" + ", MapOp::add, kAdd},
+                                          {" - ", MapOp::sub, kAdd},
+                                          {"*", MapOp::mul, kMul},
+                                          {"/", MapOp::div, kMul},
+                                          {" < ", MapOp::lt, kCompare},
+                                          {" <= ", MapOp::le, kCompare},
+                                          {" > ", MapOp::gt, kCompare},
+                                          {" >= ", MapOp::ge, kCompare},
+                                          {" == ", MapOp::eq, kCompare},
+                                          {" != ", MapOp::ne, kCompare},
+                                          {" && ", MapOp::logical_and, kAnd},
+                                          {" || ", MapOp::logical_or, kOr}};
 
 struct Shown {
   std::string text;
@@ -219,7 +219,7 @@ class Printer {
     const std::vector<Shown> args = arguments(k, u);
     if (k.op == MapOp::cast) return {fmt::format("{}({})", name(u.dtype()), args[0].text)};
     if (k.op == MapOp::neg) return {"-" + parenthesised(args[0], kUnary), kUnary};
-    for (const Infix& infix : kInfix) {
+    for (const PrintedInfix& infix : kPrintedInfix) {
       if (infix.op != k.op) continue;
       const auto right = static_cast<Level>(infix.level + 1);
       const Level left = infix.level == kCompare ? right : infix.level;  // a < b < c is no text
