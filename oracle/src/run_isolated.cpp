@@ -156,11 +156,16 @@ bool Prepared::asks_for_other_outputs(std::vector<Dense>& contents) const {
   return false;
 }
 
-/// Time and again, since a race may be right now and wrong then.
+/// Time and again, since a race may be right now and wrong then; not in each of many cases where a
+/// process takes long to start.
 bool Prepared::is_stale(IsolatedRun& run, const std::vector<Dense>& others,
                         const mote_contract* contract) {
-  for (int k = 0; k < kStaleTrials; ++k)
-    if (!is_right_alone(run, contract) || is_right_after(run, others, contract)) return false;
+  if (!run.affords_restarts()) return false;
+  for (int k = 0; k < kStaleTrials; ++k) {
+    if (is_right_alone(run, contract) && !is_right_after(run, others, contract)) continue;
+    run.note_restarts_in_vain();
+    return false;
+  }
   return true;
 }
 

@@ -34,6 +34,8 @@ class IsolatedRun {
   RunResult run(const std::vector<Dense>& inputs, Poison pattern, int site);
   /// The next call is the first of a new worker.
   void restart() { isolation_.end_worker(place_.library); }
+  bool affords_restarts() const { return isolation_.affords_new_workers(place_.library); }
+  void note_restarts_in_vain() { ++isolation_.warm_ups[place_.library].in_vain; }
   /// So long the threads that a call began are waited for, from now on.
   void set_linger(double seconds) { linger_s_ = seconds; }
   /// Every call so far ended with a thread more than it began with.

@@ -22,6 +22,8 @@ constexpr isolate::Limits kLoading{.seconds = kLoadingSeconds};
 /// A warm-up may take longer than it took before, where the machine is busy.
 constexpr double kWarmUpTimes = 3;
 constexpr double kWarmUpLeast = 0.2;
+constexpr double kSlowStart = 0.5;  ///< seconds
+constexpr int kStartsInVain = 2;
 constexpr std::ptrdiff_t kLap = std::ptrdiff_t{64} << 20U;  ///< then cases begin at the front again
 constexpr std::size_t kPasts = 64;
 
@@ -134,6 +136,13 @@ double Isolation::State::warm_up_of(const std::string& library, std::int64_t ker
   const auto took = longest_s.find(kernel);
   if (took != longest_s.end()) return kWarmUpLeast + kWarmUpTimes * took->second;
   return is_used_up ? 0 : most_s;
+}
+
+bool Isolation::State::affords_new_workers(const std::string& library) const {
+  const auto known = warm_ups.find(library);
+  if (known == warm_ups.end() || known->second.in_vain < kStartsInVain) return true;
+  return std::ranges::all_of(known->second.longest_s,
+                             [](const auto& took) { return took.second < kSlowStart; });
 }
 
 void Isolation::State::note_call(const std::string& library, std::int64_t kernel,

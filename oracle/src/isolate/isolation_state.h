@@ -45,6 +45,7 @@ struct Isolation::State {
   struct WarmUp {
     std::map<std::int64_t, double> longest_s;  ///< of those that returned, by kernel
     bool is_used_up = false;                   ///< one did not return in time
+    int in_vain = 0;                           ///< cases whose new workers showed no memory
   };
 
   /// A backend of this program, also in a library that a program launched once more can load.
@@ -83,6 +84,8 @@ struct Isolation::State {
   /// What the next call of a kernel may take beyond its time limit; `most_s` where nothing is known
   /// of it.
   double warm_up_of(const std::string& library, std::int64_t kernel, double most_s) const;
+  /// New workers are worth their start: it is short, or they were not often started in vain.
+  bool affords_new_workers(const std::string& library) const;
   /// The call returned after that time, or (nullopt) did not.
   void note_call(const std::string& library, std::int64_t kernel, std::optional<double> seconds);
   /// The room of the next case: not where those just before it lie, so that a write that comes
