@@ -132,10 +132,10 @@ double Isolation::State::warm_up_of(const std::string& library, std::int64_t ker
   if (tenant != tenants.end() && tenant->second.started.contains(kernel)) return 0;
   const auto known = warm_ups.find(library);
   if (known == warm_ups.end()) return most_s;
-  const auto& [longest_s, is_used_up] = known->second;
+  const auto& longest_s = known->second.longest_s;
   const auto took = longest_s.find(kernel);
   if (took != longest_s.end()) return kWarmUpLeast + kWarmUpTimes * took->second;
-  return is_used_up ? 0 : most_s;
+  return known->second.is_used_up ? 0 : most_s;
 }
 
 bool Isolation::State::affords_new_workers(const std::string& library) const {
