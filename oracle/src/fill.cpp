@@ -29,10 +29,6 @@ std::uint64_t hash_name(std::string_view name) {
   return h;
 }
 
-std::int64_t below(std::uint64_t bits, std::int64_t bound) {
-  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
-}
-
 std::string known_kinds() {
   std::string text;
   for (const FillKind k : kKinds) text += (text.empty() ? "" : " ") + std::string(name(k));

@@ -13,10 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kShortestRun = 16;
 
-std::int64_t below(std::uint64_t bits, std::int64_t bound) {
-  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
-}
-
 /// Exponents of the greatest number's power of two and of the least normal number.
 int greatest_exponent(DType dtype) { return std::ilogb(real_format(dtype).greatest); }
 int least_normal_exponent(DType dtype) {

@@ -12,6 +12,11 @@
 
 namespace mote {
 
+/// In [0, bound), bound >= 1.
+inline std::int64_t below(std::uint64_t bits, std::int64_t bound) {
+  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
+}
+
 /// The values of one tensor of `ties`; the first two tie.
 struct Palette {
   std::array<double, 4> values{};

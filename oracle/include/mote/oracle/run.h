@@ -154,7 +154,6 @@ class Prepared {
   void prepare();
   void fill_inputs();
   Outcome run_here(const mote_backend& backend, const std::string& plugin);
-  isolate::Limits limits() const;
   Outcome run_isolated(const mote_backend& backend);
   Outcome run_where_threads_are_missing(const mote_backend& backend);
   Outcome run_calls(isolate::IsolatedRun& run);
