@@ -137,7 +137,7 @@ TEST(HostThreads, ALibrary) {
   campaign.backends = select_backends(backends, {"sum_threads_correct", "sum_last_block"}).chosen;
   ASSERT_EQ(campaign.backends.size(), 2U);
   campaign.ops = {"sum"};
-  campaign.dtype = DType::f32;
+  campaign.dtypes = {DType::f32};
   campaign.count = 40;
   const CampaignResult result = run_campaign(campaign);
   ASSERT_EQ(result.rows.size(), 2U);

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string plugin(const std::string& name) {
+std::string plugin_path(const std::string& name) {
   return std::string(MOTE_MUTANTS_FOLDER) + "/" + name + ".so";
 }
 
@@ -100,8 +100,8 @@ TEST_P(Interrupted, CheckReportsWhatWasFound) {
   const std::string junit = folder.path() / "r.xml";
   const std::string html = folder.path() / "r.html";
   std::vector<std::string> arguments = {"check",     "gemm",
-                                        "--plugin",  plugin("gemm_k_tail"),
-                                        "--plugin",  plugin("gemm_correct"),
+                                        "--plugin",  plugin_path("gemm_k_tail"),
+                                        "--plugin",  plugin_path("gemm_correct"),
                                         "--budget",  "300s",
                                         "--seed",    "1",
                                         "--junit",   junit,
@@ -168,7 +168,7 @@ TEST(Interrupt, ASecondOneEndsAtOnce) {
 }
 
 TEST(Interrupt, JsonSaysSo) {
-  Started mote({"check", "gemm", "--json", "--plugin", plugin("gemm_correct"), "--budget", "300s"});
+  Started mote({"check", "gemm", "--json", "--plugin", plugin_path("gemm_correct"), "--budget", "300s"});
   ASSERT_TRUE(mote.wait_for("\"campaign\""));
   let_it_run();
   mote.send(SIGINT);
