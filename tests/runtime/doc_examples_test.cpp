@@ -47,8 +47,10 @@ std::string read(const char* path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// A page does not repeat the line of the licence that the file begins with.
 TEST(DocExamples, AnOpOfOnesOwn) {
-  EXPECT_EQ(read(MOTE_DOC_EXAMPLES "/embedding_0.inc"), read(MOTE_OWN_OPS));
+  const std::string licence = "// SPDX-License-Identifier: Apache-2.0\n";
+  EXPECT_EQ(licence + read(MOTE_DOC_EXAMPLES "/embedding_0.inc"), read(MOTE_OWN_OPS));
 }
 
 }  // namespace mote

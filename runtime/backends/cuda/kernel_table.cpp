@@ -60,8 +60,9 @@ mote_contract contract(mote_accumulator accumulator, std::span<const mote_accura
 
 const mote_contract& contract_of(Variant variant, Kind kind) {
   static const mote_contract in_double = contract(MOTE_ACC_F64, {});
+  // Kernels of integers may compute in reals of f32: a scale, a gradient.
   static const std::array<mote_contract, 4> of_gen = {
-      contract(MOTE_ACC_F64, {}), contract(MOTE_ACC_NATIVE, {}),
+      contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_NATIVE, {}),
       contract(MOTE_ACC_NATIVE, functions()), contract(MOTE_ACC_F32, functions_of_tensor_cores())};
   constexpr int kTf32Bits = 11;
   static const mote_contract in_tf32 =
