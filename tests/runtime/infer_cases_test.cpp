@@ -43,9 +43,9 @@ std::map<std::string, TensorForm> inferred(const DrawnCall& call) {
 }
 
 /// Where a call leaves leading axes of its inputs out, the program counts them as 1.
-TensorForm without_leading_ones(TensorForm form, std::size_t rank) {
-  while (form.shape.size() > rank && form.shape.front() == 1) form.shape.erase(form.shape.begin());
-  return form;
+std::vector<std::int64_t> without_leading_ones(std::vector<std::int64_t> shape, std::size_t rank) {
+  while (shape.size() > rank && shape.front() == 1) shape.erase(shape.begin());
+  return shape;
 }
 
 TEST(Infer, AgreesWithTheProgramOfEveryOp) {
@@ -55,8 +55,10 @@ TEST(Infer, AgreesWithTheProgramOfEveryOp) {
     ASSERT_NO_THROW(forms = inferred(call)) << call.text;
     // A gradient has fewer outputs where inputs are left out; the table names all.
     for (const test::DrawnTensor& y : call.outputs) {
-      const TensorForm& got = forms[plain(y.name)];
-      const TensorForm expected = without_leading_ones({y.dtype, y.shape}, got.shape.size());
+      ASSERT_TRUE(forms.contains(plain(y.name))) << y.name << " of " << call.text;
+      const TensorForm& got = forms.at(plain(y.name));
+      const auto rank = static_cast<std::size_t>(got.shape.size());
+      const TensorForm expected = {y.dtype, without_leading_ones(y.shape, rank)};
       EXPECT_EQ(to_string(got), to_string(expected)) << y.name << " of " << call.text;
       ++compared;
     }
