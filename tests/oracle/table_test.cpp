@@ -105,6 +105,7 @@ TEST(CampaignTable, RowsThatSayNothingAreOneLine) {
   EXPECT_EQ(table_text(result),
             "op    dtype  backend  judged  passed\n"
             "gemm  f32    mine          5       5\n"
+            "declined: 19 of 24 cases\n"
             "not judged:\n"
             "  mine declined gemm i32 i64, matmul i32 (gemm i32: x is not f32)\n"
             "  mine has no kernel for softmax, relu\n");
