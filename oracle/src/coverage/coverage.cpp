@@ -79,7 +79,7 @@ Coverage make_coverage(const std::string& op, DType dtype, const std::string& ba
   for (const std::string& value : optional_tensor_values(*target))
     if (is_ruled_out(sum_with_value(counted, value))) not_taken.insert(value);
   for (const std::string& layout : c.of.layouts) {
-    const bool no_memory = layout == kInPlace && !takes_memory;
+    const bool no_memory = layout == kInPlaceLayout && !takes_memory;
     for (const std::string& value : c.of.values) {
       const auto at = counted.find({layout, value});
       const CellCount count = at == counted.end() ? CellCount{} : at->second;

@@ -138,7 +138,7 @@ std::vector<std::string> possible_layouts(const Target& target, DType dtype) {
   layouts.emplace_back("offset");
   if (rank_in >= 1) layouts.emplace_back("repeats");
   if (target.record() != nullptr && !target.record()->in_place.empty())
-    layouts.emplace_back(kInPlace);
+    layouts.emplace_back(kInPlaceLayout);
   return layouts;
 }
 
@@ -162,10 +162,10 @@ CaseFeatures features_of(const Case& c) {
     for (const CaseTensor& t : *tensors) {
       if (t.left_out) continue;
       if (!t.layout.order.empty()) add_once(features.layouts, "permuted");
-      if (t.layout.has_gaps()) add_once(features.layouts, "gaps");
+      if (t.layout.pad != 0) add_once(features.layouts, "gaps");
       if (t.layout.offset != 0) add_once(features.layouts, "offset");
       if (!t.layout.repeated.empty()) add_once(features.layouts, "repeats");
-      if (!t.in_place.empty()) add_once(features.layouts, kInPlace);
+      if (!t.in_place.empty()) add_once(features.layouts, kInPlaceLayout);
     }
   }
   if (features.layouts.empty()) features.layouts.emplace_back("row-major");

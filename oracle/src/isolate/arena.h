@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace mote::isolate {
@@ -24,8 +23,6 @@ class Arena {
   const char* base() const { return base_; }
   std::span<char> control() const { return {base_, kControlBytes}; }
   std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
-  /// Bytes that have been touched, by whichever process, and were not given back.
-  std::int64_t taken() const;
   /// The pages from `first_free` on are the system's again where there may be many.
   void give_back(const char* first_free);
 

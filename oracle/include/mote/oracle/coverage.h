@@ -26,7 +26,7 @@ struct CaseFeatures {
 CaseFeatures features_of(const Case& c);
 
 /// The layout of a case with an output that takes an input's memory.
-inline constexpr const char* kInPlace = "in place";
+inline constexpr const char* kInPlaceLayout = "in place";
 /// The values that say whether an optional tensor is there: "bias", "no bias".
 std::vector<std::string> optional_tensor_values(const Target& target);
 
