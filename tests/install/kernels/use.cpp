@@ -2,6 +2,7 @@
 // Three libraries' ops beside the catalogue's.
 #include <mote/runtime/catalogue.h>
 #include <mote/runtime/command.h>
+#include <mote/runtime/infer.h>
 
 #include <cmath>
 #include <cstdio>
