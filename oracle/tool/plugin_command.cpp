@@ -26,8 +26,8 @@ bool has_headers(const fs::path& folder) {
 bool is_in_build() {
   std::error_code ignored;
   const std::string here = fs::weakly_canonical(executable_folder(), ignored);
-  const std::string build = fs::weakly_canonical(MOTE_BUILD_FOLDER, ignored);
-  return here.starts_with(build + "/");
+  const std::string build = fs::weakly_canonical(fs::path(MOTE_BUILD_FOLDER) / "bin", ignored);
+  return here == build;
 }
 
 /// Empty where there is none.
