@@ -156,14 +156,15 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
   }
 }
 
+// Each part is necessary: alpha = 0 hides what a sum lacks, and a 1 x 1 matrix has one bias.
 TEST(Diagnosis, FindsTheCondition) {
   for (const auto& [name, text, condition] :
        {std::tuple{"gemm_k_tail_late", "gemm a=f32[1,9] b=f32[9,1] fill=index:0",
-                   "K >= 9 and K % 8 != 0"},
+                   "K >= 9 and K % 8 != 0 and alpha != 0"},
         std::tuple{"gemm_ignores_ld", "gemm a=f32[2,1]:pad1 b=f32[1,1] fill=index:0",
                    "gaps between the rows of a"},
         std::tuple{"gemm_bias_axis", "gemm a=f32[2,1] b=f32[1,2] c=f32[2,2]:bcast1 fill=index:0",
-                   "M == N and an axis of c repeats"}}) {
+                   "M == N and an axis of c repeats and M >= 2"}}) {
     EXPECT_EQ(diagnosed(name, text).condition, condition) << name;
   }
 }
