@@ -14,7 +14,9 @@ const OpRecord* record_of(const Case& c) {
   for (const OpRecord& record : catalogue()) {
     if (record.name != c.target->op()) continue;
     const Instance whole{c.instance.dtype, c.target->full_mask()};
-    if (std::ranges::find(record.dtypes, whole.dtype) == record.dtypes.end()) return nullptr;
+    if (std::ranges::find(record.dtypes, whole.dtype) == record.dtypes.end() ||
+        full_mask(record) != whole.input_mask)
+      return nullptr;
     return equal(*instantiate(record, whole), *c.program) ? &record : nullptr;
   }
   return nullptr;

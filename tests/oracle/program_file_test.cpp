@@ -80,6 +80,18 @@ TEST(ProgramFile, AKernelOfTheCatalogueIsNotItsOwn) {
   expect_has(both.out, "softmax ");
 }
 
+TEST(ProgramFile, MayHaveMoreOrFewerInputsThanTheOpOfItsName) {
+  const Files files;
+  files.write("neg.mote",
+              "op neg \"y = a + b\"\ninput a f32[N]\ninput b f32[N]\noutput y = a + b\n");
+  files.write("add.mote", "op add \"y = 3*a\"\ninput a f32[N]\noutput y = a*3\n");
+  for (const char* file : {"neg.mote", "add.mote"}) {
+    const test::Ran r = files.mote(fmt::format("check {} --backend gen --count 20 --seed 1", file));
+    EXPECT_EQ(r.code, 0) << r.out;
+    EXPECT_EQ(r.out.find("not judged"), std::string::npos) << r.out;
+  }
+}
+
 TEST(ProgramFile, HasTheElementTypesThatItsTextCanBeReadWith) {
   const Files files;
   files.write("twice.mote", kTwice);
