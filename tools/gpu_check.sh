@@ -293,7 +293,9 @@ fi
 toolkit=${CUDA_HOME:-/usr/local/cuda}/lib64
 if [ -d "$toolkit" ]; then add_libraries "$toolkit"; fi
 find_library gpu MOTE_CUDA_DRIVER 'libcuda.so.1'
-gpu=$(timeout 60 $loader "$build/bin/mote" doctor 2> /dev/null | awk '$2 == "gpu"' | sed 's/ gpu  */: /; s/; cost: .*//')
+gpu=$(timeout 60 $loader "$build/bin/mote" doctor 2> /dev/null |
+  awk '/^[^ ]/ {gpu = $2 == "gpu"} gpu {sub(/^ +/, ""); printf "%s%s", blank, $0; blank = " "}' |
+  sed 's/ gpu  */: /; s/; cost: .*//')
 case $gpu in missing*)
   if [ $smi -eq 0 ]; then no_gpu "nvidia-smi lists none, and mote finds none: ${gpu#*: }"; fi ;;
 esac

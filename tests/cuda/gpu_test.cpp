@@ -14,6 +14,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -386,12 +387,13 @@ TEST(CudaGpu, ThePluginMustBeNamed) {
   EXPECT_NE(out.find("/lib/mote/cuda.so"), std::string::npos) << out;
 }
 
-/// The line of `mote doctor` that begins so.
+/// The finding of `mote doctor` that begins so, as one line.
 std::string doctors_line(const std::string& begin, const std::string& prefix = "") {
-  const std::string out = "\n" + mote_run("doctor", prefix);
-  const std::size_t at = out.find("\n" + begin);
-  return at == std::string::npos ? "no such line:" + out
-                                 : out.substr(at + 1, out.find('\n', at + 1) - at - 1);
+  const std::string joined =
+      "\n" + std::regex_replace(mote_run("doctor", prefix), std::regex("\n +"), " ");
+  const std::size_t at = joined.find("\n" + begin);
+  return at == std::string::npos ? "no such line:" + joined
+                                 : joined.substr(at + 1, joined.find('\n', at + 1) - at - 1);
 }
 
 TEST(CudaGpu, TheDoctorSeesTheDriver) {

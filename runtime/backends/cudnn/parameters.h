@@ -36,6 +36,6 @@ constexpr std::array<const char*, 1> kEpsilon = {"eps"};
 constexpr auto kGroups = with(kEpsilon, "groups");
 constexpr std::array<const char*, 5> kAttention = {"scale", "causal", "anchor", "window0",
                                                    "window1"};
-constexpr std::array<const char*, 2> kTraining = {"eps", "momentum"};
+constexpr std::array<const char*, 3> kTraining = {"eps", "momentum", "unbiased"};
 
 }  // namespace mote::cudnn
