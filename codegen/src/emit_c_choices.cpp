@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An op's kernel with all of its inputs, the whole, beside those of calls that lack some, its
-// parts: the whole's function calls a part's, or the other way round. Arguments agree by their
+// The whole is an op's kernel with all of its inputs; its parts are the kernels of calls that lack
+// some. The whole's function calls a part's, or the other way round. Arguments agree by their
 // names in the programs; those of outputs are given.
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ std::string tensor_arguments(const LoopProgram& p, const Names& names, const std
          (find_tensor(p, tensor)->shape.empty() ? "" : ", " + names.strides(tensor));
 }
 
-/// Of a call that does not say it.
+/// The value that a parameter has in a call that does not say it.
 std::string default_text(const ParamDecl& param) {
   const double value = param.default_value.value_or(0);
   if (!param.is_integer) return real_text(value);

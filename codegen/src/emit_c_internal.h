@@ -205,7 +205,7 @@ std::string signature(const LoopProgram& p, const Names& names, const std::strin
 /// `x, sx, …`: the arguments of a call with the same names.
 std::string argument_names(const LoopProgram& p, const Names& names);
 /// The equation, tensors and parameters, as they stand in a comment: lines that begin with " *".
-/// Those of `nullable` may be NULL.
+/// The comment says that the arguments in `nullable` may be NULL.
 std::string signature_comment(const LoopProgram& p, const Printer& printer,
                               const std::vector<std::string>& nullable = {});
 std::string header_comment(const LoopProgram& p, const Printer& printer,

@@ -152,7 +152,7 @@ mote::Form divided_weights(const Form& form) {
           .define = [form](const Instance& i) { return define(i, form, Division::of_weights); }};
 }
 
-/// Of an op whose hidden keys are absent.
+/// The form of an op in which keys that the definition leaves out are multiplied by 0.
 mote::Form hidden_multiplied(Form form) {
   form.hidden = Hidden::multiplied;
   return {.name = "hidden_multiplied",

@@ -9,7 +9,7 @@
 
 namespace mote::attention {
 
-/// What becomes of keys that causal or the window hides.
+/// How a program treats keys that causal or the window hides.
 enum class Hidden : std::uint8_t {
   absent,     ///< nothing is computed of them
   multiplied  ///< -inf is added to their scores, and what follows is multiplied by exp of that, 0

@@ -30,8 +30,8 @@ ProgramSpec batch_norm(const Instance& instance) {
   return spec(in.all(), normalised(in, in.mean, inv_std(in.var)));
 }
 
-/// Of each channel so many values, less one where $unbiased takes that off; one value is divided by
-/// 1 all the same, so that its variance is 0 either way.
+/// The running variance is divided by the number of a channel's values, less one where $unbiased
+/// is 1. One value is divided by 1 all the same, so that its variance is 0 either way.
 Uop running_count(const Uop& statistic) {
   return index_as("max(N*S - $unbiased, min(N*S, 1))", shape_of(statistic), statistic.dtype());
 }

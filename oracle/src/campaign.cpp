@@ -62,7 +62,7 @@ struct Stream {
 
 using Targets = std::vector<std::shared_ptr<const Target>>;
 
-/// Of an op and dtype that is checked, and in this shard.
+/// The case's op and dtype are checked, and the case is in this shard.
 bool is_asked_for(const CampaignOptions& options, const Case& c, const Targets& targets) {
   const bool op = options.ops.empty() || std::ranges::any_of(targets, [&](const auto& t) {
                     return t->text() == c.target->text();

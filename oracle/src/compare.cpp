@@ -203,7 +203,8 @@ std::string_view meaning(Verdict verdict) {
     case Verdict::weak:
       return "nothing is wrong, but of more than a tenth of the elements nothing is known";
     case Verdict::vacuous:
-      return "passed, but zeros, one number everywhere or a copy of an input would have passed too";
+      return "passed, but told nothing: no output had an element, or all that is read and expected "
+             "is 0";
     case Verdict::skipped:
       return "not run, since it does not fit into memory or has no reference";
     default:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the text beside the headers that it needs into a folder of its own and compiles it without
-// a shell.
+// Writes the text and the headers that it needs into a folder of its own and compiles it without a
+// shell.
 #include "compiled_c.h"
 
 #include <dlfcn.h>

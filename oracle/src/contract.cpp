@@ -28,7 +28,7 @@ Accumulation accumulation_of(std::int32_t given, DType dtype) {
   return dtype == DType::f64 ? Accumulation::usual : Accumulation::f64;
 }
 
-/// What sums of tensors of that dtype are kept in.
+/// The format in which sums of tensors of that dtype are kept.
 std::string accumulator_text(Accumulation accumulator, DType dtype) {
   if (!is_real(dtype)) {
     const char* of_reals = accumulator == Accumulation::f64 ? "f64" : "f32";
@@ -54,7 +54,7 @@ bool has_pairs(const mote_contract& c) {
   return c.size >= kEnd;
 }
 
-/// Those that it lists; none where it promises all that the op allows.
+/// The pairs that it lists; none where it promises all that the op allows.
 std::span<const mote_op_pair> listed_pairs(const mote_contract& c) {
   if (!has_pairs(c) || c.in_place_count <= 0) return {};
   return {c.in_place, static_cast<std::size_t>(c.in_place_count)};

@@ -20,7 +20,7 @@ constexpr std::size_t kReasonsShown = 2;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// What stands in brackets left out.
+/// The text with everything in brackets replaced by "…".
 std::string without_brackets(const std::string& text) {
   std::string result;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a campaign's cases backends declined, and why, for the first screen and as JSON; and what
-// is to be said of cases that passed.
+// The cases that backends declined in a campaign, and why, for the first screen and as JSON; and
+// the notes about cases that passed.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -19,8 +19,8 @@ struct Replay {
   std::string not_mine = {};  ///< else what the case is of
 };
 
-/// What $MOTE_REPLAY says to a check of the function `name` against an op; nullopt where it is not
-/// set. Throws Error where it is no case.
+/// The replay that $MOTE_REPLAY asks of a check of the function `name` against an op; nullopt where
+/// it is not set. Throws Error where it is no case.
 std::optional<Replay> asked_replay(const std::string& op, const Resolved& resolved,
                                    const std::string& name);
 

@@ -26,7 +26,7 @@ struct Traced {
   bool from_end = false;  ///< a negative one counts from the end
 };
 
-/// What is known of an input's elements. An index that is the same for all of them is in `column`.
+/// A rule about an input's elements. An index that is the same for all of them is in `column`.
 struct Rule {
   std::size_t input;
   std::vector<std::optional<Expr>> column;  ///< by axis; without: every index
@@ -198,7 +198,7 @@ const Rules& rules_of(const std::shared_ptr<const Program>& program) {
   return known.emplace(program, RuleFinder(*program).run()).first->second;
 }
 
-/// Of one input of a case: a rule with its numbers.
+/// A rule with its numbers, for one input of a case.
 struct Limit {
   std::vector<std::optional<std::int64_t>> column;
   std::int64_t extent;

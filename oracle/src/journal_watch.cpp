@@ -34,7 +34,7 @@ struct Source {
   }
 };
 
-/// What makes failures one.
+/// Failures with equal keys are one.
 using FailureKey = std::tuple<std::string, std::string, Verdict>;
 
 FailureKey key_of(const Case& c, const Outcome& outcome) {

@@ -25,7 +25,7 @@ Json with_valid_utf8(const Json& json) {
   return valid;
 }
 
-/// In one line, without a newline. JSON has no bytes beside UTF-8: they stand as \xNN.
+/// The JSON in one line, without a newline. Bytes that are not UTF-8 stand as \xNN.
 template <typename Json>
 std::string json_text(const Json& json) {
   try {

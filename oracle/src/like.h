@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases like another one, but for sizes or parameters: layouts, fill, elements that are set, what
-// is left out and what shares memory go along as far as the new shapes allow it.
+// Cases that differ from another one in sizes or parameters only: layouts, fill, elements that are
+// set, tensors that are left out or share memory go along as far as the new shapes allow it.
 #pragma once
 
 #include <optional>

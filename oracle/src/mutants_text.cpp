@@ -91,7 +91,7 @@ std::string shrunk_line(const std::vector<MutantResult>& results) {
   return text + "\n";
 }
 
-/// What the states mean, of those that occur.
+/// A line for each state that occurs, which says what it means.
 std::string state_legend(const std::vector<MutantResult>& results, const Screen& screen) {
   std::string text;
   const auto explain = [&](MutantState state, std::string_view means) {

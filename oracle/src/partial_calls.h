@@ -23,9 +23,9 @@ LoopProgram loops_of(const Resolved& op);
 /// Outputs that a call of the op may leave out.
 std::vector<std::string> optional_outputs_of(const Resolved& op);
 
-/// Those that have none of the inputs which the instance lacks and all that are needed, the calls
-/// with fewest inputs first; without the instance itself. None for a program file. Throws Error for
-/// a needed tensor that is neither an optional input nor an optional output of the op.
+/// The calls that have none of the inputs which the instance lacks and all that are needed, the
+/// ones with fewest inputs first; the instance itself is left out. None for a program file. Throws
+/// Error for a needed tensor that is neither an optional input nor an optional output of the op.
 std::vector<PartialCall> partial_calls(const Resolved& op, const std::vector<std::string>& needed);
 /// The inputs of the op that some of these calls lack.
 std::vector<std::string> optional_inputs(const Resolved& op, const std::vector<PartialCall>& calls);

@@ -35,7 +35,7 @@ const char* accumulator_of(std::string_view name) {
   throw Error(fmt::format("--accumulator: expected native, f32 or f64, got '{}'", name));
 }
 
-/// What the function takes for granted about inputs that are indices.
+/// The contract's member `indices` as C.
 std::string indices_member(int flags) {
   std::string value;
   if ((flags & MOTE_INDICES_VALID) != 0) value = "MOTE_INDICES_VALID";

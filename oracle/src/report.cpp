@@ -81,7 +81,7 @@ Table table_of(const CampaignResult& result) {
   return table;
 }
 
-/// What the words of the table mean, of those that occur.
+/// A line for each word of the table that occurs, which says what it means.
 std::string legend(const Table& table, const Screen& screen) {
   const auto has = [&](const std::string& column) {
     return std::ranges::find(table.lines.front(), column) != table.lines.front().end();
@@ -118,8 +118,8 @@ std::map<std::string, std::string> declined_lines(const CampaignResult& result) 
   return lines;
 }
 
-/// What was not judged, and why: ops and dtypes that a backend declines in one line together, the
-/// first reason of every other row, and ops without a kernel.
+/// Lines about everything that was not judged, and why: the ops and dtypes that a backend declines
+/// together, the first reason of every other row, and ops without a kernel.
 std::string not_judged(const CampaignResult& result, const Screen& screen) {
   std::string text;
   const auto add = [&](const std::string& line) {

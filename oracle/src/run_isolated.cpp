@@ -23,7 +23,8 @@ constexpr std::int64_t kSubjectMemory = std::int64_t{1} << 30U;
 constexpr int kStaleTrials = 4;
 constexpr double kLastLook = 0.2;  ///< seconds
 constexpr double kPatience = 3;    ///< seconds, where a fork may lack threads
-constexpr double kSlower = 3;      ///< a fork is not so many times slower than the program anew
+constexpr double kSlower =
+    3;  ///< a fork is at most this many times slower than the program launched anew
 constexpr const char* kLacksThreads =
     "no result in a fork of this program, which lacks its other threads; it cannot be looked at in "
     "a "

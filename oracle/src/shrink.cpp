@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greedy loop: rounds over all steps until one round keeps nothing. Where that ends at a case
 // that is not small, another way is tried: sizes first, with other seeds of the same fill. Then the
-// same with data that are 0 but for the elements that the failure needs.
+// same with data that are 0 except the elements that the failure needs.
 #include "mote/oracle/shrink.h"
 
 #include <fmt/format.h>

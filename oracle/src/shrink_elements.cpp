@@ -54,7 +54,7 @@ std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> shared_a
   return all;
 }
 
-/// Those along an axis, of one tensor or of all that share it, as far as they can go together.
+/// Moves the elements along an axis, of one tensor or of all that share it, as far as possible.
 bool move_together(const Case& c, const Offer& offer) {
   for (const auto& [name, axes] : shared_axes(c)) {
     const auto axis_of = [&axes = axes](const SetElement& e) -> std::optional<std::size_t> {

@@ -26,7 +26,7 @@ enum class Search : std::uint8_t { quick, thorough };
 
 /// The steps for a case, in the order in which they are tried.
 std::vector<ShrinkStep> shrink_steps(const Case& c, Search search);
-/// Those over elements that a case sets.
+/// Adds the steps over elements that a case sets.
 void add_element_steps(std::vector<ShrinkStep>& steps);
 
 /// The same data as fill=zeros and a list of what is not 0, of an axis that repeats the first;

@@ -32,7 +32,7 @@ bool workspace_damaged(const Bench& bench, Poison pattern) {
 std::string describe_damage(const CaseTensor& t, std::int64_t at) {
   const std::string where = at < 0 ? counted(-at, "element") + " before the first"
                                    : counted(at, "element") + " after the first, where it has none";
-  return fmt::format("writes beside {}: {}", t.name, where);
+  return fmt::format("writes outside of {}: {}", t.name, where);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ RunResult SubjectRun::run(const std::vector<Dense>& inputs, Poison pattern) {
   collect_inputs(result, inputs, pattern);
   collect_outputs(result, pattern);
   if (result.damage.empty() && workspace_damaged(bench_, pattern))
-    result.damage = "writes beside its workspace";
+    result.damage = "writes outside of its workspace";
   return result;
 }
 

@@ -31,7 +31,7 @@ std::size_t sum_of(const Widths& widths, const Block& block) {
   return sum;
 }
 
-/// What a column of numbers needs when its name stands in several lines.
+/// The least width of a column of numbers whose name stands in several lines.
 std::size_t least_width(const Table& table, std::size_t column) {
   std::size_t least = 0;
   for (std::size_t k = 1; k < table.lines.size(); ++k)

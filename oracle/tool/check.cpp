@@ -156,7 +156,7 @@ void require_dtypes(const CheckArguments& options) {
   }
 }
 
-/// Whether gen's kernels of the catalogue have nothing to do beside those of program files.
+/// Whether only program files are checked, so that gen's kernels of the catalogue have no work.
 bool has_files_alone(const CampaignOptions& campaign, const Selection& selection) {
   const auto is_file = [](const auto& target) { return target->is_file(); };
   return std::ranges::any_of(selection.chosen, [](const auto& e) { return !e.program.empty(); }) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote check` shows while a campaign runs: failures as they are found, and how far it is.
+// The output of `mote check` while a campaign runs: failures as they are found, and its progress.
 #pragma once
 
 #include <set>

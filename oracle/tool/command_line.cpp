@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the values of options are: the alternatives that their type names.
+// Reads the values that an option takes from the name of its type.
 #include "command_line.h"
 
 #include <algorithm>

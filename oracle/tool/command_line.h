@@ -32,8 +32,8 @@ struct ExitCode {
 };
 const std::vector<ExitCode>& exit_codes();
 
-/// What an option or a positional takes, by its type: alternatives in small letters stand for
-/// themselves, those in capitals for what there is here.
+/// The values that an option or a positional takes, by its type: alternatives in small letters
+/// stand for themselves, alternatives in capitals for the names that exist here.
 struct Values {
   std::vector<std::string> words;
   bool files = false;

@@ -38,7 +38,7 @@ CLI::Option* add_list(CLI::App& command, const std::string& option,
                       const std::string& about);
 /// --grad: the gradient instead; written again for the gradient's gradient.
 void add_grad(CLI::App& command, int& order);
-/// What commands that run subjects let them take: --timeout, --warm-up, --subject-memory; and
+/// The options of commands that run subjects: --timeout, --warm-up, --subject-memory and
 /// --in-process.
 struct SubjectOptions {
   std::string limit = {};

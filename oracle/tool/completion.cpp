@@ -19,7 +19,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// In single quotes, as all three shells have them but for how a quote stands within.
+/// The text in single quotes. The shells differ only in how a quote is written within.
 std::string sh_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";

@@ -113,7 +113,7 @@ void explain_contracts(const ExplainArguments& options, const Resolved& resolved
     throw Error(fmt::format("{}: backend {} has no kernel for it", op, backend.name));
 }
 
-/// Of the backend that is named, else of those of the libraries.
+/// Explains the bound of the backend that is named, else of the backends of the libraries.
 int explain_backends(const ExplainArguments& options, const Resolved& resolved) {
   if (!options.stage.starts_with("bound"))
     throw Error(fmt::format("explain: {} goes with --stage bound, bound-loops or bound-c",

@@ -68,7 +68,7 @@ std::string status_text(const std::vector<MutantResult>& results, std::size_t al
   return text + "; " + current;
 }
 
-/// Those that were measured when the user wanted the end, where that comes first.
+/// The results; where the user wants the end earlier, the ones that there are by then.
 std::vector<MutantResult> measure_all(const std::vector<Mutant>& all, MutantOptions options,
                                       bool shown) {
   const Interrupts interrupts;

@@ -53,7 +53,7 @@ std::string include_options() {
   return text;
 }
 
-/// The launcher beside the folder of plug-ins.
+/// The launcher lies next to the folder of plug-ins.
 std::string launcher_options() {
   for (const PluginPlace& place : plugin_places()) {
     const fs::path file = (fs::path(place.path) / "../cuda_launcher.so").lexically_normal();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What standard output and standard error are: how wide, and whether they show colours.
+// Standard output and standard error: how wide they are, and whether they show colours.
 #pragma once
 
 #include <string>

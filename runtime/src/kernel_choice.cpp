@@ -133,7 +133,8 @@ ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, K
 
 bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan) {
   if (ignores_nan(contract) && !without_nan) return false;
-  if (indices_of(contract) != MOTE_INDICES_ANY) return false;  // nobody says which ones come
+  if (indices_of(contract) != MOTE_INDICES_ANY)
+    return false;  // a call does not say which indices it has
   if (!tensors.in_place) return true;
   for (std::size_t n = 0; n < tensors.operands.size(); ++n)
     for (std::size_t m = 0; m < n; ++m) {

@@ -13,7 +13,7 @@ root="$(cd "$here/../.." && pwd)"
 build=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder/copy/build" "$folder/bin" "$folder/home"
-# Of a checkout its files, also those that are not committed yet; else all but what was built.
+# A checkout's files are copied, also if they are not committed yet; else all that was not built.
 if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
   git -C "$root" ls-files -z --cached --others --exclude-standard
 else

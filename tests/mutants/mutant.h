@@ -64,7 +64,7 @@ static inline uint16_t mutant_half(double value) {
                     ((unsigned)(exponent + 14) << 10U | (unsigned)((fraction * 2 - 1) * 1024)));
 }
 
-/* What a variable of f16 keeps. */
+/* The value that a variable of f16 keeps. */
 static inline double mutant_in_half(double value) { return mutant_of_half(mutant_half(value)); }
 
 static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
@@ -237,7 +237,7 @@ static inline mote_status mutant_plugin(mote_plugin* plugin, const char* name, c
   return mutant_plugin_running(plugin, name, op, can_run, mutant_run_body);
 }
 
-/* The same of a kernel of f16, whose sums are promised in f32. */
+/* The same for a kernel of f16 that promises sums in f32. */
 static inline mote_status mutant_plugin_of_f16(mote_plugin* plugin, const char* name,
                                                const char* op, mutant_body body) {
   mutant_reads_f16 = 1;

@@ -76,7 +76,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   return MOTE_OK;
 }
 
-/* What is left to threads that start and end for each element is small. */
+/* Only small calls are taken, since threads start and end for each element. */
 static mote_status can_run(const mote_call* call) {
   mutant_call t;
   const mote_status status = mutant_can_run_reals(call);

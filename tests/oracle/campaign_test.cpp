@@ -84,7 +84,7 @@ TEST(Campaign, WhereMostElementsMayBeAnythingNothingIsJudged) {
   }
 }
 
-/// What failed stays failed.
+/// A failed case stays failed.
 TEST(Campaign, AFailureCountsWhereMostElementsMayBeAnything) {
   Tally tally;
   tally.record(result_of(Verdict::weak, 100, 100));

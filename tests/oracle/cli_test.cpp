@@ -187,7 +187,7 @@ TEST(Cli, AGivenCaseIsJudged) {
   EXPECT_EQ(mote_run(nan + "gemm_beta_reads_c " + plugin("gemm_beta_reads_c")).code, 1);
 }
 
-/// What run declines after can_run accepted is not judged, and is not passed over.
+/// A case that run declines after can_run accepted it is not judged, and is not passed over.
 TEST(Cli, DecliningIsNotFree) {
   const Result r = mote_run("check sum --count 200 --seed 1 " + plugin("sum_declines_data"));
   EXPECT_EQ(r.code, 4) << r.out;

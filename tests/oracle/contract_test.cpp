@@ -45,7 +45,7 @@ Case case_of(std::string line, DType dtype) {
   return parse_case(line);
 }
 
-/// What is allowed altogether: the widths of the intervals, before they are rounded to the dtype.
+/// The sum of the intervals' widths, before they are rounded to the dtype.
 double room(const Case& c, const mote_contract& contract) {
   std::vector<Dense> inputs = filled_inputs(c, 1);
   double total = 0;
@@ -74,7 +74,7 @@ void expect_accumulators_heard(const std::string& line) {
       EXPECT_EQ(f64, native) << to_string(c);
       EXPECT_GT(f32, 1000 * native) << to_string(c);
     } else {
-      // Of 16 bits many sums are exact in f32.
+      // Many sums of 16-bit numbers are exact in f32.
       EXPECT_TRUE(dtype == DType::f32 ? f64 < f32 : f64 <= f32) << to_string(c);
       EXPECT_TRUE(dtype == DType::f32 ? f32 == native : f32 < native / 4) << to_string(c);
     }

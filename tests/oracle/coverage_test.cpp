@@ -101,7 +101,7 @@ TEST(Coverage, WhatTakesNoCaseIsDeclinedAsAWhole) {
   EXPECT_DOUBLE_EQ(sum_of({c}).percent(), 100);
 }
 
-/// What run declines was accepted before.
+/// A cell that run declines was accepted by can_run before.
 TEST(Coverage, WhatRunDeclinesIsNotRuledOut) {
   CellCounts counted;
   count_cells(counted, {{"row-major"}, {"-"}}, declined());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote emit` prints for every op and gradient, in every dtype: the kernel that stands alone
-// and the plug-in around it compile without a warning, link, and pass the oracle, for calls with
-// all inputs and with each choice of fewer. Units are compiled many at a time, each with helpers of
+// `mote emit` is tried for every op and gradient, in every dtype: the kernel that stands alone and
+// the plug-in around it compile without a warning, link, and pass the oracle, for calls with all
+// inputs and with each choice of fewer. Units are compiled many at a time, each with helpers of
 // its own names, so that one that lacks a helper does not get another's. With MOTE_EXHAUSTIVE each
 // choice of inputs is emitted by itself too, in every dtype, by gcc and clang, in both variants.
 #include <fmt/format.h>

@@ -185,7 +185,7 @@ TEST(Function, TheReplayLineRunsThatCaseAgain) {
       << again.out;
   EXPECT_EQ(replay_line(again.out), line);
   EXPECT_EQ(again.out.find("diagnosis: "), std::string::npos) << again.out;
-  // Of the functions that are not meant, no case is judged.
+  // Functions that are not meant have no case judged.
   EXPECT_NE(again.out.find("exp on exponential: not judged: MOTE_REPLAY is a case of exp on "
                            "short_exponential"),
             std::string::npos)

@@ -71,7 +71,7 @@ TEST(HostThreads, ThreadsThatAreBusy) {
   for (std::thread& t : busy) t.join();
 }
 
-/// What main() and tests before set up is there, as in the program itself.
+/// State that main() and earlier tests set up is there, as in the program itself.
 float scale = 0;
 
 int scaled_sum(const float* x, HostStrides sx, float* y, HostStrides sy, std::int64_t R,

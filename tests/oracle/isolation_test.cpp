@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Rule{"answers_from_old_memory", Verdict::stale, "reads y of an earlier call"}),
     [](const auto& param) { return std::string(param.param.backend); });
 
-/// What a process does once is no part of a call's time, in a worker that is new as well.
+/// Work that a process does once is no part of a call's time, in a new worker as well.
 TEST(Isolation, ASlowStartIsNoPartOfTheTimeLimit) {
   const Isolated in;
   for (int k = 0; k < 2; ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mote check` prints while it runs: failures as they are found, once each, in one process and
-// with workers; when it stops by itself; JSON that is valid whatever it is called on.
+// `mote check` prints failures as they are found, once each, in one process and with workers; it
+// stops by itself when it can learn no more; its JSON is valid whatever it is called on.
 #include <gtest/gtest.h>
 
 #include <filesystem>

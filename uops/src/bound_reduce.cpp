@@ -45,8 +45,8 @@ Factors factors_of(const Interval& x, const Format& f) {
   return around;
 }
 
-/// Of a product over an axis each factor is one more multiplication; where the accumulator is
-/// narrower than the factors, they are converted to it, and so is what was there before.
+/// Each factor of a product over an axis is one more multiplication; where the accumulator is
+/// narrower than the factors, both the factor and the initial value are converted to it.
 constexpr double roundings_of_factor(bool converts) { return converts ? 3 : 1; }
 
 /// The factors' least and greatest magnitudes multiply, in any order; each product rounds.

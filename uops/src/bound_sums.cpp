@@ -36,8 +36,8 @@ Uop holds_any_sum(const Pending& s, const Format& f) {
   return s.magnitude <= s.grid * std::ldexp(1.0, f.precision);
 }
 
-/// What the order of a sum may do to it, in the format f of which the terms are not, where it
-/// `converts` them.
+/// How far a sum in the format f may be off by its order; where it `converts` its terms to f, their
+/// rounding counts too.
 Uop slack_of_sum(const Pending& s, const Format& f, bool converts, const Context& c) {
   Uop slack = s.count * (s.magnitude * (f.unit + 0x1p-52));
   if (converts) slack = slack + s.count * f.least;

@@ -61,7 +61,7 @@ struct Format {
 };
 /// What an element of dtype is computed in.
 Format format_of(DType dtype, const Contract& contract);
-/// What sums and products of such elements over an axis are kept in.
+/// The format in which sums and products of such elements over an axis are kept.
 Format accumulator_of(DType dtype, const Contract& contract);
 /// The one of the two formats that rounds more.
 Format coarser(const Format& a, const Format& b);

@@ -17,7 +17,7 @@ bool all_declined(const CellCount& count) {
   return count.cases > 0 && count.declined == count.cases;
 }
 
-/// What a column of cells comes to: those with one value.
+/// The sum of the cells that have the value.
 CellCount sum_with_value(const CellCounts& counted, const std::string& value) {
   CellCount sum;
   for (const auto& [cell, count] : counted) {

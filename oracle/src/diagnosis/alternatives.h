@@ -17,7 +17,7 @@ struct Surroundings {
   std::vector<DType> integers;  ///< of inputs and outputs, narrower than 64 bits
 };
 
-/// What may stand in place of a node.
+/// A value that may stand in place of a node.
 struct Alternative {
   Uop uop;
   std::string kind = {};   ///< of the diagnosis; empty: "another formula"

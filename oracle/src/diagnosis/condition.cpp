@@ -17,7 +17,7 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr std::size_t kMostParts = 3;
-/// Of those that pass: fewer may pass for their data's sake.
+/// The least number of passing runs that a part excludes: fewer may pass because of their data.
 constexpr std::ptrdiff_t kLeastExcluded = 3;
 constexpr int kRounds = 6;
 constexpr std::uint64_t kBases = 15;  ///< cases whose variations are tried in a round
@@ -151,7 +151,7 @@ class Tester {
     return {c, {}, false, needs_data_ ? contents_of(c) : std::vector<Contents>()};
   }
 
-  /// Like the case, where all parts hold but for one that is not looked at.
+  /// A case like that one in which all parts hold; the part `except` may hold or not.
   std::optional<Case> forced(Case c, const Parts& parts, std::optional<std::size_t> except,
                              std::uint64_t salt) const {
     for (int pass = 0; pass < 2; ++pass)
@@ -217,7 +217,7 @@ void count(Share& share, const Sample& s) {
   share.failed += s.failed() ? 1 : 0;
 }
 
-/// What the fresh cases say of a condition.
+/// How many of the fresh cases fail with a condition, and without it.
 struct Tested {
   Share with, without;
 
@@ -248,7 +248,7 @@ double rate_near(const Sample& s, const Predicate& part, const std::vector<const
   return near.runs < kLeastNear ? 0 : rate(near);
 }
 
-/// Those without which cases pass that would not all pass by chance.
+/// The parts that are needed: without each, more cases pass than chance explains.
 Parts tested_parts(const Parts& parts, std::span<const Sample> fresh) {
   std::vector<const Sample*> with;
   for (const Sample& s : fresh)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inputs of a case hold, in a few words: NaN, infinities, signs, repeats, the greatest.
+// Words for the data of a case's inputs: NaN, infinities, signs, repeats, the greatest magnitude.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Contents {
   double greatest = 0;  ///< of the magnitudes that are finite
 };
 
-/// Of each input; empty where the inputs are too large to be looked at, or cannot be filled.
+/// The words for each input; empty where inputs are too large to be read, or cannot be filled.
 std::vector<Contents> contents_of(const Case& c);
 
 }  // namespace mote::diagnosis

@@ -36,7 +36,7 @@ std::vector<Dense> changed(const std::vector<Dense>& all, const Change& change, 
   return result;
 }
 
-/// Of the inputs, of the outputs, or of both.
+/// Which tensors are changed.
 enum class Which : std::uint8_t { inputs, outputs, both };
 
 std::optional<std::vector<Dense>> with_changed(const Observed& of, const Change& change, bool reals,

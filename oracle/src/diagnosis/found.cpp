@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs of the same case say by themselves.
+// Diagnoses that need no hypothesis, only runs of the same case.
 #include "diagnosis/found.h"
 
 #include <fmt/format.h>

@@ -17,7 +17,7 @@ struct Found {
   std::string text;
 };
 
-/// What the verdict says by itself.
+/// The diagnosis that follows from the verdict alone.
 std::optional<Found> by_verdict(const Case& c, const Outcome& outcome, const Judge& judge);
 /// Values that nothing explains and that are others in another run.
 std::optional<Found> by_chance(const Case& c, const Outcome& outcome, const Judge& judge);

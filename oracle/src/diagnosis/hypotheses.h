@@ -29,7 +29,7 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& observed);
 std::vector<Hypothesis> missing_hypotheses(const Observed& observed);
 /// Parameters exchanged, or at their defaults.
 std::vector<Hypothesis> parameter_hypotheses(const Observed& observed);
-/// What a parameter adds to the outputs is not computed.
+/// The part of the outputs that a parameter adds is not computed.
 std::vector<Hypothesis> left_out_hypotheses(const Observed& observed);
 /// Axes exchanged or reversed, neighbours read.
 std::vector<Hypothesis> place_hypotheses(const Observed& observed);
@@ -52,7 +52,7 @@ std::vector<Hypothesis> index_hypotheses(const Observed& observed);
 std::vector<Hypothesis> formula_hypotheses(const Observed& observed);
 /// Of equal elements another one, halves rounded the other way.
 std::vector<Hypothesis> tie_hypotheses(const Observed& observed);
-/// Of equal indices one alone.
+/// Only one of equal indices counts.
 std::vector<Hypothesis> duplicate_hypotheses(const Observed& observed);
 /// Sums inside of the program in fewer bits.
 std::vector<Hypothesis> inner_sum_hypotheses(const Observed& observed);

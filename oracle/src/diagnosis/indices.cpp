@@ -67,8 +67,8 @@ void add_within(std::vector<Hypothesis>& all, const std::string& name, std::size
   add("index wraps", "modulo", [](I i, I extent) { return (i % extent + extent) % extent; });
 }
 
-/// Of indices that are equal, within a block of so many along an axis, one is followed: what
-/// several lanes read before any of them wrote is lost but for one.
+/// Only one of several equal indices within a block along an axis is followed: where several lanes
+/// read before any of them writes, one update is kept.
 struct Duplicates {
   std::size_t input = 0;
   std::size_t axis = 0;

@@ -24,7 +24,7 @@ struct Accumulator {
   std::function<double(double)> keep;  ///< what is left of a sum
   std::function<double(double)> term;  ///< what is left of a term before it is added
   bool pairs = false;                  ///< two terms are added, kept, and then added in full
-  /// Of so many terms those that are added; empty: all.
+  /// The first and the last of that number of terms that are added; empty: all are.
   std::function<std::pair<std::size_t, std::size_t>(std::size_t)> part = {};
 };
 

@@ -43,7 +43,7 @@ class Sampler {
   int ended_ = 0;
 };
 
-/// What running the case takes, in multiply-adds.
+/// The cost of running the case, in multiply-adds.
 double work_of(const Case& c);
 
 /// Judged cases: the smallest with one size, parameter or layout changed, and drawn ones.
@@ -51,7 +51,7 @@ std::vector<Sample> samples(const Case& smallest, const Judge& judge);
 
 /// The k-th case drawn of the op and dtype, for the backend.
 Case drawn_like(const Case& smallest, std::uint64_t k);
-/// The same of another dtype of the op.
+/// The same, drawn in another dtype of the op.
 Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k);
 
 /// Something that a case may be: "K % 8 != 0".
@@ -67,19 +67,20 @@ struct Predicate {
   /// are near in it.
   std::function<std::optional<std::int64_t>(const Case&)> quantity = {};
 };
-/// Those that hold for all that fail, the smallest case among them, and not for all that pass.
+/// The predicates that hold for all failing runs, the smallest case included, and not for all
+/// passing ones.
 std::vector<Predicate> predicates(const Case& smallest, const std::vector<const Sample*>& failing,
                                   const std::vector<const Sample*>& passing);
-/// Of sizes, numbers of elements and integer parameters.
+/// Adds predicates of sizes, numbers of elements and integer parameters.
 void add_quantity_predicates(std::vector<Predicate>& all, const Case& smallest,
                              const std::vector<const Sample*>& failing,
                              const std::vector<const Sample*>& passing);
 
-/// Of what the inputs hold.
+/// Adds predicates of the inputs' data.
 void add_data_predicates(std::vector<Predicate>& all, const Case& smallest,
                          const std::vector<const Sample*>& failing);
 
-/// What was found of where it fails: see Diagnosis.
+/// The condition under which it fails: see Diagnosis.
 struct WhereItFails {
   std::string text;        ///< predicates joined by "and"; empty: nothing simple holds
   bool necessary = false;  ///< no case fails where it does not hold

@@ -117,7 +117,7 @@ void add_starts(Collector& all, const Uop& u, const uop::Reduce& r) {
     add(is_max ? start : -start);
 }
 
-/// What a row gives in which there is nothing to sum, or nothing to be the greatest.
+/// Adds other results for a row without anything to sum, or without a greatest element.
 void add_empty_rows(Collector& all, const Uop& u) {
   if (!is_real(u.dtype())) return;
   const auto add = [&](const Uop& empty, double gives) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a case: of its parameters, layouts, optional inputs, dtype and data.
+// Predicates of a case: of its parameters, layouts, optional inputs, dtype and data.
 #include <fmt/format.h>
 
 #include <algorithm>

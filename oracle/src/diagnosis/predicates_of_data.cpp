@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of the data of a case: NaN, infinities, signs, repeats, great numbers.
+// Predicates of the data of a case: NaN, infinities, signs, repeats, great numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ SetElement anywhere(const CaseTensor& t, double value, Random& random) {
   return e;
 }
 
-/// The same data but for the elements for whose sake the word holds, or for one that makes it hold.
+/// The same data, except the elements that make the word hold, or one that is made to.
 std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, const Word& word,
                                      std::uint64_t k, Random& random) {
   const bool holds = k % 4 == 0;
@@ -60,7 +60,7 @@ std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, cons
   return next;
 }
 
-/// Half of the time the same data but for what the word is about, else another fill.
+/// Half of the time the same data with the word changed, else another fill.
 std::optional<Case> with_data(const Case& from, const std::string& tensor, const Word& word,
                               std::uint64_t k) {
   using enum FillKind;
@@ -140,7 +140,7 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
   return all;
 }
 
-/// What an input holds.
+/// Adds the words that hold for an input.
 void add_contents(Predicates& all, const Case& smallest,
                   const std::vector<const Sample*>& failing) {
   for (const CaseTensor& t : smallest.inputs) {
@@ -158,7 +158,7 @@ void add_contents(Predicates& all, const Case& smallest,
   }
 }
 
-/// The same of any input.
+/// Adds the words that hold for any input.
 void add_contents_of_any(Predicates& all, const Case& smallest) {
   if (smallest.inputs.size() < 2) return;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of whole numbers of a case: sizes, numbers of elements, integer parameters. The
-// limits are those that the samples leave open.
+// Predicates of the whole numbers of a case: sizes, numbers of elements, integer parameters. The
+// samples decide between which values a limit may lie.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 
 namespace mote::diagnosis {
 
-/// What stands in a formula and what stands there instead, each at most a line: what lies deep
-/// inside is left out as "…".
+/// A part of a formula and the part in its place as text, each at most a line: nodes that lie deep
+/// inside become "…".
 std::pair<std::string, std::string> said(const Uop& value, const Uop& instead);
 /// One of them.
 std::string said(const Uop& value);

@@ -15,7 +15,7 @@ constexpr std::uint64_t kOfOtherDtype = 6;  ///< of each
 constexpr std::uint64_t kSeed = 0xd1a9;
 constexpr int kMostEnded = 60;     ///< crashes, which take time; a hang takes that of twenty
 constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
-/// What filling, storing and comparing an element takes, in multiply-adds: about a microsecond.
+/// The cost of filling, storing and comparing an element, in multiply-adds: about a microsecond.
 constexpr double kElement = 64;
 
 void vary_sizes(Sampler& to, const Case& smallest) {

@@ -8,7 +8,7 @@
 
 namespace mote::isolate {
 
-/// What a call was given.
+/// The time that a call was given.
 struct CallTime {
   double limit_s = 0;
   double warm_up_s = 0;  ///< beyond that, where it was the first of its process

@@ -118,8 +118,8 @@ isolate::Worker& Isolation::State::worker_for(const std::string& library) {
   const auto at = tenants.find(library);
   if (at != tenants.end() && at->second.worker->alive()) return *at->second.worker;
   tenants.erase(library);
-  // What a library needs it loads itself, so that it lacks nothing in a program that is launched
-  // once more, where a fork would lack threads of libraries that this program has too.
+  // A library loads what it needs itself, so that it lacks nothing in a program that is launched
+  // once more; a fork would lack the threads of libraries that this program uses as well.
   const isolate::Zygote* other = had_threads && !library.empty() ? relaunched_zygote() : nullptr;
   auto fresh = std::make_unique<isolate::Worker>(other != nullptr ? *other : zygote, library);
   ask_loading(*fresh, library, isolate::Ask::load);

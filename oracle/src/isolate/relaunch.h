@@ -15,7 +15,7 @@ struct CLibrary;
 
 namespace mote::isolate {
 
-/// What a process that is started so has to know.
+/// The descriptors and addresses that a relaunched process needs.
 struct Inheritance {
   int socket = -1;  ///< questions to a zygote
   int arena_file = -1;

@@ -8,8 +8,8 @@
 
 namespace mote::isolate {
 
-/// Of this process; 0 where the system does not say. A folder's links are its two own and one from
-/// each folder in it.
+/// The number of this process's threads; 0 where the system does not say it. A folder has two links
+/// of its own and one from each folder in it.
 inline std::int32_t count_threads() {
   struct stat tasks {};
   if (stat("/proc/self/task", &tasks) != 0) return 0;

@@ -14,7 +14,7 @@
 
 namespace mote::isolate {
 
-/// What a zygote does: workers on demand, until the socket or the parent ends.
+/// A zygote's loop: it forks workers on demand, until the socket or the parent ends.
 [[noreturn]] void fork_on_demand(int socket, pid_t parent, const Arena& arena);
 
 class Zygote {

@@ -8,7 +8,7 @@
 
 namespace mote::tool {
 
-/// The text with "?" for what XML has no character for, and bytes beside UTF-8 as \xNN.
+/// The text with "?" for characters that XML does not have, and \xNN for bytes that are not UTF-8.
 std::string printable(const std::string& text);
 
 void set(pugi::xml_node node, const char* attribute, const std::string& value);

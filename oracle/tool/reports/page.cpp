@@ -219,7 +219,7 @@ void add_head(pugi::xml_node html, const std::string& title) {
   add(head, "style", kPageStyle);
 }
 
-/// Of the whole run. A required backend may be missing though nothing failed.
+/// The outcome of the whole run. A required backend may be missing though nothing failed.
 std::string outcome_text(const Heading& heading, const CampaignResult& result) {
   const bool failed =
       std::ranges::any_of(result.rows, [](const Row& row) { return row.failures() > 0; });

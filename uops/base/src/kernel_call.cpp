@@ -26,7 +26,7 @@ void end_message(const mote_call& call) {
     call.message[call.message_bytes - 1] = '\0';
 }
 
-/// Of the exception that is being handled, as C++ writes it; takes memory.
+/// Writes the type of the exception that is being handled, as C++ writes it; this allocates memory.
 [[gnu::cold, gnu::noinline]] void set_type_of_exception(const mote_call& call) {
   const char* text = "the kernel threw an exception of type ";
   const std::type_info* type = abi::__cxa_current_exception_type();

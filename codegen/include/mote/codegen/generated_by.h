@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the head of every text says that mote makes: who made it, and whose it is.
+// The head of every text that mote makes says who made it and whose it is.
 #pragma once
 
 #include <string>

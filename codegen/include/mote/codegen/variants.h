@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the variant fast promises, and of which programs there is one.
+// The contracts of both variants, and which programs have a fast one.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ bool has_fast_variant(const Program& program, DType dtype);
 /// As C, a static array functions_f32 of what the fast variant's functions promise in f32.
 std::string fast_accuracy_c();
 /// As C, a static mote_contract of that name: of the fast variant of a dtype, whose functions are
-/// functions_f32 but for f64, or of the variant oracle.
+/// functions_f32; a kernel of f64 and one of the variant oracle need no such table.
 std::string fast_contract_c(const std::string& name, DType dtype);
 std::string oracle_contract_c(const std::string& name);
 

@@ -10,7 +10,7 @@ namespace mote {
 
 /// The ops of the library: defined by its sources, called once by its generator and its tool.
 std::vector<OpRecord> library_ops();
-/// Those of its .mote files, which mote_add_kernels() writes.
+/// The ops of the library's .mote files; mote_add_kernels() writes this function.
 std::vector<OpRecord> library_programs();
 
 }  // namespace mote

@@ -7,7 +7,7 @@
 
 namespace MOTE_API mote {
 
-/// Those of the record, as it is with all inputs, that the instance has. Where inputs are left out a
+/// The outputs of the record with all inputs that the instance has too. Where inputs are left out a
 /// gradient may do without the _ behind a name.
 TensorMask output_mask(const OpRecord& record, const Instance& instance);
 

@@ -78,8 +78,8 @@ struct CampaignOptions {
 
 constexpr double kLargeCase = 1000;  ///< multiply-adds
 
-/// Of a line in which nothing is known about more than this share of the elements, and nothing
-/// failed, no case counts as judged: what passed there is weak.
+/// Where nothing is known about more than this share of a row's elements, and nothing failed, no
+/// case of the row counts as judged: its passed cases become weak.
 constexpr double kMostlyUnknown = 0.5;
 
 /// Cases that were declined for one kind of reason.
@@ -118,7 +118,7 @@ struct Row {
   bool declines_late() const;
 };
 
-/// Of the cases that can_run accepted, this share may be declined by run.
+/// The share of the cases accepted by can_run that run may decline.
 constexpr double kFewDeclined = 0.1;
 
 /// What another backend gives on the smallest case of a failure.

@@ -52,7 +52,7 @@ struct Case {
   std::map<std::string, Number> params;    ///< every parameter of the program
   Binding binding;                         ///< what bind() made of shapes and parameters
   Fill fill;
-  int indices = 0;  ///< mote_indices: what the fill's indices are, beside what is set
+  int indices = 0;  ///< mote_indices: the fill keeps to it; elements in `set` need not
   std::vector<SetElement> set = {};
   std::string backend;  ///< empty: not said
   std::string plugin;   ///< the library that offers it; empty: not said

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's contract promises: its numbers as the bound takes them, and all of it in words.
+// A kernel's contract: its numbers as the bound takes them, and all of it in words.
 #pragma once
 
 #include <string>
@@ -22,12 +22,11 @@ std::string contract_text(const mote_contract* given, DType dtype, const Program
 /// All that it says, in the words of kernel.h: "accumulator f32, exp 2 ulp, deterministic".
 std::string contract_line(const mote_contract& contract);
 
-/// Throws Error "OWNER: …" for a contract that names a function which nobody knows, or lets tensors
-/// share memory that the op does not have.
+/// Throws Error "OWNER: …" for a contract that names an unknown function, or lets tensors share
+/// memory that the op does not have.
 void check_contracts(const std::string& owner, const mote_backend& backend);
-/// Of the backend's kernels for these ops each contract once: "matmul, gemm: accumulator f32, …";
-/// then the in-place pairs that a contract promises and no definition has, so that nobody tries
-/// them.
+/// Each contract of the backend's kernels for these ops once: "matmul, gemm: accumulator f32, …";
+/// then the in-place pairs that a contract promises and no definition has, which are never tried.
 std::vector<std::string> contract_lines(const mote_backend& backend,
                                         const std::vector<std::string>& ops);
 

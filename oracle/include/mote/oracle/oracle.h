@@ -5,7 +5,7 @@
  * MOTE_UNSUPPORTED when no case was judged, MOTE_INVALID for a call that makes no sense (an unknown
  * op or library, NULL where it must not be), MOTE_OUT_OF_MEMORY. *report then is a text that says
  * what was found, the smallest failing cases first of all, or how much was judged where all passed;
- * mote_check_free() frees it. NULL for `report`: nobody wants it. Kernels run in worker processes:
+ * mote_check_free() frees it. `report` may be NULL. Kernels run in worker processes:
  * one that crashes fails, and no more. No function throws or aborts.
  *
  * A failing case of a function is run again by the program that checks it, with the case in the

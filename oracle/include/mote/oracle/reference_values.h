@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference computes of a case, as data.
+// The values that the reference computes for a case, as data.
 #pragma once
 
 #include <cstddef>

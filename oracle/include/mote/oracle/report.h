@@ -29,7 +29,7 @@ struct FailureStyle {
 std::string failure_text(const Failure& failure, const FailureStyle& style = {});
 /// A line that says how often: for the end of a report that has shown the rest.
 std::string failure_line(const Failure& failure, const Screen& screen = {});
-/// What this machine cannot show, in a line; empty where there is nothing to say.
+/// A line about faults that this machine cannot show; empty where there is nothing to say.
 std::string machine_text();
 /// The first differing elements: "y[0,3]: expected 6, got 0".
 std::string differences_text(const Outcome& outcome, std::size_t most);

@@ -54,7 +54,7 @@ enum class Verdict : std::uint8_t {
   skipped            ///< not run, with a reason
 };
 std::string_view name(Verdict verdict);  ///< "out of bounds"
-/// What weak, vacuous, declined and skipped mean, in a line for a report; empty for the others.
+/// A report's line that explains weak, vacuous, declined or skipped; empty for the others.
 std::string_view meaning(Verdict verdict);
 constexpr std::size_t kVerdicts = static_cast<std::size_t>(Verdict::skipped) + 1;
 /// From failed to hung: the subject is wrong.
@@ -112,7 +112,7 @@ struct CaseRunOptions {
   /// Bytes that a worker may take for itself; else a GiB, and eight times what the case takes.
   std::optional<std::int64_t> subject_memory = {};
   /// Not 0: the user wants the end. A worker that then takes kGrace longer is ended, and
-  /// Interrupted thrown. Null: nobody asks.
+  /// Interrupted thrown. It may be null.
   const std::atomic<int>* stop = nullptr;
   bool stopping() const { return stop != nullptr && stop->load() != 0; }
   double linger_s = 0.02;  ///< that long a call's new threads are waited for in a worker
@@ -177,7 +177,7 @@ class Prepared {
   std::unique_ptr<State> state_;
 };
 
-/// What the next commands call: "mote", until a tool with ops of its own puts its name here.
+/// The program that replay commands name: "mote", until a tool with ops of its own sets its name.
 std::string& replay_program();
 /// The shell command that runs a case again, on its backend: mote replay '…'.
 std::string replay_command(const Case& c);

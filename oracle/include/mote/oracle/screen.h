@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report is shown on: how wide it is, and whether it has colours.
+// The screen that a report is shown on: how wide it is, and whether it has colours.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct ShrinkLimits {
   int tries = 4000;
   double multiply_adds = 2e10;  ///< of all tries together
   double seconds = 20;  ///< of all tries together: the one limit that depends on the machine
-  const std::atomic<int>* stop = nullptr;  ///< not 0: the user wants the end; null: nobody asks
+  const std::atomic<int>* stop = nullptr;  ///< not 0: the user wants the end; may be null
   bool stopping() const { return stop != nullptr && stop->load() != 0; }
 };
 
@@ -44,7 +44,7 @@ struct Shrunk {
 /// `fails` says whether a case fails as `start` does. Smaller is, in this order of attempts: no
 /// optional inputs, row-major layouts, the fill index, then onehot, then integer; least sizes and
 /// derived sizes; parameters at their least or default. Where fewer or smaller tensors fail with
-/// all elements 0 but for a few, these are set, at 1 and at the first index where that fails too.
+/// all elements 0 except a few, which are set, at 1 and at the first index where that fails too.
 Shrunk shrink(const Case& start, const std::function<bool(const Case&)>& fails,
               const ShrinkLimits& limits = {});
 

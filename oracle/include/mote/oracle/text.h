@@ -26,7 +26,7 @@ bool is_utf8(std::string_view text);
 /// Columns that a text takes on a terminal: one for each character of UTF-8.
 std::size_t columns_of(std::string_view text);
 
-/// Bytes of the text's first characters that take at most so many columns.
+/// The bytes of the text's first characters, as many as fit into that number of columns.
 std::size_t bytes_of_columns(std::string_view text, std::size_t columns);
 /// The number of the character that the text is.
 std::uint32_t code_point(std::string_view character);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every C++ header of mote includes before anything that an older standard lacks: MOTE_API,
-// and what to do where the compiler is asked for too old a standard.
+// Every C++ header of mote includes this one before anything that an older standard lacks. It has
+// MOTE_API, and an error that says what to do where the standard is too old.
 #pragma once
 
 #include "mote/base/export_c.h"

@@ -65,7 +65,7 @@ typedef enum mote_accumulator {
   MOTE_ACC_F64 = 2
 } mote_accumulator;
 
-/* What a kernel takes for granted about inputs that are indices: flags. */
+/* Flags: which values of indices a kernel takes for granted. */
 typedef enum mote_indices {
   MOTE_INDICES_ANY = 0,
   MOTE_INDICES_VALID = 1,       /* within the axis, or what the op gives another meaning: counted
