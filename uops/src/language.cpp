@@ -20,12 +20,12 @@ constexpr std::array kForms = {"iota"sv, "select"sv, "scatter"sv, "select_scatte
                                "stop_gradient"sv};
 
 constexpr std::array kInfix = {
-    Infix{"||", MapOp::logical_or, 1}, Infix{"&&", MapOp::logical_and, 2},
-    Infix{"<=", MapOp::le, 3},         Infix{">=", MapOp::ge, 3},
-    Infix{"==", MapOp::eq, 3},         Infix{"!=", MapOp::ne, 3},
-    Infix{"<", MapOp::lt, 3},          Infix{">", MapOp::gt, 3},
-    Infix{"+", MapOp::add, 4},         Infix{"-", MapOp::sub, 4},
-    Infix{"*", MapOp::mul, 5},         Infix{"/", MapOp::div, 5}};
+    Infix{"||", MapOp::logical_or, 1},   Infix{"&&", MapOp::logical_and, 2},
+    Infix{"<=", MapOp::le, kComparison}, Infix{">=", MapOp::ge, kComparison},
+    Infix{"==", MapOp::eq, kComparison}, Infix{"!=", MapOp::ne, kComparison},
+    Infix{"<", MapOp::lt, kComparison},  Infix{">", MapOp::gt, kComparison},
+    Infix{"+", MapOp::add, 4},           Infix{"-", MapOp::sub, 4},
+    Infix{"*", MapOp::mul, kProduct},    Infix{"/", MapOp::div, kProduct}};
 
 constexpr std::array kConstants = {"inf"sv, "nan"sv, "true"sv, "false"sv};
 constexpr auto kMean = "mean"sv;

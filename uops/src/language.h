@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that the parser goes by.
+// The tables that parser and printer go by.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Infix {
   MapOp op;
   int level;  ///< a greater one binds tighter
 };
-inline constexpr int kComparison = 3;
+inline constexpr int kComparison = 3, kProduct = 5;
 /// Longer symbols first.
 std::span<const Infix> infix_operators();
 

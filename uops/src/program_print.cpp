@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "language.h"
 #include "mote/uops/program.h"
 #include "node.h"
 #include "program_view.h"
@@ -18,33 +19,15 @@ namespace {
 
 constexpr std::size_t kLongest = 88;  // columns of an expression, beside "output y = "
 
-// How tightly a text holds together; a looser one needs parentheses.
-enum Level : std::uint8_t { kOr = 1, kAnd, kCompare, kAdd, kMul, kUnary, kPrimary };
-
-struct PrintedInfix {
-  const char* text;
-  MapOp op;
-  Level level;
-};
-constexpr PrintedInfix kPrintedInfix[] = {{" + ", MapOp::add, kAdd},
-                                          {" - ", MapOp::sub, kAdd},
-                                          {"*", MapOp::mul, kMul},
-                                          {"/", MapOp::div, kMul},
-                                          {" < ", MapOp::lt, kCompare},
-                                          {" <= ", MapOp::le, kCompare},
-                                          {" > ", MapOp::gt, kCompare},
-                                          {" >= ", MapOp::ge, kCompare},
-                                          {" == ", MapOp::eq, kCompare},
-                                          {" != ", MapOp::ne, kCompare},
-                                          {" && ", MapOp::logical_and, kAnd},
-                                          {" || ", MapOp::logical_or, kOr}};
+// How tightly a text holds together, as Infix::level says it; a looser one needs parentheses.
+constexpr int kUnary = kProduct + 1, kPrimary = kUnary + 1;
 
 struct Shown {
   std::string text;
-  Level level = kPrimary;
+  int level = kPrimary;
 };
 
-std::string parenthesised(const Shown& s, Level least) {
+std::string parenthesised(const Shown& s, int least) {
   return s.level < least ? "(" + s.text + ")" : s.text;
 }
 
@@ -219,11 +202,13 @@ class Printer {
     const std::vector<Shown> args = arguments(k, u);
     if (k.op == MapOp::cast) return {fmt::format("{}({})", name(u.dtype()), args[0].text)};
     if (k.op == MapOp::neg) return {"-" + parenthesised(args[0], kUnary), kUnary};
-    for (const PrintedInfix& infix : kPrintedInfix) {
+    for (const Infix& infix : infix_operators()) {
       if (infix.op != k.op) continue;
-      const auto right = static_cast<Level>(infix.level + 1);
-      const Level left = infix.level == kCompare ? right : infix.level;  // a < b < c is no text
-      return {parenthesised(args[0], left) + infix.text + parenthesised(args[1], right),
+      const int right = infix.level + 1;
+      const int left = infix.level == kComparison ? right : infix.level;  // a < b < c is no text
+      const char* space = infix.level == kProduct ? "" : " ";
+      return {fmt::format("{}{}{}{}{}", parenthesised(args[0], left), space, infix.symbol, space,
+                          parenthesised(args[1], right)),
               infix.level};
     }
     std::string list;
