@@ -80,7 +80,7 @@ TEST(Run, WritesBesideTheElementsAreSeen) {
           return MOTE_OK;
         });
     EXPECT_EQ(o.verdict, Verdict::out_of_bounds) << at;
-    EXPECT_NE(o.reason.find("beside y"), std::string::npos) << o.reason;
+    EXPECT_NE(o.reason.find("writes outside of y"), std::string::npos) << o.reason;
   }
 }
 
