@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
+#include <unordered_set>
+#include <utility>
 
 #include "walk.h"
 
@@ -32,8 +35,14 @@ double accuracy(MapOp op, const Contract& contract) {
 class Implementation {
  public:
   Implementation(const std::vector<Array>& inputs, const Binding& binding, const Style& style,
-                 std::uint64_t seed, const Contract& contract)
-      : inputs_(inputs), binding_(binding), style_(style), contract_(contract), engine_(seed) {}
+                 std::uint64_t seed, const Contract& contract,
+                 std::unordered_set<const UopNode*> fused)
+      : inputs_(inputs),
+        binding_(binding),
+        style_(style),
+        contract_(contract),
+        fused_(std::move(fused)),
+        engine_(seed) {}
 
   Number input(std::size_t position, std::size_t element) const {
     return inputs_[position].values[element];
@@ -61,6 +70,8 @@ class Implementation {
     // An integer that no double holds, rounded once.
     if (from_integer && format(u.dtype()) == DType::f32 && percent(50))
       return static_cast<double>(static_cast<float>(args[0].integer()));
+    if (k.op == MapOp::mul && style_.fuses && fused_.contains(u.id()))
+      return of_fused(exact.real(), args, u.dtype());
     if (is_function(k.op)) return function(exact.real(), accuracy(k.op, contract_), u.dtype());
     if (k.op == MapOp::div && percent(style_.reciprocal_percent)) {
       const double inverse = narrow(1 / args[1].real(), u.dtype());
@@ -139,6 +150,13 @@ class Implementation {
     return x == 0 && percent(20) ? -x : x;
   }
 
+  /// A product that a fused multiply-add takes unrounded: one that overflows is finite there. The
+  /// greatest double stands for it, which no double is nearer to.
+  double of_fused(double product, const std::vector<Number>& factors, DType dtype) {
+    const bool finite = std::isfinite(factors[0].real()) && std::isfinite(factors[1].real());
+    if (!std::isinf(product) || !finite) return rounded(product, dtype);
+    return std::copysign(std::numeric_limits<double>::max(), product);
+  }
   /// Off by so many ulps, the rounding included.
   double function(double exact, double ulps, DType dtype) {
     const RealFormat f = real_format(format(dtype));
@@ -220,8 +238,25 @@ class Implementation {
   const Binding& binding_;
   const Style& style_;
   const Contract& contract_;
+  const std::unordered_set<const UopNode*> fused_;
   Engine engine_;
 };
+
+/// What additions of f64 read.
+std::unordered_set<const UopNode*> read_by_additions(const Program& p) {
+  std::vector<Uop> roots;
+  for (const Output& o : p.outputs) roots.push_back(o.value);
+  std::unordered_set<const UopNode*> read;
+  for (const Uop& u : topological(roots)) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    const bool adds =
+        (m && (m->op == MapOp::add || m->op == MapOp::sub)) || (r && r->op == ReduceOp::sum);
+    if (!adds || u.dtype() != DType::f64) continue;
+    for (const Uop& x : operands(u)) read.insert(x.id());
+  }
+  return read;
+}
 
 }  // namespace
 
@@ -233,13 +268,14 @@ Style random_style(std::uint64_t seed) {
   s.reciprocal_percent = std::vector{0, 50, 100}[engine() % 3];
   s.error = std::vector{0.0, 0.5, 1.0, 1.0}[engine() % 4];
   s.rounds_params = engine() % 2 == 0;
+  s.fuses = engine() % 2 == 0;
   return s;
 }
 
 std::string to_string(const Style& s) {
-  return fmt::format("order {}, {}% wide, {}% reciprocals, error {}, params {}",
+  return fmt::format("order {}, {}% wide, {}% reciprocals, error {}, params {}, {}",
                      static_cast<int>(s.order), s.wide_percent, s.reciprocal_percent, s.error,
-                     s.rounds_params ? "rounded" : "as they are");
+                     s.rounds_params ? "rounded" : "as they are", s.fuses ? "fused" : "not fused");
 }
 
 std::vector<Array> evaluate_perturbed(const Program& program, const std::vector<Array>& inputs,
@@ -249,7 +285,7 @@ std::vector<Array> evaluate_perturbed(const Program& program, const std::vector<
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Array& a : inputs) shapes.push_back(a.shape);
   const Binding binding = mote::bind(program, shapes, params);
-  Implementation rules(inputs, binding, style, seed, contract);
+  Implementation rules(inputs, binding, style, seed, contract, read_by_additions(program));
   std::vector<Array> results;
   std::vector<Values<Number>> values =
       Walk<Number, Implementation>(program, binding, shapes, rules).run();

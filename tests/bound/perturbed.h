@@ -33,6 +33,7 @@ struct Style {
   int reciprocal_percent = 0;  ///< of divisions that multiply by the reciprocal
   double error = 0;            ///< of functions, as a share of the declared one
   bool rounds_params = true;
+  bool fuses = false;  ///< products of f64 that are added are not rounded first
 };
 Style random_style(std::uint64_t seed);
 std::string to_string(const Style& style);

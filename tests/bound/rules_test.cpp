@@ -174,6 +174,29 @@ TEST(BoundRules, OverflowOfASumLeavesNothingKnown) {
   expect_unknown(ends("sum[0](x)", {3e38, 3e38, -3e38}), 0);
 }
 
+/// 0 times a sum that is infinite is NaN, and 0 where an accumulator with more range holds it.
+TEST(BoundRules, OverflowOfASumStaysWhateverItsFactor) {
+  expect_unknown(ends("0*sum[0](x*w) + 1", {3e38, -3e38}, {3e38, 3e38}), 0);
+  expect_unknown(ends("sum[0](0*sum[0](x*w) + x)", {3e38, -3e38}, {3e38, 3e38}), 0);
+}
+
+/// The same of x f64[N], which no wider format holds.
+Ends ends_in_f64(const std::string& body, const std::vector<double>& x) {
+  const auto count = static_cast<std::int64_t>(x.size());
+  return test::ends_of("input x f64[N]\noutput y = " + body,
+                       {test::array_of(DType::f64, {count}, x)});
+}
+
+/// fma(x, x, -inf) is -inf, where x*x - inf is NaN.
+TEST(BoundRules, AProductThatAFusedAdditionTakesDoesNotOverflow) {
+  const std::vector<double> x = {1e200, -1e200};
+  for (const char* body : {"sum[0](x*1e200)", "x*x - x*x*1", "where(x > 0, x*x, x) - 1/(x - x)"})
+    expect_unknown(ends_in_f64(body, x), 0);
+  // A product that is stored overflows; infinite operands are what they are.
+  expect_point(ends_in_f64("x*x", x), 0, kInf);
+  expect_point(ends_in_f64("x*2 + 1", {kInf}), 0, kInf);
+}
+
 TEST(BoundRules, OverflowOfAnOperationMayOrMayNotHappen) {
   const Ends e = ends("(x + w)*0.5", {3e38}, {3e38});
   EXPECT_LE(e.lo[0].real(), 3.0001e38);

@@ -35,10 +35,12 @@ std::vector<IndexText> texts(const std::vector<Expr>& from) { return {from.begin
 
 class IntervalWalk {
  public:
-  IntervalWalk(const Contract& contract, bool rigid) : context_{contract, rigid} {}
+  IntervalWalk(const std::vector<Output>& outputs, const Contract& contract, bool rigid)
+      : context_{contract, rigid} {
+    for (const Output& o : outputs) products_.mark(o.value, context_);
+  }
 
   Interval of(const Uop& output) {
-    products_.mark(output, context_);
     for (const Uop& u : topological(std::vector<Uop>{output})) {
       if (!done_.contains(u.id())) done_.emplace(u.id(), interval(u));
     }
@@ -270,7 +272,7 @@ Program bound(const Program& program, const Contract& contract) {
   spec.sizes = program.sizes;
   spec.constraints = program.constraints;
   spec.params = with_accuracies(program, contract);
-  IntervalWalk rigid(contract, true), perturbed(contract, false);
+  IntervalWalk rigid(program.outputs, contract, true), perturbed(program.outputs, contract, false);
   std::vector<Uop> ends;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const Output& o = program.outputs[k];

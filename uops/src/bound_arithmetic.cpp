@@ -2,6 +2,8 @@
 // Rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "bound_value.h"
 
@@ -291,7 +293,8 @@ Interval scaled(const Interval& given, const Interval& factor, DType dtype, cons
   ends.sum.reset();
   Interval y = corners(MapOp::mul, ends, factor);
   y.nonnegative = sum.nonnegative && factor.nonnegative;
-  y.sum = Pending{s.count, s.magnitude * size, Uop()};
+  const Uop overflows = s.magnitude > f.greatest;
+  y.sum = Pending{s.count, where(overflows, kInf, s.magnitude * size), Uop()};
   const Uop unit = factor.certain() ? lowest_bit(factor.lo)
                                     : where(eq(factor.lo, factor.hi), lowest_bit(factor.lo), 0);
   // Each term is rounded once more, unless the factor's digits are one bit, or the products fit.
@@ -308,7 +311,7 @@ Interval scaled(const Interval& given, const Interval& factor, DType dtype, cons
   y.hi = y.hi + slack;
   if (y.nonnegative) y.lo = not_below_zero(y.lo);
   // A sum that may overflow stays what it is, whatever the factor.
-  return unless(s.magnitude > f.greatest || ne(isnan(y.lo), isnan(y.hi)), y);
+  return unless(overflows || ne(isnan(y.lo), isnan(y.hi)), y);
 }
 
 Interval add(const Interval& p, const Interval& q, DType dtype, const Context& c) {
@@ -347,6 +350,18 @@ Interval negated(const Interval& x) {
 
 namespace {
 
+/// The product of a and b in f64 as a fused addition takes it: where it overflows, a finite number
+/// beyond the greatest, of which the ends say as much as doubles can. Ends of a narrower format's
+/// product are doubles, which do not overflow.
+Interval not_overflowed(Interval product, const Interval& a, const Interval& b) {
+  constexpr double kGreatest = std::numeric_limits<double>::max();
+  const auto is_infinite = [](const Interval& x) { return eq(x.lo, x.hi) && isinf(x.lo); };
+  const Uop overflows = negation(is_infinite(a) || is_infinite(b));
+  product.lo = where(overflows && eq(product.lo, kInf), kGreatest, product.lo);
+  product.hi = where(overflows && eq(product.hi, -kInf), -kGreatest, product.hi);
+  return product;
+}
+
 /// An operand of a multiplication in the format that the contract lets it have: with fewer bits,
 /// and where that has a least number too, with that error, as the accuracy of kOperand says. A
 /// value of that format stays.
@@ -365,11 +380,19 @@ Interval as_operand(const Interval& x, const Format& f, const Contract& contract
 
 }  // namespace
 
-Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
-                    const Context& c, bool feeds_sum) {
-  if (!feeds_sum || c.contract.multiply_bits == 0) return product_of(x, y, square, dtype, c);
+Interval multiplied(const Uop& node, const Interval& x, const Interval& y, const Context& c) {
+  const std::vector<Uop> factors = operands(node);
+  const bool square = factors[0].id() == factors[1].id();
+  const DType dtype = node.dtype();
   const Format f = format_of(dtype, c.contract);
-  return product_of(as_operand(x, f, c.contract), as_operand(y, f, c.contract), square, dtype, c);
+  Interval product;
+  if (c.products.contains(node.id()) && c.contract.multiply_bits != 0)
+    product =
+        product_of(as_operand(x, f, c.contract), as_operand(y, f, c.contract), square, dtype, c);
+  else
+    product = product_of(x, y, square, dtype, c);
+  return f.dtype == DType::f64 && c.fused.contains(node.id()) ? not_overflowed(product, x, y)
+                                                              : product;
 }
 
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {

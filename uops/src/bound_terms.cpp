@@ -2,6 +2,7 @@
 #include "bound_terms.h"
 
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,29 @@ bool passes(const Uop& u) {
   const auto* m = std::get_if<uop::Map>(&kind);
   return m && (m->op == MapOp::where || m->op == MapOp::neg || m->op == MapOp::add ||
                m->op == MapOp::sub);
+}
+
+bool is_addition(const Uop& u) {
+  const uop::Kind& kind = u.node().kind;
+  if (const auto* m = std::get_if<uop::Map>(&kind))
+    return m->op == MapOp::add || m->op == MapOp::sub;
+  if (const auto* r = std::get_if<uop::Reduce>(&kind)) return r->op == ReduceOp::sum;
+  if (const auto* s = std::get_if<uop::Scatter>(&kind)) return s->op == ScatterOp::add;
+  const auto* s = std::get_if<uop::SelectScatter>(&kind);
+  return s && s->op == ScatterOp::add;
+}
+
+/// Multiplications whose product, moved or chosen, an addition reads.
+void mark_fused(const std::vector<Uop>& order, std::unordered_set<const UopNode*>& fused) {
+  std::unordered_set<const UopNode*> added;
+  for (const Uop& u : order | std::views::reverse) {
+    const auto* m = std::get_if<uop::Map>(&u.node().kind);
+    if (m && m->op == MapOp::mul && added.contains(u.id())) fused.insert(u.id());
+    const bool moves = passes(u) || std::holds_alternative<uop::Select>(u.node().kind);
+    if (!is_addition(u) && !(moves && added.contains(u.id()))) continue;
+    for (const Uop& x : operands(u))
+      if (is_real(x.dtype())) added.insert(x.id());
+  }
 }
 
 template <typename Join>
@@ -44,7 +68,9 @@ Pending moved_terms(const Uop& u, const uop::Reindex& r, const Pending& of, cons
 }
 
 void SummedProducts::mark(const Uop& output, Context& c) {
-  for (const Uop& u : topological(std::vector<Uop>{output})) {
+  const std::vector<Uop> order = topological(std::vector<Uop>{output});
+  mark_fused(order, c.fused);
+  for (const Uop& u : order) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     const bool is_sum = r && r->op == ReduceOp::sum && is_real(r->x.dtype());
     if (is_sum && mark_terms(r->x, c)) c.dots.insert(u.id());
