@@ -2,6 +2,9 @@
 // Buffers: raw memory by element size; the meaning of bits only where values are compared.
 #include "buffer.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +18,10 @@ namespace mote {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+/// A region of more is not looked at as a whole.
+constexpr std::size_t kWholeBytes = std::size_t{1} << 20U;
+/// Memory of a buffer's own of more is pages that exist once they are touched.
+constexpr std::size_t kMostDenseBytes = std::size_t{64} << 20U;
 
 /// Of outputs, the first pattern is a NaN as f32 and as f64, the second a large number, of inputs
 /// the other way round: a kernel that reads one gives different results.
@@ -109,23 +116,43 @@ Buffer::Buffer(const CaseTensor& tensor, Role role, const Region& region)
     : dtype_(tensor.dtype),
       shape_(tensor.shape),
       placed_(place(tensor.shape, tensor.layout)),
-      role_(role),
-      region_(region) {
+      role_(role) {
   tensor_.device = {kDLCPU, 0};
   tensor_.ndim = static_cast<int>(shape_.size());
   tensor_.dtype = to_dlpack(tensor.dtype);
   tensor_.shape = shape_.data();
   tensor_.strides = placed_.strides.data();
   tensor_.byte_offset = static_cast<std::uint64_t>(placed_.offset) * size_of(tensor.dtype);
-  tensor_.data = static_cast<char*>(region.memory) +
-                 static_cast<std::size_t>(region.lead) * size_of(tensor.dtype);
+  if (region.memory != nullptr) set_region(region);
 }
 
-Buffer::Buffer(const CaseTensor& tensor, Role role) : Buffer(tensor, role, Region{}) {
-  own_.emplace(tensor.dtype, placed_.span + 2 * kGuardElements);
-  region_ = {own_->data(), own_->count(), kGuardElements};
-  tensor_.data = static_cast<char*>(own_->data()) +
-                 static_cast<std::size_t>(kGuardElements) * size_of(tensor.dtype);
+Buffer::Buffer(const CaseTensor& tensor, Role role) : Buffer(tensor, role, Region{}) { allocate(); }
+
+void Buffer::Unmap::operator()(void* p) const { munmap(p, bytes); }
+
+void Buffer::allocate() {
+  const std::int64_t count = placed_.span + 2 * kGuardElements;
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype_);
+  if (bytes <= kMostDenseBytes) {
+    own_.emplace(dtype_, count);
+    return set_region({own_->data(), count, kGuardElements});
+  }
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  own_pages_ = {pages, Unmap{bytes}};
+  set_region({pages, count, kGuardElements});
+}
+
+void Buffer::set_region(const Region& region) {
+  region_ = region;
+  const std::size_t size = size_of(dtype_);
+  tensor_.data = static_cast<char*>(region.memory) + static_cast<std::size_t>(region.lead) * size;
+  near_ = {{0, region.count}};
+  if (static_cast<std::size_t>(region.count) * size <= kWholeBytes) return;
+  near_ = near_ranges(shape_, placed_.strides, size);
+  for (ElementRange& r : near_)
+    r = {std::max<std::int64_t>(r.begin + first(), 0), std::min(r.end + first(), region.count)};
 }
 
 std::int64_t Buffer::reach() const {
@@ -138,7 +165,8 @@ std::int64_t Buffer::reach() const {
 void Buffer::poison(Poison pattern) {
   with_words(dtype_, region_.memory, [&](auto* p) {
     using Word = std::remove_pointer_t<decltype(p)>;
-    std::fill_n(p, region_.count, static_cast<Word>(pattern_bits(pattern, role_, dtype_)));
+    for (const ElementRange& r : near_)
+      std::fill(p + r.begin, p + r.end, static_cast<Word>(pattern_bits(pattern, role_, dtype_)));
   });
 }
 
@@ -179,9 +207,9 @@ std::optional<std::int64_t> Buffer::damage(Poison pattern) {
     auto* elements = p + first();
     for_each_element(shape_, placed_.strides,
                      [&](std::int64_t, std::int64_t at) { elements[at] = poisoned; });
-    for (std::int64_t k = 0; k < region_.count; ++k) {
-      if (p[k] != poisoned) return k - first();
-    }
+    for (const ElementRange& r : near_)
+      for (std::int64_t k = r.begin; k < r.end; ++k)
+        if (p[k] != poisoned) return k - first();
     return std::nullopt;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one tensor of a case: its elements where the layout puts them, everything else (gaps,
-// the space before and after) poisoned, so that a write outside is seen.
+// Memory of one tensor of a case: its elements where the layout puts them, what is near them (gaps,
+// the space before and after; near.h) poisoned, so that a write outside is seen.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "mote/base/kernel.h"
 #include "mote/oracle/case.h"
+#include "near.h"
 
 namespace mote {
 
@@ -72,8 +73,8 @@ class Buffer {
   void write(const Dense& values);        ///< puts the elements in their places
   void read(Dense& values) const;         ///< gets them
   bool holds(const Dense& values) const;  ///< bit for bit
-  /// Poisons the elements too, then says where memory is not poison: the distance in elements from
-  /// the tensor's first element; nullopt when all is.
+  /// Poisons the elements too, then says where memory near them is not poison: the distance in
+  /// elements from the tensor's first element; nullopt when all is.
   std::optional<std::int64_t> damage(Poison pattern);
   /// The distance from the first element to the last; -1 where there is none.
   std::int64_t reach() const;
@@ -81,14 +82,23 @@ class Buffer {
   const Region& region() const { return region_; }
 
  private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(void* p) const;
+  };
+
   std::int64_t first() const { return region_.lead + placed_.offset; }
+  void set_region(const Region& region);
+  void allocate();
 
   DType dtype_;
   std::vector<std::int64_t> shape_;
   Placement placed_;
   Role role_;
   std::optional<Dense> own_;
+  std::unique_ptr<void, Unmap> own_pages_{nullptr, Unmap{0}};
   Region region_;
+  std::vector<ElementRange> near_;  ///< in the region: what is poisoned and compared
   DLTensor tensor_{};
 };
 

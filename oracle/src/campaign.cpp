@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler of campaigns: each op gets the same share of time, and within it each dtype; a
-// stream of cases that every backend declines comes to an end.
+// stream of cases that every backend declines comes to an end. A draw that a backend declines is
+// replaced by one that it takes (redraw.h).
 #include "mote/oracle/campaign.h"
 
 #include <fmt/format.h>
@@ -16,18 +17,16 @@
 #include "corpus.h"
 #include "crash.h"
 #include "indices.h"
-#include "journal.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
 #include "peers.h"
+#include "stream.h"
 #include "tally.h"
 
 namespace mote {
 namespace {
 
-/// A kernel of 3x3 convolutions takes one of some hundred cases.
-constexpr std::int64_t kDeclinesThatEndAStream = 500;
 constexpr std::int64_t kMostHangs = 3;        ///< each takes its time limit
 constexpr std::uint64_t kTogether = 4;        ///< cases of an op that one shard runs
 constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
@@ -43,21 +42,10 @@ bool offers(const std::vector<BackendEntry>& backends, const Target& target) {
                              [&](const BackendEntry& e) { return has_kernel(e, target); });
 }
 
-/// Cases of one op and dtype.
-struct Stream {
-  std::shared_ptr<const Target> target;
-  DType dtype;
-  std::uint64_t position = 0;
-  std::int64_t declined = 0;
-  bool accepted = false;
-  double seconds = 0;
-  JournalStream done = {};  ///< what an earlier run of the campaign did
-  bool settled = false;     ///< every backend has failed, or takes none
-  bool ended() const { return !accepted && declined >= kDeclinesThatEndAStream; }
-  void count(bool was_accepted) {
-    accepted = accepted || was_accepted;
-    declined += was_accepted ? 0 : 1;
-  }
+/// A position of a stream.
+struct Draw {
+  Stream& stream;
+  std::uint64_t position;
 };
 
 using Targets = std::vector<std::shared_ptr<const Target>>;
@@ -117,7 +105,7 @@ class Campaign {
       if (!is_asked_for(options_, c, targets_)) continue;
       if (stopped()) return;
       if (listed_done_.contains(text)) continue;
-      run_case(c, true);
+      run_case(c);
       note_declined(c);
       finish({.listed = text});
     }
@@ -277,7 +265,7 @@ class Campaign {
       return stream.count(was->second);
     const auto begin = std::chrono::steady_clock::now();
     const double shrinking_before = shrinking_s_;
-    const bool accepted = run_case(draw(stream, position), false);
+    const bool accepted = run_case(draw(stream, position), Draw{stream, position});
     stream.count(accepted);
     const double running = seconds_since(begin) - (shrinking_s_ - shrinking_before);
     const double seconds = running * (stream.accepted ? 1 : kDeclinedWeighs);
@@ -306,20 +294,20 @@ class Campaign {
     }
   }
 
-  /// On every backend; true when one took it. Kernels that take other indices for granted have the
-  /// case with such.
-  bool run_case(const Case& given, bool is_given) {
+  /// On every backend; true when one took it, or another draw that stands for it. Kernels that take
+  /// other indices for granted have the case with such.
+  bool run_case(const Case& given, std::optional<Draw> drawn = {}) {
     if (journal_) journal_->begin(to_string(given));
     progress_.op = given.target->text();
     tell_progress();
     CaseRunOptions options = options_.run;
-    options.is_given = is_given;
+    options.is_given = !drawn;
     std::map<int, Prepared> by_indices;
     bool accepted = false;
     for (const BackendEntry& e : options_.backends) {
       if (!given.backend.empty() && given.backend != e.name()) continue;
       if (!has_kernel(e, *given.target)) continue;
-      if (!is_given && hangs_too_often(e, given.target->text())) continue;
+      if (drawn && hangs_too_often(e, given.target->text())) continue;
       const Case c = with_indices_for(given, *e.backend);
       auto prepared = by_indices.find(c.indices);
       try {
@@ -333,9 +321,15 @@ class Campaign {
         return false;
       }
       const Outcome outcome = run_on(prepared->second, e);
-      accepted = accepted || outcome.verdict != Verdict::declined;
-      record(c, e.name(), outcome, prepared->second.multiply_adds());
-      if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
+      std::optional<Case> other;
+      if (drawn && outcome.verdict == Verdict::declined)
+        other = another(*drawn, prepared->second, e);
+      if (other) {
+        accepted = run_instead(*other, e) || accepted;
+      } else {
+        accepted = accepted || outcome.verdict != Verdict::declined;
+        count_outcome(c, e, outcome, prepared->second.multiply_adds());
+      }
       if (has_enough()) break;
     }
     return accepted;
@@ -348,6 +342,50 @@ class Campaign {
     progress_.failed = tally_.failed();
     progress_.failures = std::ssize(tally_.failures());
     options_.progress(progress_);
+  }
+
+  void count_outcome(const Case& c, const BackendEntry& e, const Outcome& outcome, double work) {
+    record(c, e.name(), outcome, work);
+    if (is_failure(outcome.verdict)) note_failure(c, e, outcome);
+  }
+
+  bool run_instead(const Case& given, const BackendEntry& e) {
+    const Case c = with_indices_for(given, *e.backend);
+    if (journal_) journal_->begin(to_string(c));
+    Outcome outcome;
+    double work = 0;
+    try {
+      Prepared prepared(c, options_.run);
+      outcome = run_on(prepared, e);
+      work = prepared.multiply_adds();
+    } catch (const Error& error) {
+      if (options_.run.stopping()) throw Interrupted();
+      outcome.reason = error.what();
+    }
+    count_outcome(c, e, outcome, work);
+    return outcome.verdict != Verdict::declined && outcome.verdict != Verdict::skipped;
+  }
+
+  /// A draw that the backend takes, for one that its can_run declines. What it declines only when
+  /// it is run stays as it is.
+  std::optional<Case> another(const Draw& draw, Prepared& declined, const BackendEntry& e) {
+    std::int64_t& fruitless = draw.stream.fruitless[e.name()];
+    if (keeps_first_draw(draw.position) || fruitless >= kDeclinesThatEndAStream ||
+        declined.is_taken_by(*e.backend))
+      return std::nullopt;
+    const auto takes = [&](const Case& c) {
+      try {
+        const Case own = with_indices_for(c, *e.backend);
+        if ((own.indices & MOTE_INDICES_VALID) != 0 && lacks_valid_index(own)) return false;
+        return Prepared(own, options_.run).is_taken_by(*e.backend);
+      } catch (const Error&) {  // no room, no reference
+        return false;
+      }
+    };
+    const Stream& stream = draw.stream;
+    auto other = another_draw({stream.target, stream.dtype, options_.seed, draw.position}, takes);
+    fruitless = other ? INT64_MIN : fruitless + 1;
+    return other;
   }
 
   void record(const Case& c, const std::string& backend, const Outcome& outcome, double work) {

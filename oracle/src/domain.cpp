@@ -80,14 +80,26 @@ class DomainMaker {
     for (const SizeRule& rule : p().size_rules) {
       if (std::ranges::find(domain_.pivots, rule.size) != domain_.pivots.end()) continue;
       domain_.knobs.push_back(
-          {rule.size.name(), Expr(rule.size), domain_.least.at(rule.size), std::nullopt});
+          {rule.size.name(), Expr(rule.size), domain_.least.at(rule.size), std::nullopt, false});
     }
+    for (const Uop& u : nodes) note_reduced(u);
     order_pivots();
     return std::move(domain_);
   }
 
  private:
   const Program& p() const { return *domain_.program; }
+
+  void note_reduced(const Uop& u) {
+    const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
+    if (r == nullptr) return;
+    for (const int axis : r->axes) {
+      const Expr& extent = r->x.shape()[static_cast<std::size_t>(axis)];
+      for (Knob& k : domain_.knobs)
+        for (const Symbol s : k.value.symbols())
+          k.reduced = k.reduced || (domain_.least.contains(s) && extent.mentions(s));
+    }
+  }
 
   /// argmax and argmin need an element.
   void require_operands(const Uop& u) {
@@ -137,7 +149,7 @@ class DomainMaker {
       return;
     }
     if (const std::optional<Symbol> pivot = find_pivot(value)) {
-      domain_.knobs.push_back({name, value, least, pivot});
+      domain_.knobs.push_back({name, value, least, pivot, false});
       auto& pivots = domain_.pivots;
       if (std::ranges::find(pivots, *pivot) == pivots.end()) pivots.push_back(*pivot);
     }

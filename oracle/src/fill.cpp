@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "fill_edges.h"
 #include "mote/base/error.h"
 
 namespace mote {
@@ -18,17 +19,14 @@ namespace {
 
 constexpr std::array kKinds = {
     FillKind::integer, FillKind::onehot,  FillKind::index,   FillKind::uniform,  FillKind::mean,
-    FillKind::tiny,    FillKind::extreme, FillKind::special, FillKind::negative, FillKind::zeros};
+    FillKind::tiny,    FillKind::extreme, FillKind::special, FillKind::negative, FillKind::zeros,
+    FillKind::ties,    FillKind::runs,    FillKind::range};
 constexpr std::int64_t kUniformIntegers = 100;
 
 std::uint64_t hash_name(std::string_view name) {
   std::uint64_t h = 0xcbf29ce484222325ULL;
   for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return h;
-}
-
-std::int64_t below(std::uint64_t bits, std::int64_t bound) {
-  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(bound));
 }
 
 std::string known_kinds() {
@@ -63,10 +61,14 @@ std::int64_t near_an_end(std::uint64_t bits) {
   return small + ((bits & 2U) != 0 ? end : -end);
 }
 
+bool has_great_integers(FillKind kind) {
+  return kind == FillKind::extreme || kind >= FillKind::ties;
+}
+
 }  // namespace
 
 double greatest_integer(FillKind kind, DType dtype) {
-  if (kind != FillKind::extreme) return kUniformIntegers;
+  if (!has_great_integers(kind)) return kUniformIntegers;
   return static_cast<double>(integer_range(dtype).greatest) + 1;
 }
 
@@ -104,6 +106,12 @@ std::string_view name(FillKind kind) {
       return "negative";
     case FillKind::zeros:
       return "zeros";
+    case FillKind::ties:
+      return "ties";
+    case FillKind::runs:
+      return "runs";
+    case FillKind::range:
+      return "range";
   }
   throw InternalError("unknown kind of fill");
 }
@@ -145,7 +153,8 @@ Filler::Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius
       special_every_(std::array<std::uint64_t, 4>{4, 32, 256, 0}[mix(stream_ + 3) % 4]),
       hot_(kind_ == FillKind::onehot &&
            below(fill.seed, std::max(tensor.inputs, 1)) == tensor.position),
-      with_zeros_(mix(stream_ + 2) % 4 == 0) {}
+      with_zeros_(mix(stream_ + 2) % 4 == 0),
+      edges_(edges_of(fill, tensor, stream_)) {}
 
 std::int64_t Filler::nonzero(std::int64_t linear) const {
   const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
@@ -165,13 +174,26 @@ std::int64_t Filler::whole(std::int64_t linear) const {
   return 1 + (linear % radius_ + shift) % radius_;
 }
 
+/// In [-1, 1), of the dtype's precision.
+double Filler::unit(std::uint64_t bits) const {
+  const int mantissa = real_format(dtype_).precision;
+  const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
+  return static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+}
+
+/// Of ties, runs and range.
+double Filler::edge(std::int64_t linear, std::uint64_t bits) const {
+  if (kind_ == FillKind::ties && edges_->ties) return edges_->palette.pick(mix(bits));
+  if (kind_ == FillKind::ties) return static_cast<double>(nonzero(linear));
+  if (kind_ == FillKind::runs) return edges_->runs.at(linear).value_or(unit(bits));
+  return edges_->magnitudes.at(unit(bits), mix(bits));
+}
+
 double Filler::real(std::int64_t linear) const {
   if (is_whole(kind_)) return static_cast<double>(whole(linear));
   const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-  const int mantissa = real_format(dtype_).precision;
-  const auto scale = static_cast<double>(std::uint64_t{1} << static_cast<unsigned>(mantissa));
-  const double unit =
-      static_cast<double>(bits >> static_cast<unsigned>(64 - mantissa)) / scale * 2.0 - 1.0;
+  if (edges_) return edge(linear, bits);
+  const double unit = this->unit(bits);
   if (kind_ == FillKind::mean) return 100 + unit;
   if (kind_ == FillKind::tiny) return unit * 0x1p-14;
   if (kind_ == FillKind::negative) return -100 - unit;
@@ -187,8 +209,9 @@ std::int64_t Filler::integer(std::int64_t linear) const {
   std::int64_t value = 0;
   if (!is_whole(kind_)) {
     const std::uint64_t bits = mix(stream_ ^ mix(static_cast<std::uint64_t>(linear)));
-    value = kind_ == FillKind::extreme ? near_an_end(bits)
-                                       : below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
+    value = kind_ == FillKind::ties     ? near_an_end(mix(stream_ + bits % 3))
+            : has_great_integers(kind_) ? near_an_end(bits)
+                                        : below(bits, 2 * kUniformIntegers + 1) - kUniformIntegers;
   } else {
     value = whole(linear);
   }

@@ -14,7 +14,8 @@
 namespace mote {
 namespace {
 
-constexpr std::string_view kKnown = ":nhwc :t :perm<axes> :pad<n> :off<n> :bcast<axis>";
+constexpr std::string_view kKnown =
+    ":nhwc :t :perm<axes> :pad<n> :gap<axis>x<n> :off<n> :bcast<axis>";
 constexpr std::string_view kAxisDigits = "0123456789abcde";
 
 [[noreturn]] void fail(std::string_view suffix, std::string_view why) {
@@ -50,6 +51,29 @@ void set_order(CaseLayout& layout, std::string_view suffix, std::vector<int> ord
   if (!std::ranges::is_sorted(order)) layout.order = std::move(order);
 }
 
+/// "gap1x5"
+AxisGap parse_gap(std::string_view suffix, int rank) {
+  const std::size_t cross = suffix.find('x');
+  const auto axis = number_after(suffix.substr(0, cross), "gap");
+  const auto elements =
+      cross == std::string_view::npos ? std::nullopt : number_after(suffix.substr(cross), "x");
+  if (!axis || !elements) fail(suffix, "expected an axis and how many elements, such as gap1x5");
+  if (*axis >= rank) fail(suffix, fmt::format("there is no such axis in rank {}", rank));
+  return {static_cast<int>(*axis), *elements};
+}
+
+void add_gap(CaseLayout& layout, std::string_view suffix, const AxisGap& gap) {
+  const auto at = std::ranges::lower_bound(layout.gaps, gap.axis, {}, &AxisGap::axis);
+  if (at != layout.gaps.end() && at->axis == gap.axis)
+    fail(suffix, "the gap of this axis is given twice");
+  if (gap.elements > 0) layout.gaps.insert(at, gap);
+}
+
+std::int64_t gap_along(const CaseLayout& layout, std::size_t axis) {
+  const auto at = std::ranges::find(layout.gaps, static_cast<int>(axis), &AxisGap::axis);
+  return at == layout.gaps.end() ? 0 : at->elements;
+}
+
 void apply_suffix(CaseLayout& layout, std::string_view suffix, int rank) {
   if (suffix == "nhwc") {
     if (rank < 3) fail(suffix, fmt::format("needs rank 3 or more, got {}", rank));
@@ -59,6 +83,8 @@ void apply_suffix(CaseLayout& layout, std::string_view suffix, int rank) {
     set_order(layout, suffix, swapped_order(rank));
   } else if (suffix.starts_with("perm")) {
     set_order(layout, suffix, parse_order(suffix, rank));
+  } else if (suffix.starts_with("gap")) {
+    add_gap(layout, suffix, parse_gap(suffix, rank));
   } else if (const auto pad = number_after(suffix, "pad")) {
     layout.pad = *pad;
   } else if (const auto offset = number_after(suffix, "off")) {
@@ -127,6 +153,7 @@ std::string to_string(const CaseLayout& layout, int rank) {
     }
   }
   if (layout.pad != 0) text += fmt::format(":pad{}", layout.pad);
+  for (const AxisGap& gap : layout.gaps) text += fmt::format(":gap{}x{}", gap.axis, gap.elements);
   if (layout.offset != 0) text += fmt::format(":off{}", layout.offset);
   for (const int axis : layout.repeated) text += fmt::format(":bcast{}", axis);
   return text;
@@ -150,6 +177,7 @@ Placement place(const std::vector<std::int64_t>& shape, const CaseLayout& layout
   for (std::size_t k = shape.size(); k-- > 0;) {
     const auto axis = layout.order.empty() ? k : static_cast<std::size_t>(layout.order[k]);
     if (std::ranges::binary_search(layout.repeated, static_cast<int>(axis))) continue;
+    stride = add(stride, gap_along(layout, axis));
     placed.strides[axis] = stride;
     stride = multiply(stride, std::max<std::int64_t>(shape[axis], 1));
     if (innermost) stride = add(stride, layout.pad);

@@ -9,9 +9,11 @@
 namespace mote {
 namespace {
 
-/// The layout where the shape has got leading axes of extent 1.
+/// The layout where the shape has got leading axes of extent 1; row-major where it has lost some.
 CaseLayout with_leading_axes(CaseLayout layout, int more) {
-  if (more <= 0) return layout;
+  if (more < 0) return {};
+  if (more == 0) return layout;
+  for (AxisGap& gap : layout.gaps) gap.axis += more;
   for (int& axis : layout.repeated) axis += more;
   if (layout.order.empty()) return layout;
   for (int& axis : layout.order) axis += more;

@@ -12,6 +12,7 @@
 
 #include "buffer.h"
 #include "mote/base/error.h"
+#include "near.h"
 
 namespace mote {
 namespace {
@@ -31,7 +32,7 @@ struct Total {
 };
 
 std::int64_t buffer_elements(const CaseTensor& t) {
-  std::int64_t elements = place(t.shape, t.layout).span;
+  std::int64_t elements = near_elements(t.shape, place(t.shape, t.layout), size_of(t.dtype));
   if (__builtin_add_overflow(elements, 2 * kGuardElements, &elements)) {
     throw Error("case needs 2^63 bytes or more");
   }

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "mote/base/error.h"
-#include "mote/oracle/generate.h"
 
 namespace mote {
 namespace {
@@ -93,9 +92,7 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options) {
   campaign.seed = options.seed;
   campaign.max_failures = 1;
   campaign.run = options.run;
-  if (mutant.needs == "large") {
-    campaign.cases = far_cases(find_target(mutant.op), DType::f32);
-  } else if (mutant.twin) {
+  if (mutant.twin) {
     campaign.count = options.count;
   } else {
     campaign.budget_s = options.budget_s;

@@ -24,10 +24,10 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   }
   std::vector<std::int64_t> strides = place(distinct, {}).strides;
   for (const int axis : t.layout.repeated) strides[static_cast<std::size_t>(axis)] = 0;
-  const Filler filler(
-      c.fill,
-      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), volume(distinct)},
-      radius);
+  const Filler filler(c.fill,
+                      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()),
+                       volume(distinct), distinct},
+                      radius);
   Dense values(t.dtype, volume(t.shape));
   const bool real = is_real(t.dtype);
   for_each_element(t.shape, strides, [&](std::int64_t linear, std::int64_t at) {
@@ -77,7 +77,11 @@ void Prepared::prepare() {
   const std::string refusal = memory_.refusal("the reference", bytes);
   if (!refusal.empty()) throw Error(fmt::format("{}: {}", case_.target->op(), refusal));
   state_->read = read_by_asked(case_);
-  state_->inputs = filled_inputs(case_, judgement_.radius);
+}
+
+/// Once, and not before a kernel takes the case.
+void Prepared::fill_inputs() {
+  if (state_->inputs.empty()) state_->inputs = filled_inputs(case_, judgement_.radius);
 }
 
 std::string Prepared::State::compute_expected(const Case& c) {

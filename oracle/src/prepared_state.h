@@ -16,7 +16,7 @@
 namespace mote {
 
 struct Prepared::State {
-  std::vector<Dense> inputs;
+  std::vector<Dense> inputs;    ///< empty until needed
   std::vector<bool> read;       ///< of which inputs the outputs that are asked for need the data
   std::optional<Bench> local;   ///< memory in this process; empty until needed
   std::vector<Dense> expected;  ///< empty until needed

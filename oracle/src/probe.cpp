@@ -30,6 +30,9 @@ double scale_of(FillKind fill, DType dtype) {
     case FillKind::onehot:  // it is a probe
     case FillKind::special:
     case FillKind::zeros:
+    case FillKind::ties:
+    case FillKind::runs:
+    case FillKind::range:
       return 0;
   }
   return 0;

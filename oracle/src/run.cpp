@@ -110,8 +110,30 @@ std::optional<Outcome> Prepared::refusal(const mote_contract& contract,
   return std::nullopt;
 }
 
+bool Prepared::is_taken_by(const mote_backend& backend) {
+  try {
+    if (options_.isolation) return is_taken_in_worker(backend);
+    Bench bench = state_->bench(
+        case_, [](const CaseTensor& t, Role role, std::size_t) { return Buffer(t, role); });
+    const CallFrame frame(case_, bench.input_tensors(), bench.output_tensors(case_));
+    const KernelChoice choice = choose_kernel(backend, frame.call());
+    return choice.kernel != nullptr && !is_declined(*choice.kernel->contract);
+  } catch (const std::bad_alloc&) {
+    return true;  // running it says so
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+bool Prepared::is_declined(const mote_contract& contract) {
+  if (ignores_nan(contract)) fill_inputs();
+  const auto refused = refusal(contract, 0);
+  return refused && refused->verdict == Verdict::declined;
+}
+
 Outcome Prepared::run_kernel(const mote_kernel& kernel, CallFrame& frame,
                              std::optional<CrashGuard>& guard) {
+  fill_inputs();
   Bench& bench = *state_->local;
   if (workspace_of(kernel, frame.call(), bench.workspace_bytes) != MOTE_OK)
     return outcome_of(Verdict::failed, fmt::format("workspace_bytes: {}", frame.message()));

@@ -47,6 +47,14 @@ bool spoils_worker(Verdict v) {
 
 }  // namespace
 
+bool Prepared::is_taken_in_worker(const mote_backend& backend) {
+  IsolatedRun run(case_, options_, *state_, backend, options_.isolation->state().place_of(backend),
+                  limits());
+  const mote_kernel* kernel = run.choose();
+  if (kernel == nullptr) return run.why().verdict != Verdict::declined;
+  return !is_declined(*kernel->contract);
+}
+
 Outcome Prepared::run_isolated(const mote_backend& backend) {
   Isolation::State& isolation = options_.isolation->state();
   if (isolation.may_lack_threads(backend)) return run_where_threads_are_missing(backend);
@@ -101,6 +109,7 @@ isolate::Limits Prepared::limits() const {
 Outcome Prepared::run_calls(IsolatedRun& run) {
   const mote_kernel* kernel = run.choose();
   if (kernel == nullptr) return run.why();
+  fill_inputs();
   if (auto refused = refusal(*kernel->contract, run.workspace())) return *refused;
   run.place();
   Outcome outcome = run_in_worker(run, kernel->contract);

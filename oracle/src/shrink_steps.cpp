@@ -3,6 +3,8 @@
 #include "shrink_steps.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 
 #include "like.h"
@@ -49,6 +51,10 @@ bool drop_optional(const Case& c, const Offer& offer) {
       if (input != dropped) ones.emplace(input > dropped ? input - 1 : input, axis);
     }
     draft.ones = std::move(ones);
+    std::map<int, int> missing;
+    for (const auto& [input, axes] : draft.missing)
+      if (input != dropped) missing.emplace(input > dropped ? input - 1 : input, axes);
+    draft.missing = std::move(missing);
     if (offer_draft(draft, c, offer)) return true;
   }
   return false;
@@ -71,6 +77,14 @@ bool in_memory_of_its_own(const Case& c, const Offer& offer) {
   return false;
 }
 
+/// The power of two below so many elements; half of them where they are one.
+std::int64_t nearer(std::int64_t elements) {
+  if (elements == 0) return 0;
+  const auto power =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(elements)));
+  return power == elements ? elements / 2 : power;
+}
+
 std::vector<CaseLayout> simpler_layouts(const CaseLayout& layout) {
   std::vector<CaseLayout> simpler;
   if (layout.contiguous()) return simpler;
@@ -83,8 +97,17 @@ std::vector<CaseLayout> simpler_layouts(const CaseLayout& layout) {
   without([](CaseLayout& l) { l.order.clear(); });
   without([](CaseLayout& l) { l.pad = 0; });
   without([](CaseLayout& l) { l.pad = std::min<std::int64_t>(l.pad, 1); });
+  without([](CaseLayout& l) { l.pad = nearer(l.pad); });
+  without([](CaseLayout& l) { l.gaps.clear(); });
+  without([](CaseLayout& l) {
+    for (AxisGap& gap : l.gaps) gap.elements = 1;
+  });
+  without([](CaseLayout& l) {
+    for (AxisGap& gap : l.gaps) gap.elements = std::max<std::int64_t>(nearer(gap.elements), 1);
+  });
   without([](CaseLayout& l) { l.offset = 0; });
   without([](CaseLayout& l) { l.offset = std::min<std::int64_t>(l.offset, 1); });
+  without([](CaseLayout& l) { l.offset = nearer(l.offset); });
   without([](CaseLayout& l) { l.repeated.clear(); });
   return simpler;
 }
@@ -214,6 +237,13 @@ bool drop_ones(const Case& c, const Offer& offer) {
   return offer_draft(draft, c, offer);
 }
 
+bool write_all_axes(const Case& c, const Offer& offer) {
+  Draft draft = to_draft(c);
+  if (draft.missing.empty()) return false;
+  draft.missing.clear();
+  return offer_draft(draft, c, offer);
+}
+
 bool is_simpler(const Number& a, const Number& b) {
   const auto rank = [](const Number& n) {
     const double v = n.is_real() ? n.real() : static_cast<double>(n.integer());
@@ -294,6 +324,7 @@ std::vector<ShrinkStep> shrink_steps(const Case& c, Search search) {
   }
   steps.push_back({"broadcast axes", drop_ones});
   if (c.indices == 0) add_element_steps(steps);  // what is set need not be a valid index
+  steps.push_back({"leading axes", write_all_axes});
   return steps;
 }
 

@@ -30,7 +30,6 @@ struct MutantsArguments {
   std::string count = "300";
   std::string seed = "0";
   SubjectOptions subject{.limit = "1s"};
-  bool large = false;
   bool json = false;
   std::string color = "auto";
 };
@@ -99,7 +98,6 @@ int mutants(const MutantsArguments& options) {
     measured.run.isolation = std::make_shared<Isolation>();
     measured.offered.insert("isolated");
   }
-  if (options.large) measured.offered.insert("large");
   set_subject_options(options.subject, measured.run);
   measured.run.json = options.json;
   const Screen screen = screen_of_output(options.color);
@@ -126,7 +124,6 @@ void add_mutants(CLI::App& app, Action& action) {
       ->type_name("TIME");
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
-  command->add_flag("--large", options->large, "those too that need data of more than 2^31 bytes");
   add_subject_options(*command, options->subject);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);

@@ -4,12 +4,13 @@
 
 enum {
   correct,
-  wrong_side,  /* an operand that repeats along the last axis repeats along the one before, where
-                  both have the same extent */
-  saturates,   /* integers of 8 bits stop at their ends */
-  tail_twice,  /* the last vector of 8 is moved back into the row, over what is done already */
-  nan_dropped, /* the other operand wins over NaN */
-  sign_of_a    /* mod has the sign of the dividend, as fmod has */
+  wrong_side,   /* an operand that repeats along the last axis repeats along the one before, where
+                   both have the same extent */
+  saturates,    /* integers of 8 bits stop at their ends */
+  tail_twice,   /* the last vector of 8 is moved back into the row, over what is done already */
+  nan_dropped,  /* the other operand wins over NaN */
+  sign_of_a,    /* mod has the sign of the dividend, as fmod has */
+  bytes_32_bits /* offsets into b are counted in bytes, in 32 bits without a sign */
 };
 
 static double modulo(double a, double b) {
@@ -38,8 +39,9 @@ static void repeat(mutant_tensor* t, const mutant_tensor* y) {
 static void run_row(const mutant_tensor* a, const mutant_tensor* b, const mutant_tensor* y,
                     int64_t i, int64_t j, int64_t k, int64_t from) {
   for (int64_t l = from; l < y->shape[3]; ++l) {
-    double value = apply(mutant_load(a, mutant_offset(a, i, j, k, l)),
-                         mutant_load(b, mutant_offset(b, i, j, k, l)));
+    int64_t from_b = mutant_offset(b, i, j, k, l);
+    if (DEFECT == bytes_32_bits) from_b = mutant_in_bytes(b, from_b);
+    double value = apply(mutant_load(a, mutant_offset(a, i, j, k, l)), mutant_load(b, from_b));
     if (DEFECT == saturates && y->type.code == kDLInt && y->type.bits == 8)
       value = fmin(fmax(value, -128), 127);
     mutant_store(y, mutant_offset(y, i, j, k, l), value);

@@ -5,6 +5,7 @@
 enum {
   correct,
   carry_lost,      /* the sum starts again after 64 elements */
+  carry_of_one,    /* blocks of 1,024: what is added is the sum of the block before it alone */
   reverse_includes /* reverse does not leave out the element itself */
 };
 
@@ -17,9 +18,14 @@ static mote_status run(const mote_call* call, mutant_call* t) {
   for (int64_t r = 0; r < x->shape[1]; ++r)
     for (int64_t c = 0; c < x->shape[3]; ++c) {
       double sum = 0;
+      double begun = 0;
       for (int64_t k = 0; k < x->shape[2]; ++k) {
         const int64_t n = reverse ? x->shape[2] - 1 - k : k;
         if (DEFECT == carry_lost && k > 0 && k % 64 == 0) sum = 0;
+        if (DEFECT == carry_of_one && k > 0 && k % 1024 == 0) {
+          sum -= begun;
+          begun = sum;
+        }
         const double before = sum;
         sum += mutant_load(x, mutant_offset(x, 0, r, n, c));
         mutant_store(y, mutant_offset(y, 0, r, n, c), exclusive ? before : sum);

@@ -9,6 +9,7 @@ enum {
   range_unchecked,  /* an index beyond the end reads the last row */
   negative_clamped, /* a negative index reads the first row */
   negative_taken,   /* a negative index is not counted from the end: it reads what lies before */
+  row_32_bits,      /* where a row begins is counted in elements, in 32 bits */
   valid_correct,    /* is for valid indices alone, and checks none */
   valid_last,       /* so is this, but the last row is never read: the one before it is */
   valid_negative,   /* and here a negative index counts from the row before the last */
@@ -45,9 +46,11 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       if (DEFECT == range_unchecked && at >= extent) at = extent - 1;
       if (skips_last && at == extent - 1 && extent > 1) --at;
       const int inside = is_for_valid || (at >= 0 && at < extent);
+      int64_t begin = mutant_offset(x, 0, row, at, 0);
+      if (DEFECT == row_32_bits) begin = mutant_in_int(begin);
       for (int64_t c = 0; c < y->shape[3]; ++c)
         mutant_store(y, mutant_offset(y, 0, r, i, c),
-                     inside ? mutant_load(x, mutant_offset(x, 0, row, at, c)) : 0);
+                     inside ? mutant_load(x, begin + c * x->strides[3]) : 0);
     }
   return MOTE_OK;
 }

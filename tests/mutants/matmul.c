@@ -8,7 +8,8 @@ enum {
   batch_wraps, /* the batch is counted in 16 bits */
   last_k,      /* the last term of each sum is never added */
   f16_correct, /* f16, summed up in float as promised */
-  f16_sums     /* and here in f16 */
+  f16_sums,    /* and here in f16 */
+  rank_3_left  /* the batch axis of an operand of rank 3 is taken for the first of two */
 };
 
 static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p, int64_t q,
@@ -23,13 +24,22 @@ static double element(const mutant_tensor* a, const mutant_tensor* b, int64_t p,
   return sum;
 }
 
+/* Where the result has as many of both, else nothing would fit. */
+static void exchange_batches(mutant_tensor* t, const mutant_tensor* y) {
+  if (y->shape[0] != y->shape[1]) return;
+  const int64_t stride = t->strides[0];
+  t->strides[0] = t->strides[1];
+  t->strides[1] = stride;
+}
+
 static mote_status run(const mote_call* call, mutant_call* t) {
-  (void)call;
   const mutant_tensor* y = &t->out[0];
   for (int k = 0; k < 2; ++k)
     for (int axis = 0; axis < 2; ++axis)
       if (t->in[k].shape[axis] == 1 || (DEFECT == batch_stale && k == 1))
         t->in[k].strides[axis] = 0;
+  for (int k = 0; k < 2 && DEFECT == rank_3_left; ++k)
+    if (call->inputs[k]->ndim == 3) exchange_batches(&t->in[k], y);
   const int64_t batches = y->shape[0] * y->shape[1];
   for (int64_t batch = 0; batch < batches; ++batch) {
     const int64_t read = DEFECT == batch_wraps ? batch % 65536 : batch;

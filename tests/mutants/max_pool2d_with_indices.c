@@ -4,7 +4,8 @@
 
 enum {
   correct,
-  last_tie /* of equal values the last wins */
+  last_tie,  /* of equal values the last wins */
+  window_inf /* a window of -inf alone has the index -1 */
 };
 
 static mote_status run(const mote_call* call, void* stream) {
@@ -28,7 +29,8 @@ static mote_status run(const mote_call* call, void* stream) {
               if (!mutant_in_image(&p, ih, iw)) continue;
               const double value = mutant_load(x, mutant_offset(x, n, c, ih, iw));
               const int ties = DEFECT == last_tie && value == greatest;
-              if (isnan(greatest) || !(found < 0 || isnan(value) || value > greatest || ties))
+              if (isnan(greatest) || !((found < 0 && DEFECT != window_inf) || isnan(value) ||
+                                       value > greatest || ties))
                 continue;
               greatest = value;
               found = ((n * x->shape[1] + c) * x->shape[2] + ih) * x->shape[3] + iw;

@@ -35,6 +35,14 @@ static inline int64_t mutant_offset(const mutant_tensor* t, int64_t i0, int64_t 
   return i0 * t->strides[0] + i1 * t->strides[1] + i2 * t->strides[2] + i3 * t->strides[3];
 }
 
+/* The same as narrower ways to count have it: elements or bytes in 32 bits, floats. */
+static inline int64_t mutant_in_int(int64_t offset) { return (int32_t)(uint32_t)offset; }
+static inline int64_t mutant_in_bytes(const mutant_tensor* t, int64_t offset) {
+  const int64_t size = t->type.bits / 8;
+  return (int64_t)(uint32_t)(offset * size) / size;
+}
+static inline int64_t mutant_in_float(int64_t offset) { return (int64_t)(float)offset; }
+
 /* The nearest of the numbers with so many significant bits. */
 static inline double mutant_round(double value, int bits) {
   if (value == 0 || isnan(value) || isinf(value)) return value;

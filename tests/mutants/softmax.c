@@ -4,13 +4,16 @@
 
 enum {
   correct,
-  no_max,     /* the greatest element is not subtracted */
-  max_from_0, /* the search for it starts at 0 */
-  tail_exp_0, /* lanes beyond N add exp(0) to the sum */
-  wrong_axis, /* the sum runs along C where N = C */
-  grid_limit, /* of f32 alone: elements at 65,535 and beyond are not in the sum */
-  along_c,    /* the rows lie along C, not along N */
-  sum_8_bits  /* the sum is kept in 8 bits, as bf16 has them */
+  no_max,       /* the greatest element is not subtracted */
+  max_from_0,   /* the search for it starts at 0 */
+  tail_exp_0,   /* lanes beyond N add exp(0) to the sum */
+  wrong_axis,   /* the sum runs along C where N = C */
+  grid_limit,   /* of f32 alone: elements at 65,535 and beyond are not in the sum */
+  along_c,      /* the rows lie along C, not along N */
+  sum_8_bits,   /* the sum is kept in 8 bits, as bf16 has them */
+  masked_block, /* by blocks of 16: a first block of -inf alone gives NaN */
+  masked_row,   /* a row of -inf alone gives 0 */
+  bytes_31_bits /* offsets into x are counted in bytes, in 32 bits with a sign */
 };
 
 /* In the dtype of x: floats overflow earlier. */
@@ -27,6 +30,18 @@ static void exchange_axes(mutant_tensor* t) {
   t->strides[3] = stride;
 }
 
+static int is_masked(const mutant_tensor* x, int64_t r, int64_t c, int64_t count) {
+  for (int64_t n = 0; n < count; ++n)
+    if (mutant_load(x, mutant_offset(x, 0, r, n, c)) != -INFINITY) return 0;
+  return count > 0;
+}
+
+static int64_t offset_in(const mutant_tensor* x, int64_t r, int64_t n, int64_t c) {
+  const int64_t at = mutant_offset(x, 0, r, n, c);
+  const int64_t size = x->type.bits / 8;
+  return DEFECT == bytes_31_bits ? mutant_in_int(at * size) / size : at;
+}
+
 static mote_status run(const mote_call* call, mutant_call* t) {
   (void)call;
   if (DEFECT == along_c)
@@ -39,7 +54,7 @@ static mote_status run(const mote_call* call, mutant_call* t) {
     for (int64_t c = 0; c < x->shape[3]; ++c) {
       double greatest = DEFECT == max_from_0 ? 0 : -INFINITY;
       for (int64_t n = 0; n < extent; ++n) {
-        const double value = mutant_load(x, mutant_offset(x, 0, r, n, c));
+        const double value = mutant_load(x, offset_in(x, r, n, c));
         if (value > greatest || isnan(value)) greatest = value;
         if (isnan(value)) break;
       }
@@ -47,14 +62,17 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       double sum = 0;
       for (int64_t n = 0; n < extent; ++n) {
         if (DEFECT == grid_limit && n >= 65535) break;
-        const int64_t at = along_c ? mutant_offset(x, 0, r, c, n) : mutant_offset(x, 0, r, n, c);
+        const int64_t at = along_c ? mutant_offset(x, 0, r, c, n) : offset_in(x, r, n, c);
         sum += exponential(x, mutant_load(x, at) - greatest);
         if (DEFECT == sum_8_bits) sum = mutant_round(sum, 8);
       }
+      if (DEFECT == masked_block && extent > 16 && is_masked(x, r, c, 16)) sum = NAN;
+      const int zeros = DEFECT == masked_row && is_masked(x, r, c, extent);
       if (DEFECT == tail_exp_0 && extent % 8 != 0) sum += (double)(8 - extent % 8);
       for (int64_t n = 0; n < extent; ++n) {
-        const double value = mutant_load(x, mutant_offset(x, 0, r, n, c));
-        mutant_store(y, mutant_offset(y, 0, r, n, c), exponential(x, value - greatest) / sum);
+        const double value = mutant_load(x, offset_in(x, r, n, c));
+        mutant_store(y, mutant_offset(y, 0, r, n, c),
+                     zeros ? 0 : exponential(x, value - greatest) / sum);
       }
     }
   return MOTE_OK;

@@ -4,12 +4,13 @@
 
 enum {
   correct,
-  last_block,   /* the last N % 16 elements are skipped where N > 16 */
-  stagnates,    /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
-  empty_leaves, /* nothing is written where N = 0 */
-  int16_sums,   /* integers are summed in 16 bits that saturate */
-  float_sums,   /* integers are summed in a float */
-  declines_data /* run declines where an element is negative, after can_run accepted */
+  last_block,    /* the last N % 16 elements are skipped where N > 16 */
+  stagnates,     /* a bf16 sums bf16, so that it stops growing at 256 times what is added */
+  empty_leaves,  /* nothing is written where N = 0 */
+  int16_sums,    /* integers are summed in 16 bits that saturate */
+  float_sums,    /* integers are summed in a float */
+  declines_data, /* run declines where an element is negative, after can_run accepted */
+  output_32_bits /* of i32: offsets into y are counted in elements, in 32 bits */
 };
 
 static int has_negative(const mutant_tensor* x) {
@@ -37,14 +38,16 @@ static mote_status run(const mote_call* call, mutant_call* t) {
         if (DEFECT == float_sums) sum = mutant_round(sum, 24);
         if (DEFECT == int16_sums) sum = fmin(fmax(sum, -32768), 32767);
       }
-      mutant_store(y, mutant_offset(y, 0, 0, r, c), sum);
+      const int64_t at = mutant_offset(y, 0, 0, r, c);
+      mutant_store(y, DEFECT == output_32_bits ? mutant_in_int(at) : at, sum);
     }
   return MOTE_OK;
 }
 
 static mote_status can_run(const mote_call* call) {
   mutant_call t;
-  if (DEFECT != int16_sums && DEFECT != stagnates && DEFECT != float_sums)
+  if (DEFECT != int16_sums && DEFECT != output_32_bits && DEFECT != stagnates &&
+      DEFECT != float_sums)
     return mutant_can_run_reals(call);
   const mote_status status = mutant_open_call(call, &t);
   if (status == MOTE_OK && DEFECT == stagnates && t.in[0].type.code != kDLBfloat)

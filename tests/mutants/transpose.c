@@ -4,7 +4,8 @@
 
 enum {
   correct,
-  tile_tail /* by tiles of 8x8; in a tile that hangs over both edges the last row is left out */
+  tile_tail,   /* by tiles of 8x8; in a tile that hangs over both edges the last row is left out */
+  float_offset /* offsets into x are floats */
 };
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -19,8 +20,9 @@ static mote_status run(const mote_call* call, mutant_call* t) {
       for (int64_t n = 0; n < columns; ++n) {
         const int in_corner = hangs_over && m + 1 == rows && n >= columns - columns % 8;
         const int64_t from = DEFECT == tile_tail && in_corner ? m - 1 : m;
+        const int64_t offset = mutant_offset(x, 0, b, from, n);
         mutant_store(y, mutant_offset(y, 0, b, n, m),
-                     mutant_load(x, mutant_offset(x, 0, b, from, n)));
+                     mutant_load(x, DEFECT == float_offset ? mutant_in_float(offset) : offset));
       }
   return MOTE_OK;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gelu, cast_bf16, softplus, log1p and round of x; OP says which. */
+/* gelu, cast_bf16, softplus, log1p, round, neg and relu of x; OP says which. */
 #include "mutant.h"
 
 enum {
   correct,
-  tanh_formula, /* gelu by the approximation with tanh */
-  truncates,    /* the lower half of a float's bits is dropped */
-  overflows,    /* softplus as log(1 + exp(x)), in floats */
-  cancels,      /* log1p as log(1 + x), in floats */
-  half_away     /* halves are rounded away from 0 */
+  tanh_formula,   /* gelu by the approximation with tanh */
+  truncates,      /* the lower half of a float's bits is dropped */
+  overflows,      /* softplus as log(1 + exp(x)), in floats */
+  cancels,        /* log1p as log(1 + x), in floats */
+  half_away,      /* halves are rounded away from 0 */
+  offset_32_bits, /* offsets into x are counted in elements, in 32 bits */
+  stops_at_nan    /* in a vector of 8 what follows a NaN is copied */
 };
 
 static double gelu(double x) {
@@ -24,7 +26,16 @@ static double apply(double x) {
                                : fmax(x, 0) + log1p(exp(-fabs(x)));
   if (strcmp(OP, "log1p") == 0) return DEFECT == cancels ? (double)logf(1 + (float)x) : log1p(x);
   if (strcmp(OP, "round") == 0) return DEFECT == half_away ? round(x) : nearbyint(x);
+  if (strcmp(OP, "neg") == 0) return -x;
+  if (strcmp(OP, "relu") == 0) return x > 0 || isnan(x) ? x : 0;
   return x;
+}
+
+/* One of the elements before it in its vector is a NaN. */
+static int follows_nan(const mutant_tensor* x, int64_t i, int64_t j, int64_t k, int64_t l) {
+  for (int64_t before = l - l % 8; before < l; ++before)
+    if (isnan(mutant_load(x, mutant_offset(x, i, j, k, before)))) return 1;
+  return 0;
 }
 
 static mote_status run(const mote_call* call, mutant_call* t) {
@@ -35,9 +46,13 @@ static mote_status run(const mote_call* call, mutant_call* t) {
     for (int64_t j = 0; j < y->shape[1]; ++j)
       for (int64_t k = 0; k < y->shape[2]; ++k)
         for (int64_t l = 0; l < y->shape[3]; ++l) {
-          const double value = mutant_load(x, mutant_offset(x, i, j, k, l));
+          const int64_t from = mutant_offset(x, i, j, k, l);
+          const double value =
+              mutant_load(x, DEFECT == offset_32_bits ? mutant_in_int(from) : from);
           const int64_t at = mutant_offset(y, i, j, k, l);
-          if (DEFECT == truncates && !isnan(value))
+          if (DEFECT == stops_at_nan && follows_nan(x, i, j, k, l))
+            mutant_store(y, at, value);
+          else if (DEFECT == truncates && !isnan(value))
             ((uint16_t*)y->data)[at] = mutant_upper_half((float)value);
           else
             mutant_store(y, at, apply(value));

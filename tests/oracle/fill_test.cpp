@@ -168,7 +168,7 @@ TEST(Fill, TextRoundTripsAndErrorsListTheKinds) {
     EXPECT_STREQ(
         e.what(),
         "unknown fill 'ones' (known: integer onehot index uniform mean tiny extreme special "
-        "negative zeros)");
+        "negative zeros ties runs range)");
   }
   EXPECT_THROW(parse_fill("index:xyz"), Error);
   EXPECT_THROW(parse_fill("index:"), Error);

@@ -13,7 +13,8 @@ inline Array filled_array(const Case& c, std::size_t k, std::int64_t radius) {
   const CaseTensor& t = c.inputs[k];
   const std::int64_t count = volume(t.shape);
   const Filler filler(
-      c.fill, {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), count},
+      c.fill,
+      {t.name, t.dtype, static_cast<int>(k), static_cast<int>(c.inputs.size()), count, t.shape},
       radius);
   Array a{t.dtype, t.shape, {}};
   for (std::int64_t at = 0; at < count; ++at) {

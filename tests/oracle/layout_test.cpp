@@ -31,6 +31,10 @@ TEST(Layout, SuffixesGiveTheStridesThatTheyName) {
   EXPECT_EQ(placed(":perm120", {2, 3, 4}).strides, (Strides{1, 8, 2}));
   EXPECT_EQ(placed(":pad3", {2, 3, 4}).strides, (Strides{21, 7, 1}));
   EXPECT_EQ(placed(":t:pad3", {3, 4}).strides, (Strides{1, 6}));
+  EXPECT_EQ(placed(":gap0x5", {2, 3, 4}).strides, (Strides{17, 4, 1}));
+  EXPECT_EQ(placed(":gap2x5", {2, 3, 4}).strides, (Strides{72, 24, 6}));
+  EXPECT_EQ(placed(":t:gap1x2:pad1", {3, 4}).strides, (Strides{1, 6}));
+  EXPECT_EQ(placed(":gap0x5:gap1x1", {3, 4}).strides, (Strides{13, 2}));
   EXPECT_EQ(placed(":off2", {3, 4}).offset, 2);
   EXPECT_EQ(placed(":off2", {3, 4}).span, 14);
   EXPECT_EQ(placed(":bcast1", {2, 3, 4}).strides, (Strides{4, 0, 1}));
@@ -42,8 +46,9 @@ TEST(Layout, ExtentZeroCountsAsOneForTheStrides) {
 }
 
 TEST(Layout, TextRoundTrips) {
-  for (const char* text : {"", ":nhwc", ":t", ":perm1230", ":pad3", ":off2", ":bcast0:bcast2",
-                           ":t:pad3:off2:bcast1", ":perm3210:pad1"}) {
+  for (const char* text :
+       {"", ":nhwc", ":t", ":perm1230", ":pad3", ":off2", ":bcast0:bcast2", ":t:pad3:off2:bcast1",
+        ":perm3210:pad1", ":gap3x2", ":pad3:gap0x4294967296:gap2x1:off2"}) {
     EXPECT_EQ(to_string(parse_layout(text, 4), 4), text);
   }
 }
@@ -57,7 +62,8 @@ TEST(Layout, ErrorsNameWhatIsKnown) {
     }
     return "";
   };
-  EXPECT_NE(error(":foo", 2).find("known: :nhwc :t :perm<axes> :pad<n> :off<n> :bcast<axis>"),
+  EXPECT_NE(error(":foo", 2).find(
+                "known: :nhwc :t :perm<axes> :pad<n> :gap<axis>x<n> :off<n> :bcast<axis>"),
             std::string::npos);
   EXPECT_NE(error(":nhwc", 2).find("needs rank 3"), std::string::npos);
   EXPECT_NE(error(":t", 1).find("needs rank 2"), std::string::npos);
@@ -66,6 +72,9 @@ TEST(Layout, ErrorsNameWhatIsKnown) {
   EXPECT_NE(error(":t:nhwc", 4).find("given twice"), std::string::npos);
   EXPECT_NE(error(":pad", 4).find("unknown"), std::string::npos);
   EXPECT_NE(error(":pad-1", 4).find("unknown"), std::string::npos);
+  EXPECT_NE(error(":gap1", 4).find("such as gap1x5"), std::string::npos);
+  EXPECT_NE(error(":gap4x2", 4).find("no such axis"), std::string::npos);
+  EXPECT_NE(error(":gap1x2:gap1x3", 4).find("given twice"), std::string::npos);
 }
 
 TEST(Layout, SpansThatOverflowAreErrors) {
@@ -88,6 +97,9 @@ TEST(Layout, NoTwoElementsShareAPlaceAndAllLieInTheSpan) {
     }
     layout.pad = *rc::gen::inRange<std::int64_t>(0, 4);
     layout.offset = *rc::gen::inRange<std::int64_t>(0, 4);
+    for (int axis = 0; axis < static_cast<int>(rank); ++axis)
+      if (const auto gap = *rc::gen::inRange<std::int64_t>(-2, 4); gap > 0)
+        layout.gaps.push_back({axis, gap});
     const Placement placement = place(shape, layout);
     std::set<std::int64_t> places;
     for_each_element(shape, placement.strides, [&](std::int64_t, std::int64_t at) {

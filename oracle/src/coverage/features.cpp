@@ -162,7 +162,7 @@ CaseFeatures features_of(const Case& c) {
     for (const CaseTensor& t : *tensors) {
       if (t.left_out) continue;
       if (!t.layout.order.empty()) add_once(features.layouts, "permuted");
-      if (t.layout.pad != 0) add_once(features.layouts, "gaps");
+      if (t.layout.has_gaps()) add_once(features.layouts, "gaps");
       if (t.layout.offset != 0) add_once(features.layouts, "offset");
       if (!t.layout.repeated.empty()) add_once(features.layouts, "repeats");
       if (!t.in_place.empty()) add_once(features.layouts, kInPlaceLayout);

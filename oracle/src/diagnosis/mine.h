@@ -51,6 +51,8 @@ std::vector<Sample> samples(const Case& smallest, const Judge& judge);
 
 /// The k-th case drawn of the op and dtype, for the backend.
 Case drawn_like(const Case& smallest, std::uint64_t k);
+/// The same, of those that have the smallest one's choice of optional inputs.
+Case drawn_with_inputs_of(const Case& smallest, std::uint64_t k);
 /// The same, drawn in another dtype of the op.
 Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k);
 

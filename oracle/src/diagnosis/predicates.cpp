@@ -94,7 +94,7 @@ void add_layouts(Predicates& all, const Case& c) {
       add(fmt::format("stride of the last axis of {} != 1", name),
           [=](const CaseTensor& t) { return !is_unit(t); });
       add(fmt::format("gaps between the rows of {}", name),
-          [](const CaseTensor& t) { return t.layout.pad != 0; });
+          [](const CaseTensor& t) { return t.layout.has_gaps(); });
       add(fmt::format("an axis of {} repeats", name),
           [](const CaseTensor& t) { return !t.layout.repeated.empty(); });
       add(fmt::format("{} is not row-major", name),

@@ -25,6 +25,19 @@ void vary_sizes(Sampler& to, const Case& smallest) {
       if (const auto c = with_knob(smallest, k, value)) to.add(*c, false);
 }
 
+/// Two sizes that are equal stay so: a failure may need that they are.
+void vary_equal_sizes(Sampler& to, const Case& smallest) {
+  const std::vector<std::int64_t> own = to_draft(smallest).at.values;
+  for (std::size_t a = 0; a < own.size(); ++a)
+    for (std::size_t b = a + 1; b < own.size(); ++b)
+      for (const std::int64_t value : {1, 2, 3, 4, 5, 8, 17}) {
+        if (own[a] != own[b] || value == own[a]) continue;
+        const auto first = with_knob(smallest, a, value);
+        if (const auto both = first ? with_knob(*first, b, value) : std::nullopt)
+          to.add(*both, false);
+      }
+}
+
 void vary_params(Sampler& to, const Case& smallest) {
   for (const ParamDecl& p : smallest.program->params) {
     for (const double value : {0.0, 1.0, 2.0, 3.0, -1.0}) {
@@ -108,21 +121,36 @@ const Sample* Sampler::add(const Case& c, bool drawn) {
 
 bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMostEnded; }
 
-Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k) {
-  Case c = generate(smallest.target, dtype, kSeed, k);
+namespace {
+
+Case drawn(const Case& smallest, DType dtype, std::uint64_t k, const DrawStyle& style) {
+  Case c = generate(smallest.target, dtype, {kSeed, k, 0}, style);
   c.indices = smallest.indices;
   c.backend = smallest.backend;
   c.plugin = smallest.plugin;
   return c;
 }
 
+}  // namespace
+
+Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k) {
+  return drawn(smallest, dtype, k, {});
+}
+
 Case drawn_like(const Case& smallest, std::uint64_t k) {
   return drawn_like(smallest, smallest.instance.dtype, k);
+}
+
+Case drawn_with_inputs_of(const Case& smallest, std::uint64_t k) {
+  DrawStyle style;
+  style.inputs = smallest.instance.input_mask;
+  return drawn(smallest, smallest.instance.dtype, k, style);
 }
 
 std::vector<Sample> samples(const Case& smallest, const Judge& judge) {
   Sampler sampler(judge, kMostWork);
   vary_sizes(sampler, smallest);
+  vary_equal_sizes(sampler, smallest);
   vary_params(sampler, smallest);
   vary_layouts(sampler, smallest);
   vary_fill(sampler, smallest);

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,6 +50,12 @@ Arena::Arena(int file, char* base) : file_(file) {
 Arena::~Arena() {
   munmap(base_, kBytes);
   close(file_);
+}
+
+std::int64_t Arena::taken() const {
+  constexpr std::int64_t kBlock = 512;  // what st_blocks counts
+  struct stat status {};
+  return fstat(file_, &status) == 0 ? status.st_blocks * kBlock : 0;
 }
 
 void Arena::give_back(const char* first_free) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace mote::isolate {
@@ -23,6 +24,8 @@ class Arena {
   const char* base() const { return base_; }
   std::span<char> control() const { return {base_, kControlBytes}; }
   std::span<char> room() const { return {base_ + kControlBytes, kBytes - kControlBytes}; }
+  /// Bytes that have been touched, by whichever process, and were not given back.
+  std::int64_t taken() const;
   /// The pages from `first_free` on are the system's again where there may be many.
   void give_back(const char* first_free);
 

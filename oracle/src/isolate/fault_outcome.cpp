@@ -67,6 +67,8 @@ Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site*
                                         : ""));
     case Ending::memory:
       return outcome_of(Verdict::too_much_memory, answer.how);
+    case Ending::gaps:  // which is no mistake, but cannot be let go on
+      return outcome_of(Verdict::skipped, answer.how);
     default:
       break;
   }

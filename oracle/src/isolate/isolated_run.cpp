@@ -42,10 +42,12 @@ IsolatedRun::IsolatedRun(const Case& c, const CaseRunOptions& options, const Pre
       place_(place),
       limits_(limits),
       linger_s_(options.linger_s) {
+  limits_.arena = &isolation_.arena;
   sites_.emplace_back(c, isolation_.next_room(), mix(c.fill.seed));
 }
 
 IsolatedRun::~IsolatedRun() {
+  if (calls_ == 0) return;  // its pages were never open
   char* end = sites_.back().end();
   isolation_.keep(place_.library, {to_string(case_), std::move(sites_)}, end);
 }

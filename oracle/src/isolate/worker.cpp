@@ -61,6 +61,7 @@ Answer Worker::ask(const Question& question, const Limits& limits) {
 }
 
 Answer Worker::receive(const Limits& limits) {
+  const std::int64_t arena_before = limits.arena != nullptr ? limits.arena->taken() : 0;
   const auto until = after(limits.seconds);
   std::optional<Clock::time_point> grace;
   for (;;) {
@@ -76,6 +77,9 @@ Answer Worker::receive(const Limits& limits) {
     }
     if (const std::int64_t memory = own_memory() - inherited_; memory > limits.memory)
       return ended_by_us(Ending::memory, "has taken " + format_bytes(memory) + " of memory");
+    if (!ready && limits.arena != nullptr && limits.arena->taken() - arena_before > kMostGapBytes)
+      return ended_by_us(Ending::gaps, "touches more than " + format_bytes(kMostGapBytes) +
+                                           " of the gaps between elements");
     if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
     if (limits.stop == nullptr || limits.stop->load() == 0) continue;
     if (!grace) grace = after(kGrace);

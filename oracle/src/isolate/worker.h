@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "arena.h"
 #include "protocol.h"
 #include "zygote.h"
 
@@ -16,7 +17,8 @@ enum class Ending : std::uint8_t {
   answered,
   crashed,  ///< the worker ended
   hung,     ///< it did not answer in time, and was ended
-  memory    ///< it took more memory than it may, and was ended
+  memory,   ///< it took more memory than it may, and was ended
+  gaps      ///< it touched more of the gaps of tensors than there is memory for, and was ended
 };
 
 struct Answer {
@@ -25,10 +27,14 @@ struct Answer {
   std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; of memory: how much
 };
 
+/// Gaps of tensors are memory once they are touched.
+constexpr std::int64_t kMostGapBytes = std::int64_t{1} << 30U;
+
 struct Limits {
   double seconds = 30;
   double warm_up_s = 0;             ///< beyond that, for the first call of a kernel in a process
   std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
+  const Arena* arena = nullptr;     ///< where given, it grows by kMostGapBytes at most
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 

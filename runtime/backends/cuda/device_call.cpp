@@ -146,6 +146,15 @@ class DeviceCall {
   std::vector<Held> held_;          ///< given back from the last to the first
 };
 
+/// A copy is of all that lies between a tensor's first element and its last.
+bool is_mostly_gaps(const DLTensor& t) {
+  constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
+  constexpr std::size_t kMostGaps = 8;
+  const std::size_t bytes = static_cast<std::size_t>(element_count(t)) * (t.dtype.bits / 8U);
+  const std::size_t copied = memory_of(t).size();
+  return copied > kMostCopied && copied / kMostGaps > bytes;
+}
+
 }  // namespace
 
 backend::Refusal failed(Device& device, const DriverError& e, const std::string& doing) {
@@ -172,6 +181,8 @@ Check find_place(const mote_call& call, bool& on_gpu) {
     ++tensors;
     const DLDevice& device = t.tensor->device;
     gpu += device.device_type == kDLCUDA ? 1 : 0;
+    if (device.device_type == kDLCPU && is_mostly_gaps(*t.tensor))
+      return backend::unsupported("a tensor in the host's memory is mostly gaps");
     if (device.device_type == kDLCPU) continue;
     if (device.device_type != kDLCUDA || device.device_id != 0)
       return backend::unsupported(

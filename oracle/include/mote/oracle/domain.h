@@ -22,6 +22,7 @@ struct Knob {
   Expr value;                   ///< a free size, or a derived size
   std::int64_t least = 0;       ///< legal values begin here
   std::optional<Symbol> pivot;  ///< derived: the free size that follows
+  bool reduced = false;         ///< an axis of it is summed, scanned, searched or the like
 };
 
 struct Domain {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mote/base/export.h"
 #include "mote/uops/uop.h"
@@ -24,9 +26,15 @@ namespace MOTE_API mote {
 ///   four nowhere, in the others every 4th, 32nd or 256th element.
 /// negative: -100 less such a real: a maximum that starts at 0 is wrong.
 /// zeros: 0 throughout, for a case that lists what is not (set= in its text).
-/// Integers of uniform are those of mean, tiny, special and negative too; those of extreme lie near
-/// 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype holds them. Booleans are the
-/// parity of what an integer tensor would hold.
+/// ties: a few values of which some are equal or compare as equal: +0 and -0, several NaN,
+///   infinities, the greatest number, 1 and its neighbour; in one tensor, or in all.
+/// runs: uniform, but for prefixes, suffixes and pieces along an axis, of 16 elements or more or of
+///   the whole axis, that are all -inf, inf, NaN, 0, -0 or another number.
+/// range: magnitudes whose squares, products, sums or exponentials overflow or underflow in the
+///   dtype, denormals, or all exponents that it has; of f64 of one sign.
+/// Integers of uniform are those of mean, tiny, special and negative too; those of extreme, ties,
+/// runs and range lie near 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype
+/// holds them. Booleans are the parity of what an integer tensor would hold.
 enum class FillKind : std::uint8_t {
   integer,
   onehot,
@@ -37,7 +45,10 @@ enum class FillKind : std::uint8_t {
   extreme,
   special,
   negative,
-  zeros
+  zeros,
+  ties,
+  runs,
+  range
 };
 /// All elements are small whole numbers.
 constexpr bool is_whole(FillKind kind) {
@@ -59,10 +70,13 @@ std::string to_string(const Fill& fill);
 struct FilledTensor {
   std::string name;
   DType dtype = DType::f32;
-  int position = 0;        ///< among the inputs that are present
-  int inputs = 1;          ///< how many are present
-  std::int64_t count = 0;  ///< distinct elements
+  int position = 0;                      ///< among the inputs that are present
+  int inputs = 1;                        ///< how many are present
+  std::int64_t count = 0;                ///< distinct elements
+  std::vector<std::int64_t> shape = {};  ///< of those; empty: a row
 };
+
+struct FillEdges;
 
 /// The elements of one tensor.
 class Filler {
@@ -76,6 +90,9 @@ class Filler {
   std::int64_t whole(std::int64_t linear) const;
   std::int64_t nonzero(std::int64_t linear) const;
 
+  double unit(std::uint64_t bits) const;
+  double edge(std::int64_t linear, std::uint64_t bits) const;
+
   FillKind kind_;
   DType dtype_;
   std::uint64_t stream_;
@@ -85,6 +102,7 @@ class Filler {
   std::uint64_t special_every_;
   bool hot_;
   bool with_zeros_;
+  std::shared_ptr<const FillEdges> edges_;  ///< of ties, runs and range
 };
 
 /// Mixes 64 bits (SplitMix64's finaliser).

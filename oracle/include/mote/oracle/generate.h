@@ -4,6 +4,7 @@
 // filtered.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,7 @@ struct Draft {
   KnobValues at;
   std::set<std::pair<int, int>> ones;  ///< (input, axis) that has extent 1 and repeats
   int indices = 0;                     ///< as Case has them
+  std::map<int, int> missing;  ///< leading axes of an input that are not written, where they are 1
 };
 /// The case, contiguous, with fill integer:0; nullopt when its sizes cannot be reached. Throws
 /// Error as bind() does.
@@ -36,9 +38,23 @@ Draft to_draft(const Case& c);
 /// time above 1,000. Throws Error when the program's constraints leave nothing to draw.
 Case generate(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
               std::uint64_t position);
-/// Small cases in each of which one tensor has its second row, or the like, more than 2^31 bytes
-/// after its first: each takes a little more memory than that.
-std::vector<Case> far_cases(const std::shared_ptr<const Target>& target, DType dtype);
+
+/// Which draw a case is. Others of the same position are drawn where subjects decline the first.
+struct DrawnAs {
+  std::uint64_t seed = 0;
+  std::uint64_t position = 0;
+  std::uint64_t attempt = 0;
+};
+/// What of a case is not left to chance.
+struct DrawStyle {
+  enum class Layouts : std::uint8_t { any, row_major, channels_last, by_columns };
+  std::optional<TensorMask> inputs;  ///< those that are present
+  Layouts layouts = Layouts::any;
+  bool default_params = false;
+  bool full_rank = false;  ///< no leading axis is left out
+};
+Case generate(const std::shared_ptr<const Target>& target, DType dtype, const DrawnAs& as,
+              const DrawStyle& style = {});
 /// How many draws the case took: 1 where legality holds by construction.
 int draws_taken(const std::shared_ptr<const Target>& target, DType dtype, std::uint64_t seed,
                 std::uint64_t position);

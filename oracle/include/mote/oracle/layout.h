@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of a tensor lie in memory: order of axes, gaps after rows, an offset, axes
-// that repeat (stride 0). Text: `:nhwc`, `:t`, `:perm0231`, `:pad3`, `:off2`, `:bcast1`, in any
-// combination; nothing is row-major.
+// Where the elements of a tensor lie in memory: order of axes, gaps after rows or along any axis,
+// an offset, axes that repeat (stride 0). Text: `:nhwc`, `:t`, `:perm0231`, `:pad3`, `:gap1x5`,
+// `:off2`, `:bcast1`, in any combination; nothing is row-major.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,28 @@
 
 namespace MOTE_API mote {
 
-struct CaseLayout {
-  std::vector<int> order;     ///< axes from outermost to innermost in memory; empty: row-major
-  std::int64_t pad = 0;       ///< elements that follow each innermost row
-  std::int64_t offset = 0;    ///< elements before the first
-  std::vector<int> repeated;  ///< sorted axes of stride 0; inputs only
+/// The stride of an axis is greater by so many elements than what the axes inside of it take.
+struct AxisGap {
+  int axis = 0;
+  std::int64_t elements = 0;
+  friend bool operator==(const AxisGap&, const AxisGap&) = default;
+};
 
-  bool contiguous() const { return order.empty() && pad == 0 && offset == 0 && repeated.empty(); }
+struct CaseLayout {
+  std::vector<int> order;          ///< axes from outermost to innermost in memory; empty: row-major
+  std::int64_t pad = 0;            ///< elements that follow each innermost row
+  std::int64_t offset = 0;         ///< elements before the first
+  std::vector<int> repeated;       ///< sorted axes of stride 0; inputs only
+  std::vector<AxisGap> gaps = {};  ///< sorted by axis, each axis once at most
+
+  bool has_gaps() const { return pad != 0 || !gaps.empty(); }
+  bool contiguous() const {
+    return order.empty() && !has_gaps() && offset == 0 && repeated.empty();
+  }
   friend bool operator==(const CaseLayout&, const CaseLayout&) = default;
 };
 
-/// "" or ":t:pad3"; throws Error that lists the known suffixes.
+/// "" or ":t:pad3:gap0x2"; throws Error that lists the known suffixes.
 CaseLayout parse_layout(std::string_view text, int rank);
 /// parse_layout reads it back to an equal layout.
 std::string to_string(const CaseLayout& layout, int rank);

@@ -144,10 +144,15 @@ class Prepared {
   /// A case whose workspace does not fit into memory is skipped.
   Outcome run(const mote_backend& backend, const std::string& plugin = "");
 
+  /// The backend has a kernel that takes the call, as its can_run and its contract say; it is not
+  /// called. True as well where asking ends its process, so that this is seen when it is run.
+  bool is_taken_by(const mote_backend& backend);
+
   struct State;
 
  private:
   void prepare();
+  void fill_inputs();
   Outcome run_here(const mote_backend& backend, const std::string& plugin);
   Outcome run_isolated(const mote_backend& backend);
   Outcome run_where_threads_are_missing(const mote_backend& backend);
@@ -161,6 +166,8 @@ class Prepared {
   bool is_right_alone(isolate::IsolatedRun& run, const mote_contract* contract);
   bool is_right_after(isolate::IsolatedRun& run, const std::vector<Dense>& others,
                       const mote_contract* contract);
+  bool is_taken_in_worker(const mote_backend& backend);
+  bool is_declined(const mote_contract& contract);
   /// Why the kernel is not run on this case; nullopt where it is.
   std::optional<Outcome> refusal(const mote_contract& contract, std::size_t workspace) const;
   Outcome run_kernel(const mote_kernel& kernel, CallFrame& frame, std::optional<CrashGuard>& guard);

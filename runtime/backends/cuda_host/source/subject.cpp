@@ -40,12 +40,15 @@ struct Running {
 Running running;
 std::mutex one_call;
 
-/// The outputs of a call, with what they held before it.
+/// The outputs of a call, with what they held before it; of large ones, which may span gigabytes of
+/// gaps, nothing is kept, as they are made once.
 class Outputs {
  public:
   explicit Outputs(const mote_call& call) {
     for (std::int32_t k = 0; k < call.output_count; ++k)
       if (call.outputs[k] != nullptr) memory_.push_back(memory_of(*call.outputs[k]));
+    for (const auto memory : memory_) bytes_ += memory.size();
+    if (bytes_ > kManyBytes) memory_.clear();
     before_ = contents();
   }
   std::vector<std::byte> contents() const {
@@ -53,7 +56,7 @@ class Outputs {
     for (const auto memory : memory_) all.insert(all.end(), memory.begin(), memory.end());
     return all;
   }
-  std::size_t bytes() const { return before_.size(); }
+  std::size_t bytes() const { return bytes_; }
   void restore() const {
     auto from = before_.begin();
     for (const auto memory : memory_) {
@@ -66,6 +69,7 @@ class Outputs {
  private:
   std::vector<std::span<std::byte>> memory_;
   std::vector<std::byte> before_;
+  std::size_t bytes_ = 0;
 };
 
 Order by_turns(std::uint64_t number) {
