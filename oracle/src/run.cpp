@@ -175,9 +175,13 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
   const RunResult& damaged = !first.damage.empty() ? first : second;
   const std::string_view form = form_of(contract);
   using Intervals = std::function<const std::vector<Interval>&()>;
-  const auto definition = [&](bool open_infinities) -> Intervals {
-    return [this, contract, open_infinities]() -> const std::vector<Interval>& {
-      return intervals(contract, kDirect, open_infinities);
+  // Asked for at each element that differs, and looked up once.
+  const auto with_form = [&](std::string_view of, bool open_infinities) -> Intervals {
+    return [this, contract, of, open_infinities,
+            found = static_cast<const std::vector<Interval>*>(
+                nullptr)]() mutable -> const std::vector<Interval>& {
+      if (found == nullptr) found = &intervals(contract, of, open_infinities);
+      return *found;
     };
   };
   const OpRecord* record = record_of(case_);
@@ -188,11 +192,9 @@ Outcome Prepared::judged(const RunResult& first, const RunResult& second,
                     .expected = s.expected,
                     .first = first.outputs,
                     .second = second.outputs,
-                    .intervals = [&]() -> const std::vector<Interval>& {
-                      return intervals(contract, form, false);
-                    },
-                    .of_definition = form != kDirect ? definition(false) : Intervals(),
-                    .at_infinities = is_gradient ? definition(true) : Intervals(),
+                    .intervals = with_form(form, false),
+                    .of_definition = form != kDirect ? with_form(kDirect, false) : Intervals(),
+                    .at_infinities = is_gradient ? with_form(kDirect, true) : Intervals(),
                     .damage = damaged.damage,
                     .damage_verdict = damaged.damage_verdict,
                     .status_of_second = second.status,

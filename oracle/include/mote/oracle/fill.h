@@ -31,7 +31,7 @@ namespace MOTE_API mote {
 /// runs: uniform, but for prefixes, suffixes and pieces along an axis, of 16 elements or more or of
 ///   the whole axis, that are all -inf, inf, NaN, 0, -0 or another number.
 /// range: magnitudes whose squares, products, sums or exponentials overflow or underflow in the
-///   dtype, denormals, or all exponents that it has; of f64 of one sign.
+///   dtype, denormals, or all exponents that it has.
 /// Integers of uniform are those of mean, tiny, special and negative too; those of extreme, ties,
 /// runs and range lie near 0 and near 2^7, 2^8, 2^15, 2^16, 2^31 and 2^32, as far as the dtype
 /// holds them. Booleans are the parity of what an integer tensor would hold.
