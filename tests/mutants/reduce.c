@@ -12,7 +12,8 @@ enum {
   block_rescaled,  /* blocks of 1,024: what was summed is not rescaled when the maximum grows */
   block_counts,    /* blocks of 1,024 are merged as if each were full */
   count_16_bits,   /* N is kept in 16 bits */
-  float_squares    /* squares are floats, though their sum is not */
+  f16_correct,     /* f16, whose squares are summed up in float as promised */
+  f16_squares      /* and here are f16, where they overflow */
 };
 
 enum { kBlock = 1024 };
@@ -59,10 +60,8 @@ static double sum_of(const mutant_row* row, int64_t from, int64_t to, double les
   double sum = 0;
   for (int64_t n = from; n < to; ++n) {
     const double value = element(row, n) - less;
-    if (DEFECT == float_squares)
-      sum += (double)((float)value * (float)value);
-    else
-      sum += squared ? value * value : value;
+    const double term = squared ? value * value : value;
+    sum += DEFECT == f16_squares ? mutant_in_half(term) : term;
   }
   return sum;
 }
@@ -108,12 +107,14 @@ static mote_status run(const mote_call* call, mutant_call* t) {
 
 /* What is computed in floats is f32. */
 static mote_status can_run(const mote_call* call) {
-  const int narrow = DEFECT == float_squares || DEFECT == maximum_missing;
-  if (narrow && (call->inputs[0]->dtype.code != kDLFloat || call->inputs[0]->dtype.bits != 32))
+  if (DEFECT == maximum_missing &&
+      (call->inputs[0]->dtype.code != kDLFloat || call->inputs[0]->dtype.bits != 32))
     return mutant_refuse(call, MOTE_UNSUPPORTED, "only f32 on the CPU");
   return mutant_can_run_reals(call);
 }
 
 mote_status mote_plugin_init(mote_plugin* plugin) {
+  if (DEFECT == f16_correct || DEFECT == f16_squares)
+    return mutant_plugin_of_f16(plugin, MUTANT, OP, run);
   return mutant_plugin(plugin, MUTANT, OP, can_run, run);
 }
