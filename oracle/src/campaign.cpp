@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler of campaigns: each op gets the same share of time, and within it each dtype; a
-// stream of cases that every backend declines comes to an end. A draw that a backend declines is
-// replaced by one that it takes (redraw.h).
+// Campaigns: what is run, counted, kept in the journal and made smaller. Which case is next says
+// the schedule (case_schedule.h). A draw that a backend declines is replaced by one that it takes
+// (redraw.h).
 #include "mote/oracle/campaign.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "campaign_plan.h"
+#include "case_schedule.h"
 #include "corpus.h"
 #include "crash.h"
 #include "indices.h"
@@ -21,25 +22,17 @@
 #include "mote/oracle/generate.h"
 #include "mote/oracle/report.h"
 #include "peers.h"
-#include "stream.h"
 #include "tally.h"
 
 namespace mote {
 namespace {
 
-constexpr std::int64_t kMostHangs = 3;        ///< each takes its time limit
-constexpr std::uint64_t kTogether = 4;        ///< cases of an op that one shard runs
-constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds, later
+constexpr double kDeclinedWeighs = 10;        ///< the time of streams that nobody has accepted yet
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-bool offers(const std::vector<BackendEntry>& backends, const Target& target) {
-  return std::ranges::any_of(backends,
-                             [&](const BackendEntry& e) { return has_kernel(e, target); });
 }
 
 /// A position of a stream.
@@ -47,18 +40,6 @@ struct Draw {
   Stream& stream;
   std::uint64_t position;
 };
-
-using Targets = std::vector<std::shared_ptr<const Target>>;
-
-/// The case's op and dtype are checked, and the case is in this shard.
-bool is_asked_for(const CampaignOptions& options, const Case& c, const Targets& targets) {
-  const bool op = options.ops.empty() || std::ranges::any_of(targets, [&](const auto& t) {
-                    return t->text() == c.target->text();
-                  });
-  const bool dtype = options.dtypes.empty() ||
-                     std::ranges::find(options.dtypes, c.instance.dtype) != options.dtypes.end();
-  return op && dtype && hash_of(to_string(c)) % options.shard.count == options.shard.index;
-}
 
 class Campaign {
  public:
@@ -111,10 +92,6 @@ class Campaign {
     }
   }
 
-  bool is_ours(std::uint64_t number) const {
-    return number % options_.shard.count == options_.shard.index;
-  }
-
   /// A case that was asked for by name is counted where there is nothing that could run it too.
   void note_declined(const Case& c) {
     bool checked = false;
@@ -135,127 +112,13 @@ class Campaign {
   }
 
   void run_random() {
-    std::vector<std::vector<Stream>> ops;
-    for (const auto& target : targets_) {
-      if (!offers(options_.backends, *target)) continue;
-      std::vector<Stream>& streams = ops.emplace_back();
-      for (const DType dtype : dtypes_of(options_, *target)) {
-        Stream& stream = streams.emplace_back(Stream{target, dtype});
-        if (const auto done = done_.find({target->text(), dtype}); done != done_.end())
-          stream.done = std::move(done->second);
-        stream.seconds = stream.done.seconds;
-      }
-    }
+    CaseSchedule schedule(options_, targets_, tally_, std::move(done_));
     const double until =
         seconds_since(start_) + options_.budget_s.value_or(std::numeric_limits<double>::infinity());
     if (options_.budget_s) progress_.until_s = until;
-    if (options_.count) {
-      run_count(ops, *options_.count, until);
-    } else {
-      run_budget(ops, until);
-    }
-  }
-
-  /// Case k of an op is case k / n of its dtype k % n, of n: which cases run depends on neither
-  /// time nor shards, but that a dtype which nobody takes is given up. Op by op, or a few cases of
-  /// each in turn where the time may end before the count.
-  void run_count(std::vector<std::vector<Stream>>& ops, std::int64_t count, double until) {
-    const auto all = static_cast<std::uint64_t>(count);
-    const std::uint64_t together = std::isfinite(until) ? kTogether : std::max(all, kTogether);
-    for (std::uint64_t from = 0; from < all; from += together)
-      for (std::vector<Stream>& streams : ops) run_some(streams, all, from, from + together, until);
-  }
-
-  /// Those cases of each dtype that are below `count` of the op. Each op and dtype begins with
-  /// another shard, so that few cases keep all shards busy; a few that follow each other are one
-  /// shard's, since a backend may compile something for them.
-  void run_some(std::vector<Stream>& streams, std::uint64_t count, std::uint64_t from,
-                std::uint64_t to, double until) {
-    for (std::uint64_t position = from; position < to && position * streams.size() < count;
-         ++position) {
-      for (std::size_t n = 0; n < streams.size(); ++n) {
-        if (position * streams.size() + n >= count) return;
-        if (stopped() || seconds_since(start_) >= until) return;
-        Stream& stream = streams[n];
-        const std::uint64_t begin = hash_of(stream.target->text()) % options_.shard.count + n;
-        if (is_over(stream) || !is_ours(begin + position / kTogether)) continue;
-        stream.position = position;
-        advance(stream);
-      }
-    }
-  }
-
-  void run_budget(std::vector<std::vector<Stream>>& ops, double until) {
-    std::int64_t failed = -1;
-    while (!stopped() && seconds_since(start_) < until) {
-      if (failed != tally_.failed() || only_declined_) note_settled(ops);
-      failed = tally_.failed();
-      if (result_.ended_early) return;
-      Stream* stream = least_served(ops);
-      if (stream == nullptr) return;
-      while (!is_ours(stream->position)) ++stream->position;
-      advance(*stream);
-    }
-  }
-
-  /// Whether more cases on that backend tell more: not once one has failed, and not where it takes
-  /// none.
-  bool is_settled(const Stream& s, const BackendEntry& e) const {
-    const Row* row = tally_.row(s.target->text(), s.dtype, e.name());
-    if (row == nullptr) return false;
-    return row->failures() > 0 || (row->count(Verdict::declined) >= kDeclinesThatEndAStream &&
-                                   row->count(Verdict::declined) == row->cases());
-  }
-
-  /// Streams of which every backend has failed bring no more; where nothing else is left but
-  /// streams that were always declined, these have the rest of the time, and without any the
-  /// campaign ends.
-  void note_settled(std::vector<std::vector<Stream>>& ops) {
-    result_.ended_early = tally_.failed() > 0;
-    only_declined_ = result_.ended_early;
-    for (std::vector<Stream>& streams : ops) {
-      for (Stream& s : streams) {
-        s.settled = std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
-          return !has_kernel(e, *s.target) || is_settled(s, e);
-        });
-        result_.ended_early = result_.ended_early && (s.settled || s.ended());
-        only_declined_ = only_declined_ && (s.settled || !s.accepted);
-      }
-    }
-  }
-
-  bool hangs_too_often(const BackendEntry& e, const std::string& op) const {
-    return tally_.count(op, e.name(), Verdict::hung) >= kMostHangs;
-  }
-
-  /// Nobody has taken its cases for long, or all who do hang.
-  bool is_over(const Stream& stream) const {
-    return stream.ended() || std::ranges::all_of(options_.backends, [&](const BackendEntry& e) {
-             return !has_kernel(e, *stream.target) || hangs_too_often(e, stream.target->text());
-           });
-  }
-
-  std::vector<Stream*> live_streams(std::vector<Stream>& streams) const {
-    std::vector<Stream*> live;
-    for (Stream& s : streams) {
-      if (!is_over(s) && !(only_declined_ && s.settled)) live.push_back(&s);
-    }
-    return live;
-  }
-
-  Stream* least_served(std::vector<std::vector<Stream>>& ops) {
-    Stream* next = nullptr;
-    double least = 0;
-    for (std::vector<Stream>& streams : ops) {
-      const std::vector<Stream*> live = live_streams(streams);
-      if (live.empty()) continue;
-      double seconds = 0;
-      for (const Stream& s : streams) seconds += s.seconds;
-      if (next != nullptr && seconds >= least) continue;
-      least = seconds;
-      next = *std::ranges::min_element(live, {}, &Stream::seconds);
-    }
-    return next;
+    const auto is_over = [&] { return stopped() || seconds_since(start_) >= until; };
+    while (Stream* next = is_over() ? nullptr : schedule.next()) advance(*next);
+    result_.ended_early = schedule.ended_early();
   }
 
   /// The stream's next case, unless an earlier run of the campaign did it.
@@ -307,7 +170,7 @@ class Campaign {
     for (const BackendEntry& e : options_.backends) {
       if (!given.backend.empty() && given.backend != e.name()) continue;
       if (!has_kernel(e, *given.target)) continue;
-      if (drawn && hangs_too_often(e, given.target->text())) continue;
+      if (drawn && hangs_too_often(tally_, given.target->text(), e)) continue;
       const Case c = with_indices_for(given, *e.backend);
       auto prepared = by_indices.find(c.indices);
       try {
@@ -485,58 +348,19 @@ class Campaign {
 
   const CampaignOptions& options_;
   std::chrono::steady_clock::time_point start_;
-  std::vector<std::shared_ptr<const Target>> targets_;
+  Targets targets_;
   Tally tally_;
   std::optional<Journal> journal_;
-  std::map<std::pair<std::string, DType>, JournalStream> done_;  ///< by op and dtype
+  CaseSchedule::Done done_;
   std::set<std::string> listed_done_;
   std::vector<CaseResult> results_;  ///< of the case that runs
   CampaignResult result_;
   CampaignProgress progress_;
-  bool only_declined_ = false;  ///< nothing else is left to draw
   double reported_after_s_ = 0;
   double shrinking_s_ = 0;  ///< not held against the stream whose failure it was
 };
 
 }  // namespace
-
-std::vector<std::shared_ptr<const Target>> targets_of(const CampaignOptions& options) {
-  std::vector<std::string> names = options.ops;
-  if (names.empty()) {
-    for (const OpRecord* record : generated_ops()) {
-      const auto has = [&](const BackendEntry& e) {
-        return e.program.empty() && has_kernel(*e.backend, record->name);
-      };
-      if (std::ranges::any_of(options.backends, has)) names.push_back(record->name);
-    }
-  }
-  std::vector<std::shared_ptr<const Target>> targets;
-  for (const std::string& name : names) {
-    const auto target = find_target(name);
-    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
-  }
-  return targets;
-}
-
-std::int64_t planned_cases(const CampaignOptions& options) {
-  const Targets targets = targets_of(options);
-  std::int64_t planned = std::ranges::count_if(
-      options.cases, [&](const Case& c) { return is_asked_for(options, c, targets); });
-  if (!options.count) return options.budget_s ? 0 : planned;
-  for (const auto& target : targets)
-    if (offers(options.backends, *target))
-      planned += *options.count / static_cast<std::int64_t>(options.shard.count);
-  return planned;
-}
-
-std::vector<DType> dtypes_of(const CampaignOptions& options, const Target& target) {
-  if (options.dtypes.empty()) return target.dtypes();
-  std::vector<DType> dtypes = target.possible_dtypes();
-  std::erase_if(dtypes, [&](DType dtype) {
-    return std::ranges::find(options.dtypes, dtype) == options.dtypes.end();
-  });
-  return dtypes;
-}
 
 CampaignResult run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 

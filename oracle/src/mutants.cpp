@@ -91,6 +91,7 @@ MutantResult measure(const Mutant& mutant, const MutantOptions& options) {
   campaign.backends = select_backends(backends, {mutant.name}).chosen;
   campaign.seed = options.seed;
   campaign.max_failures = 1;
+  campaign.shrink_s = options.shrink_s;
   campaign.run = options.run;
   if (mutant.twin) {
     campaign.count = options.count;

@@ -5,10 +5,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "mote/base/error.h"
 
 namespace mote {
 namespace {
+
+/// The seconds that a peer may warm up: nobody has asked for it, so that one which hangs does not
+/// hold up the report for as long as a subject may.
+constexpr double kPeersWarmUp = 5;
 
 Peer peer_of(Prepared& prepared, const BackendEntry& e) {
   const Target& target = *prepared.subject_case().target;
@@ -28,8 +34,10 @@ std::vector<Peer> peers_on(const Case& c, const std::vector<BackendEntry>& backe
                            const CaseRunOptions& options) {
   std::vector<Peer> peers;
   std::optional<Prepared> prepared;
+  CaseRunOptions of_peers = options;
+  of_peers.warm_up_s = std::min(of_peers.warm_up_s, kPeersWarmUp);
   try {
-    prepared.emplace(c, options);
+    prepared.emplace(c, of_peers);
   } catch (const Error&) {  // does not fit into memory any more
     return peers;
   }

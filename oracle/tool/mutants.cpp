@@ -29,6 +29,7 @@ struct MutantsArguments {
   std::string budget = "60s";
   std::string count = "300";
   std::string seed = "0";
+  std::string shrink;
   SubjectOptions subject{.limit = "1s"};
   bool json = false;
   std::string color = "auto";
@@ -93,6 +94,7 @@ int mutants(const MutantsArguments& options) {
   measured.count =
       static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCasesEach));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  if (!options.shrink.empty()) measured.shrink_s = parse_seconds("shrink", options.shrink);
   measured.run.guard_crashes = options.subject.in_process;
   if (!options.subject.in_process) {
     measured.run.isolation = std::make_shared<Isolation>();
@@ -124,6 +126,10 @@ void add_mutants(CLI::App& app, Action& action) {
       ->type_name("TIME");
   command->add_option("--count", options->count, "cases of each twin; default 300")->type_name("N");
   command->add_option("--seed", options->seed, "of the random cases; default 0")->type_name("S");
+  command
+      ->add_option("--shrink", options->shrink,
+                   "most time to make a failure smaller; default: 20s; 0s: it has no diagnosis")
+      ->type_name("TIME");
   add_subject_options(*command, options->subject);
   command->add_flag("--json", options->json, "lines of JSON");
   add_color(*command, options->color);

@@ -91,7 +91,7 @@ FAKE_EXPORT int cudnnBatchNormalizationForwardInference(
     store(y, alpha, beta, [&](const Dims& at) {
       const Dims c = repeated(at, vd->dims);
       return bias.get(c) +
-             scale.get(c) * (x.get(at) - mean.get(c)) / std::sqrt(eps + variance.get(c));
+             scale.get(c) * ((x.get(at) - mean.get(c)) / std::sqrt(eps + variance.get(c)));
     });
     return 0;
   });

@@ -2,6 +2,7 @@
 // The fake cuDNN's recurrent layers: one of one direction, of sequences of one vector.
 #pragma once
 
+#include <cmath>
 #include <optional>
 
 #include "fake_cudnn.h"
@@ -92,8 +93,8 @@ class Reserve {
   bool is_of(std::int64_t batch, const Elements& result, const Elements& state) const {
     for (std::int64_t n = 0; n < batch; ++n)
       for (std::int64_t k = 0; k < r_.states; ++k)
-        if (get(n, k, kResult) != result.get(n * r_.states + k) ||
-            get(n, k, kState) != state.get(n * r_.states + k))
+        if (!are_same(get(n, k, kResult), result.get(n * r_.states + k)) ||
+            !are_same(get(n, k, kState), state.get(n * r_.states + k)))
           return false;
     return true;
   }
@@ -102,6 +103,7 @@ class Reserve {
   }
 
  private:
+  static bool are_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
   std::int64_t index(std::int64_t row, std::int64_t state, int k) const {
     return (row * r_.states + state) * kNumbers + k;
   }

@@ -44,8 +44,9 @@ std::ptrdiff_t of_type(const std::vector<nlohmann::json>& lines, const std::stri
 class Live : public testing::TestWithParam<const char*> {};
 
 TEST_P(Live, EachFailureIsPrintedWhenItIsFoundAndOnce) {
-  const test::Ran r = mote_run("check neg --dtype f32 --count 60 --seed 1 --timeout 300ms" +
-                               rules() + "--backend crashes,changes_x,keeps_rules " + GetParam());
+  const test::Ran r =
+      mote_run("check neg --dtype f32 --count 60 --seed 1 --timeout 300ms --warm-up 1s" + rules() +
+               "--backend crashes,changes_x,keeps_rules " + GetParam());
   EXPECT_EQ(r.code, 3) << r.out;
   const std::ptrdiff_t failures = times(r.out, "  replay: ");
   EXPECT_GE(failures, 2) << r.out;
@@ -76,7 +77,7 @@ TEST_P(Live, FailFastEndsWithTheFirst) {
   for (const char* option : {"--fail-fast ", "--max-failures 1 "}) {
     const test::Ran r =
         mote_run("check neg --dtype f32 --count 100000 --seed 1" + rules() +
-                 "--backend crashes,changes_x --timeout 300ms " + option + GetParam());
+                 "--backend crashes,changes_x --timeout 300ms --warm-up 1s " + option + GetParam());
     EXPECT_EQ(r.code, r.out.find("crashed: ") != std::string::npos ? 3 : 1) << r.out;
     EXPECT_GE(times(r.out, "  smallest case: "), 1) << r.out;
     EXPECT_LE(times(r.out, "  smallest case: "), *GetParam() == '\0' ? 1 : 2) << r.out;

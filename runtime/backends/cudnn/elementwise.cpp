@@ -41,9 +41,9 @@ std::shared_ptr<OpTensorDesc> describe_operation(int what, DType dtype) {
 
 std::shared_ptr<ActivationDesc> describe_activation(int mode, double alpha) {
   auto desc = made(calls().create_activation, calls().destroy_activation);
-  // The manual lets relu take it for an upper bound.
+  // The manual lets relu take it for an upper bound, below which infinities are too.
   const double coefficient = mode == kElu    ? alpha
-                             : mode == kRelu ? std::numeric_limits<double>::max()
+                             : mode == kRelu ? std::numeric_limits<double>::infinity()
                                              : 0;
   calls().set_activation(desc.get(), mode, kPropagateNan, coefficient);
   // x sigmoid(beta x): no manual says what beta is where it is not set.

@@ -30,7 +30,8 @@ struct MutantOptions {
   double budget_s = 60;      ///< to find one bug
   std::int64_t count = 300;  ///< cases of each twin
   std::uint64_t seed = 0;
-  std::set<std::string> offered;  ///< needs that are met here
+  std::optional<double> shrink_s;  ///< most time to make a failure smaller, as CampaignOptions has it
+  std::set<std::string> offered;   ///< needs that are met here
   CaseRunOptions run;
 };
 
