@@ -187,11 +187,19 @@ Ends ends_in_f64(const std::string& body, const std::vector<double>& x) {
                        {test::array_of(DType::f64, {count}, x)});
 }
 
-/// fma(x, x, -inf) is -inf, where x*x - inf is NaN.
-TEST(BoundRules, AProductThatAFusedAdditionTakesDoesNotOverflow) {
+/// fma(x, x, -inf) is -inf, where x*x - inf is NaN; 0.001*x*x is a number where x*x is none.
+TEST(BoundRules, WhatIsComputedFromAnOverflowInF64MayBeANumber) {
   const std::vector<double> x = {1e200, -1e200};
   for (const char* body : {"sum[0](x*1e200)", "x*x - x*x*1", "where(x > 0, x*x, x) - 1/(x - x)"})
     expect_unknown(ends_in_f64(body, x), 0);
+  for (const char* body : {"0.001*(x*x)", "sqrt(abs(x*x))", "0.5*(1e108*abs(x) + 1e108*abs(x))"}) {
+    const Ends e = ends_in_f64(body, {1.6e200});
+    EXPECT_TRUE(std::isfinite(e.lo[0].real())) << body;
+    EXPECT_EQ(e.hi[0].real(), kInf) << body;
+  }
+  expect_point(ends_in_f64("1 + x/0", x), 0, kInf);
+  // 0 times it is NaN, however the 0 came about.
+  expect_unknown(ends_in_f64("x*(0.5*x)*(exp(-(x*x))*1.2)", x), 0);
   // A product that is stored overflows; infinite operands are what they are.
   expect_point(ends_in_f64("x*x", x), 0, kInf);
   expect_point(ends_in_f64("x*2 + 1", {kInf}), 0, kInf);

@@ -75,6 +75,12 @@ static inline uint16_t mutant_half(double value) {
 /* The value that a variable of f16 keeps. */
 static inline double mutant_in_half(double value) { return mutant_of_half(mutant_half(value)); }
 
+/* Rounded to bf16; below its least normal number 2^-126 all its numbers are multiples of 2^-133. */
+static inline float mutant_in_bfloat(double value) {
+  if (fabs(value) < 0x1p-126) return (float)(nearbyint(value * 0x1p133) * 0x1p-133);
+  return (float)mutant_round(value, 8);
+}
+
 static inline double mutant_load(const mutant_tensor* t, int64_t offset) {
   const char* at = t->data + offset * (t->type.bits / 8);
   if (t->type.code == kDLFloat && t->type.bits == 16) return mutant_of_half(*(const uint16_t*)at);
@@ -114,7 +120,7 @@ static inline void mutant_store(const mutant_tensor* t, int64_t offset, double v
   else if (t->type.code == kDLFloat)
     *(float*)at = (float)value;
   else if (t->type.code == kDLBfloat)
-    *(uint16_t*)at = isnan(value) ? 0x7fc0 : mutant_upper_half((float)mutant_round(value, 8));
+    *(uint16_t*)at = isnan(value) ? 0x7fc0 : mutant_upper_half(mutant_in_bfloat(value));
   else if (t->type.code == kDLInt && t->type.bits == 64)
     *(int64_t*)at = (int64_t)value;
   else if (t->type.code == kDLInt && t->type.bits == 32)

@@ -78,7 +78,7 @@ static double variance(const mutant_row* row, double correction) {
     const double taken = DEFECT == block_counts && from > 0 ? kBlock : own;
     const double apart = own_mean - mean;
     squares += sum_of(row, from, to, own_mean, 1);
-    squares += apart * apart * count * taken / (count + taken);
+    if (count > 0) squares += apart * apart * (count * (taken / (count + taken)));
     mean += apart * taken / (count + taken);
     count += taken;
   }

@@ -170,10 +170,29 @@ class IntervalWalk {
   Interval visit(const Uop& u, const uop::Map& m) const {
     const std::vector<Interval> args = arguments(u);
     Interval x = bounds::map_rule(u, args, context_);
+    if (u.dtype() == DType::f64 && context_.inner.contains(u.id()))
+      x = not_overflowed(m.op, args, std::move(x));
     const bool opens =
         context_.contract.open_infinities && is_real(u.dtype()) &&
         (m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::mul || m.op == MapOp::div);
     return opens ? open_at_infinities(m.op, args, std::move(x)) : x;
+  }
+  /// An operation on numbers of f64 that overflows: in another order, or fused with what is
+  /// computed from it, it gives a number beyond the greatest, of which the ends say as much as
+  /// doubles can. Ends of a narrower format are doubles, which do not overflow.
+  static Interval not_overflowed(MapOp op, const std::vector<Interval>& args, Interval x) {
+    if (op != MapOp::add && op != MapOp::sub && op != MapOp::mul && op != MapOp::div) return x;
+    if (x.sum) return x;
+    constexpr double kGreatest = std::numeric_limits<double>::max();
+    const auto is_infinite = [](const Interval& v) {
+      return eq(v.lo, v.hi) && bounds::isinf(v.lo);
+    };
+    Uop given = is_infinite(args[0]) || is_infinite(args[1]);
+    if (op == MapOp::div) given = given || (args[1].lo <= 0 && args[1].hi >= 0);
+    const Uop overflows = is_infinite(x) && bounds::negation(given);
+    x.lo = where(overflows && x.lo > 0, kGreatest, x.lo);
+    x.hi = where(overflows && x.hi < 0, -kGreatest, x.hi);
+    return x;
   }
   static Interval open_at_infinities(MapOp op, const std::vector<Interval>& args, Interval x) {
     const Interval &a = args[0], &b = args[1];

@@ -2,8 +2,6 @@
 // Rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "bound_value.h"
 
@@ -33,7 +31,9 @@ Interval outward(const Interval& x, const Format& f) {
   Interval y = x;
   y.whole = false;
   const Uop zero = eq(x.lo, 0) && eq(x.hi, 0);
-  y.lo = where(zero || isinf(x.lo), x.lo, next_down(x.lo));
+  // Of what is not below 0 neither end is: corners() takes its word.
+  const Uop stays = x.nonnegative ? eq(x.lo, 0) : zero;
+  y.lo = where(stays || isinf(x.lo), x.lo, next_down(x.lo));
   y.hi = where(zero || isinf(x.hi), x.hi, next_up(x.hi));
   return y;
 }
@@ -350,18 +350,6 @@ Interval negated(const Interval& x) {
 
 namespace {
 
-/// The product of a and b in f64 as a fused addition takes it: where it overflows, a finite number
-/// beyond the greatest, of which the ends say as much as doubles can. Ends of a narrower format's
-/// product are doubles, which do not overflow.
-Interval not_overflowed(Interval product, const Interval& a, const Interval& b) {
-  constexpr double kGreatest = std::numeric_limits<double>::max();
-  const auto is_infinite = [](const Interval& x) { return eq(x.lo, x.hi) && isinf(x.lo); };
-  const Uop overflows = negation(is_infinite(a) || is_infinite(b));
-  product.lo = where(overflows && eq(product.lo, kInf), kGreatest, product.lo);
-  product.hi = where(overflows && eq(product.hi, -kInf), -kGreatest, product.hi);
-  return product;
-}
-
 /// An operand of a multiplication in the format that the contract lets it have: with fewer bits,
 /// and where that has a least number too, with that error, as the accuracy of kOperand says. A
 /// value of that format stays.
@@ -380,19 +368,11 @@ Interval as_operand(const Interval& x, const Format& f, const Contract& contract
 
 }  // namespace
 
-Interval multiplied(const Uop& node, const Interval& x, const Interval& y, const Context& c) {
-  const std::vector<Uop> factors = operands(node);
-  const bool square = factors[0].id() == factors[1].id();
-  const DType dtype = node.dtype();
+Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
+                    const Context& c, bool feeds_sum) {
+  if (!feeds_sum || c.contract.multiply_bits == 0) return product_of(x, y, square, dtype, c);
   const Format f = format_of(dtype, c.contract);
-  Interval product;
-  if (c.products.contains(node.id()) && c.contract.multiply_bits != 0)
-    product =
-        product_of(as_operand(x, f, c.contract), as_operand(y, f, c.contract), square, dtype, c);
-  else
-    product = product_of(x, y, square, dtype, c);
-  return f.dtype == DType::f64 && c.fused.contains(node.id()) ? not_overflowed(product, x, y)
-                                                              : product;
+  return product_of(as_operand(x, f, c.contract), as_operand(y, f, c.contract), square, dtype, c);
 }
 
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c) {

@@ -303,7 +303,8 @@ Interval real_rule(MapOp op, const Uop& node, const std::vector<Interval>& args,
     case MapOp::sub:
       return add(a, negated(b), dtype, c);
     case MapOp::mul:
-      return multiplied(node, a, b, c);
+      return multiplied(a, b, m.args[0].id() == m.args[1].id(), dtype, c,
+                        c.products.contains(node.id()));
     case MapOp::div:
       return divided(a, b, dtype, c);
     case MapOp::pow:

@@ -21,26 +21,23 @@ bool passes(const Uop& u) {
                m->op == MapOp::sub);
 }
 
-bool is_addition(const Uop& u) {
+/// Gives one of its operands, or nothing of them but which is greater: what overflowed has.
+bool moves(const Uop& u) {
   const uop::Kind& kind = u.node().kind;
-  if (const auto* m = std::get_if<uop::Map>(&kind))
-    return m->op == MapOp::add || m->op == MapOp::sub;
-  if (const auto* r = std::get_if<uop::Reduce>(&kind)) return r->op == ReduceOp::sum;
-  if (const auto* s = std::get_if<uop::Scatter>(&kind)) return s->op == ScatterOp::add;
-  const auto* s = std::get_if<uop::SelectScatter>(&kind);
-  return s && s->op == ScatterOp::add;
+  if (std::holds_alternative<uop::Select>(kind)) return true;
+  if (const auto* r = std::get_if<uop::Reduce>(&kind))
+    return r->op != ReduceOp::sum && r->op != ReduceOp::prod;
+  const auto* m = std::get_if<uop::Map>(&kind);
+  if (m == nullptr) return passes(u);
+  return m->op == MapOp::where || m->op == MapOp::neg || m->op == MapOp::min ||
+         m->op == MapOp::max || m->op == MapOp::cast || !is_real(u.dtype());
 }
 
-/// Multiplications whose product, moved or chosen, an addition reads.
-void mark_fused(const std::vector<Uop>& order, std::unordered_set<const UopNode*>& fused) {
-  std::unordered_set<const UopNode*> added;
+/// What is moved to where something is computed from it, and that itself.
+void mark_inner(const std::vector<Uop>& order, std::unordered_set<const UopNode*>& inner) {
   for (const Uop& u : order | std::views::reverse) {
-    const auto* m = std::get_if<uop::Map>(&u.node().kind);
-    if (m && m->op == MapOp::mul && added.contains(u.id())) fused.insert(u.id());
-    const bool moves = passes(u) || std::holds_alternative<uop::Select>(u.node().kind);
-    if (!is_addition(u) && !(moves && added.contains(u.id()))) continue;
-    for (const Uop& x : operands(u))
-      if (is_real(x.dtype())) added.insert(x.id());
+    if (moves(u) && !inner.contains(u.id())) continue;
+    for (const Uop& x : operands(u)) inner.insert(x.id());
   }
 }
 
@@ -69,7 +66,7 @@ Pending moved_terms(const Uop& u, const uop::Reindex& r, const Pending& of, cons
 
 void SummedProducts::mark(const Uop& output, Context& c) {
   const std::vector<Uop> order = topological(std::vector<Uop>{output});
-  mark_fused(order, c.fused);
+  mark_inner(order, c.inner);
   for (const Uop& u : order) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     const bool is_sum = r && r->op == ReduceOp::sum && is_real(r->x.dtype());

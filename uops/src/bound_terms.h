@@ -18,8 +18,8 @@ Pending moved_terms(const Uop& u, const uop::Reindex& r, const Pending& of, cons
 /// products that are added, subtracted or chosen within one term are terms of the sum each.
 class SummedProducts {
  public:
-  /// Finds the multiplications that sums take as they are, these sums, and the multiplications that
-  /// any addition may fuse.
+  /// Finds the multiplications that sums take as they are, these sums, and the values that something
+  /// is computed from.
   void mark(const Uop& output, Context& c);
   /// Whether the sum of x adds several products in one term.
   bool has_several(const Uop& x) const { return several_.contains(x.id()); }

@@ -72,7 +72,7 @@ struct Context {
   bool rigid;
   std::unordered_set<const UopNode*> products = {};  ///< multiplications that feed a sum
   std::unordered_set<const UopNode*> dots = {};      ///< sums that multiplications feed
-  std::unordered_set<const UopNode*> fused = {};     ///< multiplications that an addition may fuse
+  std::unordered_set<const UopNode*> inner = {};     ///< values that something is computed from
 };
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -104,8 +104,8 @@ Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c
 /// implementations may scale operands, products or partial sums.
 Interval scaled(const Interval& sum, const Interval& factor, DType dtype, const Context& c);
 Interval negated(const Interval& x);
-/// The multiplication `node`, of operands in x and y.
-Interval multiplied(const Uop& node, const Interval& x, const Interval& y, const Context& c);
+Interval multiplied(const Interval& x, const Interval& y, bool square, DType dtype,
+                    const Context& c, bool feeds_sum);
 Interval divided(const Interval& a, const Interval& b, DType dtype, const Context& c);
 /// Results below the least normal number may be 0.
 Interval flushed(Interval x, const Format& f);
