@@ -17,6 +17,7 @@
 namespace mote {
 namespace {
 
+/// What is left to others: so much at least, and an eighth of what is there.
 constexpr std::int64_t kMargin = std::int64_t{256} << 20U;
 
 struct Total {
@@ -88,7 +89,8 @@ void keep_freed_memory() {
 }
 
 std::int64_t bytes_available() {
-  return std::max<std::int64_t>(std::min(meminfo_available(), group_available()) - kMargin, 0);
+  const std::int64_t there = std::min(meminfo_available(), group_available());
+  return std::max<std::int64_t>(there - std::max(kMargin, there / 8), 0);
 }
 
 Memory check_memory(const Case& c, std::optional<std::int64_t> limit, bool isolated) {
