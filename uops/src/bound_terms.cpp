@@ -2,7 +2,6 @@
 #include "bound_terms.h"
 
 #include <cmath>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,7 @@ bool passes(const Uop& u) {
                m->op == MapOp::sub);
 }
 
-/// Gives one of its operands, or nothing of them but which is greater: what overflowed has.
+/// Gives an operand as it is, or compares them, so that an overflow stays one.
 bool moves(const Uop& u) {
   const uop::Kind& kind = u.node().kind;
   if (std::holds_alternative<uop::Select>(kind)) return true;
@@ -33,11 +32,11 @@ bool moves(const Uop& u) {
          m->op == MapOp::max || m->op == MapOp::cast || !is_real(u.dtype());
 }
 
-/// What is moved to where something is computed from it, and that itself.
+/// The values that something is computed from, also where they are moved or chosen in between.
 void mark_inner(const std::vector<Uop>& order, std::unordered_set<const UopNode*>& inner) {
-  for (const Uop& u : order | std::views::reverse) {
-    if (moves(u) && !inner.contains(u.id())) continue;
-    for (const Uop& x : operands(u)) inner.insert(x.id());
+  for (auto u = order.rbegin(); u != order.rend(); ++u) {
+    if (moves(*u) && !inner.contains(u->id())) continue;
+    for (const Uop& x : operands(*u)) inner.insert(x.id());
   }
 }
 

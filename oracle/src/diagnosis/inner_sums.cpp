@@ -101,6 +101,13 @@ struct InnerSum {
   DType dtype = DType::f32;  ///< of the sum
 };
 
+/// The size that is summed over, or n where it is none of the op's.
+std::string terms_of(const InnerSum& sum) {
+  if (sum.axes.size() != 1) return "n";
+  const auto size = sum.shape[static_cast<std::size_t>(sum.axes[0])].as_symbol();
+  return size ? size->name() : "n";
+}
+
 std::shared_ptr<const Program> with_value_given(const Program& program, const Uop& node,
                                                 const std::vector<Uop>& nodes) {
   auto rest = std::make_shared<Program>(program);
@@ -209,11 +216,11 @@ std::vector<Hypothesis> inner_sum_hypotheses(const Observed& o) {
     for (const Accumulator& how : accumulators(sum.dtype))
       add("narrow accumulator", fmt::format("with {} kept in {}", sum.text, how.name), how);
     const std::vector<Accumulator> partial = partial_sums();
-    const char* left_out[] = {"n % 4",  "n % 8",  "n % 16",   "n % 2",
-                              "n % 32", "n % 64", "the last", "the first"};
+    const char* left_out[] = {"% 4", "% 8", "% 16", "% 2", "% 32", "% 64", "the last", "the first"};
     for (std::size_t k = 0; k < partial.size(); ++k)
       add("missing term",
-          k < 6 ? fmt::format("without the last {} of the n terms of {}", left_out[k], sum.text)
+          k < 6 ? fmt::format("without the last {0} {1} of the {0} terms of {2}", terms_of(sum),
+                              left_out[k], sum.text)
                 : fmt::format("without {} term of {}", left_out[k], sum.text),
           partial[k]);
   }
