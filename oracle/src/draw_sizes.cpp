@@ -82,7 +82,8 @@ class SizeDrawer {
     return at;
   }
 
-  /// The axis is as long as was drawn, or as the work allows where that is more than its length.
+  /// One long axis beside short ones; shorter than was drawn where a scan's work would be beyond its
+  /// limit.
   KnobValues draw_long() {
     KnobValues at;
     for (std::size_t k = 0; k < domain_.knobs.size(); ++k)

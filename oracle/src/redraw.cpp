@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of attempts beyond the first few, half have no layouts of their own, half default parameters.
+// Of attempts beyond the first few, three in four have one layout for all tensors, half have default
+// parameters.
 #include "redraw.h"
 
 #include "random.h"
@@ -9,7 +10,8 @@ namespace {
 
 constexpr std::size_t kMostOptional = 4;  ///< of more, only all and none
 constexpr std::uint64_t kKept = 8;
-/// Calls of which subjects take about half come by chance, and are the most various.
+/// Attempts that are drawn as any case is: a subject that takes about half of all calls mostly takes
+/// one of them, and they differ most.
 constexpr std::uint64_t kFreeAttempts = 3;
 
 std::vector<TensorMask> masks_of(const Target& target) {

@@ -148,8 +148,9 @@ std::optional<Case> with_elements_listed(const Case& c) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const CaseTensor& t = c.inputs[k];
     for (std::int64_t at = 0; at < inputs[k].count(); ++at) {
-      if (inputs[k].is_zero(at)) continue;
-      SetElement e{t.name, std::vector<std::int64_t>(t.shape.size()), inputs[k].at(at)};
+      const Number value = inputs[k].at(at);
+      if (inputs[k].is_zero(at) && !(value.is_real() && std::signbit(value.real()))) continue;
+      SetElement e{t.name, std::vector<std::int64_t>(t.shape.size()), value};
       std::int64_t rest = at;
       for (std::size_t axis = t.shape.size(); axis-- > 0; rest /= t.shape[axis])
         e.index[axis] = rest % t.shape[axis];

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
 
 #include "mote/oracle/generate.h"
 #include "shrink_steps.h"
@@ -216,6 +218,23 @@ TEST(Shrink, StopsAtItsLimits) {
   EXPECT_EQ(shrink(start, never, {.tries = 5, .multiply_adds = 1e12}).tries, 5);
   EXPECT_EQ(tries, 5);
   EXPECT_EQ(shrink(start, never, {.tries = 100, .multiply_adds = 1000}).tries, 1);
+}
+
+/// A case of ties may fail for its -0 alone.
+TEST(Shrink, ListsElementsThatAreMinusZero) {
+  int minus_zeros = 0;
+  for (int seed = 0; seed < 16; ++seed) {
+    const auto listed =
+        with_elements_listed(parse_case("neg x=f32[1,1,1,64] fill=ties:" + std::to_string(seed)));
+    ASSERT_TRUE(listed);
+    for (const SetElement& e : listed->set) {
+      const double value = e.value.as_real();
+      EXPECT_TRUE(value != 0 || std::signbit(value));
+      minus_zeros += value == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(to_string(parse_case(to_string(*listed))), to_string(*listed));
+  }
+  EXPECT_GT(minus_zeros, 0);
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
 std::string diagnosis_text(const Diagnosis& d) {
   std::string text = d.kind.empty() ? "  diagnosis: none of the hypotheses that were tried fits\n"
                                     : fmt::format("  diagnosis: {}: {}\n", d.kind, d.text);
-  if (d.random_runs > 0)
+  if (d.random_failed > 0)
     text += fmt::format("  fails in {} of {} random cases\n", d.random_failed, d.random_runs);
   if (d.condition.empty()) return text;
   const auto share = [](const Share& of) { return fmt::format("{} of {}", of.failed, of.runs); };
