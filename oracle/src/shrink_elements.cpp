@@ -109,9 +109,10 @@ std::pair<int, double> rank_of(double value) {
   return {is_whole ? 2 : 3, std::isnan(value) ? 0 : std::abs(value)};
 }
 
-bool simplify_value(const Case& c, const Offer& offer) {
+bool simplify_values(const Case& c, const Offer& offer, bool all) {
   for (std::size_t k = 0; k < c.set.size(); ++k) {
     const Number value = c.set[k].value;
+    if (!all && value.is_real()) continue;
     const double real = value.as_real(), whole = std::trunc(real);
     const auto t = std::ranges::find(c.inputs, c.set[k].tensor, &CaseTensor::name);
     for (const double simpler : {1.0, -1.0, whole, real - whole, std::trunc(real / 2)}) {
@@ -129,10 +130,16 @@ bool simplify_value(const Case& c, const Offer& offer) {
 }  // namespace
 
 void add_element_steps(std::vector<ShrinkStep>& steps) {
+  // Indices first, while all that they may read is there.
+  steps.push_back({"values", [](const Case& c, const Offer& offer) {
+                     return !is_integer(c.instance.dtype) && simplify_values(c, offer, false);
+                   }});
   steps.push_back({"elements", leave_out});
   steps.push_back({"indices", move_together});
   steps.push_back({"indices", move_one});
-  steps.push_back({"values", simplify_value});
+  steps.push_back({"values", [](const Case& c, const Offer& offer) {
+                     return simplify_values(c, offer, true);
+                   }});
 }
 
 std::optional<Case> with_elements_listed(const Case& c) {

@@ -33,6 +33,9 @@ constexpr std::int64_t kLeastWith = 6, kLeastWithout = 12, kLeastNear = 3;
 /// Cases without a part that all pass show that it matters if so few would pass by chance, as cases
 /// with it do.
 constexpr double kChance = 0.01;
+/// "Only where" is said where at least that share of the cases with the condition fails: of what
+/// fails seldom, some that pass without it show little.
+constexpr double kLeastShare = 1.0 / 3;
 /// By so much more often it must fail with a condition than without, to be worth saying.
 constexpr double kTelling = 0.5;
 
@@ -308,7 +311,9 @@ class Finder {
       if (!tested.is_enough() || tested.with.failed == 0) continue;
       const bool exact = std::ranges::none_of(
           all_, [&](const Sample& s) { return !s.failed() && hold(parts, s); });
-      return WhereItFails{text_of(parts), true, exact, tested.with, tested.without, holds(parts)};
+      const bool is_said = rate(tested.with) >= kLeastShare;
+      return WhereItFails{text_of(parts), is_said,        exact,
+                          tested.with,    tested.without, holds(parts)};
     }
     return std::nullopt;
   }

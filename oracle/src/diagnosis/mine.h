@@ -85,7 +85,7 @@ void add_data_predicates(std::vector<Predicate>& all, const Case& smallest,
 /// The condition under which it fails: see Diagnosis.
 struct WhereItFails {
   std::string text;        ///< predicates joined by "and"; empty: nothing simple holds
-  bool necessary = false;  ///< no case fails where it does not hold
+  bool necessary = false;  ///< no case fails where it does not hold, and a third where it does
   bool exact = false;      ///< and each one fails where it holds
   Share with, without;     ///< fresh cases where it holds, and where it does not
   std::function<bool(const Case&)> holds = {};

@@ -23,7 +23,7 @@ struct Diagnosis {
   std::string kind;                     ///< "missing term"; empty: nothing that was tried fits
   std::string text;                     ///< what was computed, and in how many cases it agrees
   std::string condition;                ///< "K % 8 != 0"; empty: nothing simple holds
-  bool condition_is_necessary = false;  ///< no fresh case fails where it does not hold
+  bool condition_is_necessary = false;  ///< no fresh case fails without it, a third do with it
   bool condition_is_exact = false;      ///< and every one fails where it holds
   Share with, without;                  ///< fresh cases where it holds, and where it does not
   std::int64_t runs = 0;                ///< further cases of the op that were judged
