@@ -50,7 +50,7 @@ expect 0 "$mote" check --backend openblas --cases bert_base
 
 step "Plant a bug: a gemm that drops the last K % 8 terms of each sum. It must be found (exit 1)."
 report=build/quickstart-planted-bug.txt
-expect 1 "$mote" check gemm --plugin build/release/lib/mutants/gemm_k_tail.so --seed 1 \
+expect 1 "$mote" check gemm --plugin build/release/lib/mutants/gemm_k_tail.so --dtype f32 --seed 1 \
   --budget 2s | tee "$report"
 
 step "Replay the smallest case that still fails, from its one line of text (exit 1 again)."

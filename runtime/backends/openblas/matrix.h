@@ -34,12 +34,15 @@ std::int64_t leading_dimension(const Matrix<T>& m) {
   return m.rows <= 1 ? std::max<std::int64_t>(1, m.cols) : m.row_stride;
 }
 
-/// Elements of a row adjacent and rows apart, as far as the extents let one tell.
+/// Elements of a row adjacent and rows apart, as far as the extents let one tell, and the last one
+/// as far from the first as an int counts: OpenBLAS 0.3.21 computes some distances in 32 bits.
 template <typename T>
 bool is_row_major(const Matrix<T>& m) {
+  constexpr std::int64_t kFarthest = std::numeric_limits<int>::max();
   const bool adjacent = m.cols <= 1 || m.col_stride == 1;
   const bool apart = m.rows <= 1 || m.row_stride >= std::max<std::int64_t>(1, m.cols);
-  return adjacent && apart && leading_dimension(m) <= std::numeric_limits<int>::max();
+  const bool near = m.rows <= 1 || m.row_stride <= (kFarthest - m.cols) / (m.rows - 1);
+  return adjacent && apart && near && leading_dimension(m) <= kFarthest;
 }
 
 /// BLAS can take it as it is or transposed. A matrix without elements is never handed to BLAS.
