@@ -79,10 +79,11 @@ TEST(Campaign, WhereMostElementsMayBeAnythingNothingIsJudged) {
     EXPECT_EQ(row.count(Verdict::weak), mostly ? 3 : 1);
     EXPECT_EQ(row.cells.at({"row-major", "-"}).judged, mostly ? 0 : 2);
     EXPECT_EQ(exit_code(result, {mine}, false), mostly ? 4 : 0);
-    if (mostly)
+    if (mostly) {
       EXPECT_EQ(row.reason,
                 "nothing is known about 102 of its 202 elements: by its contract they may be "
                 "anything");
+    }
   }
 }
 
