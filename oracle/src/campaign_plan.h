@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a campaign is asked to check.
+// These functions say which ops and cases a campaign is asked to check.
 #pragma once
 
 #include <memory>

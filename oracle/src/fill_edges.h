@@ -59,7 +59,7 @@ struct Magnitudes {
 };
 Magnitudes magnitudes_of(std::uint64_t case_draw, bool chosen, DType dtype);
 
-/// What a tensor has of its fill's kind, of which it has one.
+/// The draw of one tensor; only the member that belongs to its fill's kind is used.
 struct FillEdges {
   bool ties = false;  ///< or else, of that kind, it holds small whole numbers
   Palette palette;

@@ -182,7 +182,7 @@ std::pair<Case, int> draw_until_legal(const std::shared_ptr<const Target>& targe
   throw Error(fmt::format("{}: no legal case in {} draws: {}", target->op(), kMostDraws, why));
 }
 
-/// Those of the first axes that have extent 1.
+/// Leaves out leading axes, `count` at most, up to the first whose extent is not 1.
 void leave_out_leading(std::vector<std::int64_t>& shape, int count) {
   const auto first = std::find_if(shape.begin(), shape.begin() + count,
                                   [](std::int64_t extent) { return extent != 1; });

@@ -17,7 +17,8 @@
 namespace mote {
 namespace {
 
-/// What is left to others: so much at least, and an eighth of what is there.
+/// The bytes that are left to other processes at least; an eighth of what is available is, where
+/// that is more.
 constexpr std::int64_t kMargin = std::int64_t{256} << 20U;
 
 struct Total {

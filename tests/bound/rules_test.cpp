@@ -180,7 +180,7 @@ TEST(BoundRules, OverflowOfASumStaysWhateverItsFactor) {
   expect_unknown(ends("sum[0](0*sum[0](x*w) + x)", {3e38, -3e38}, {3e38, 3e38}), 0);
 }
 
-/// The same of x f64[N], which no wider format holds.
+/// The bound of y of a program over x f64[N]; no wider format holds what overflows there.
 Ends ends_in_f64(const std::string& body, const std::vector<double>& x) {
   const auto count = static_cast<std::int64_t>(x.size());
   return test::ends_of("input x f64[N]\noutput y = " + body,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn, counted over fixed seeds: far elements, long axes, ranks, ties, runs, magnitudes
-// at the ends of a format, and other draws for what a subject declines. No kernel is run.
+// These tests count what is drawn over fixed seeds: far elements, long axes, ranks, ties, runs,
+// magnitudes at the ends of a format, and other draws for what a subject declines. No kernel is
+// run.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -177,6 +177,9 @@ class IntervalWalk {
         (m.op == MapOp::add || m.op == MapOp::sub || m.op == MapOp::mul || m.op == MapOp::div);
     return opens ? open_at_infinities(m.op, args, std::move(x)) : x;
   }
+  /// The value is an infinity, whatever an implementation does.
+  static Uop is_infinite(const Interval& x) { return eq(x.lo, x.hi) && bounds::isinf(x.lo); }
+
   /// An operation on numbers of f64 that overflows: in another order, or fused with what is
   /// computed from it, it gives a number beyond the greatest, of which the ends say as much as
   /// doubles can. Ends of a narrower format are doubles, which do not overflow.
@@ -184,9 +187,6 @@ class IntervalWalk {
     if (op != MapOp::add && op != MapOp::sub && op != MapOp::mul && op != MapOp::div) return x;
     if (x.sum) return x;
     constexpr double kGreatest = std::numeric_limits<double>::max();
-    const auto is_infinite = [](const Interval& v) {
-      return eq(v.lo, v.hi) && bounds::isinf(v.lo);
-    };
     Uop given = is_infinite(args[0]) || is_infinite(args[1]);
     if (op == MapOp::div) given = given || (args[1].lo <= 0 && args[1].hi >= 0);
     const Uop overflows = is_infinite(x) && bounds::negation(given);
@@ -196,9 +196,6 @@ class IntervalWalk {
   }
   static Interval open_at_infinities(MapOp op, const std::vector<Interval>& args, Interval x) {
     const Interval &a = args[0], &b = args[1];
-    const auto is_infinite = [](const Interval& v) {
-      return eq(v.lo, v.hi) && bounds::isinf(v.lo);
-    };
     Uop open = is_infinite(a) || is_infinite(b);
     if (op == MapOp::div) open = open || (eq(b.lo, 0) && eq(b.hi, 0));
     const Uop nan = bounds::isnan(a.lo) || bounds::isnan(b.lo);

@@ -28,8 +28,8 @@ namespace MOTE_API mote {
 /// zeros: 0 throughout, for a case that lists what is not (set= in its text).
 /// ties: a few values of which some are equal or compare as equal: +0 and -0, several NaN,
 ///   infinities, the greatest number, 1 and its neighbour; in one tensor, or in all.
-/// runs: uniform, but for prefixes, suffixes and pieces along an axis, of 16 elements or more or of
-///   the whole axis, that are all -inf, inf, NaN, 0, -0 or another number.
+/// runs: elements are those of uniform, but prefixes, suffixes and pieces along an axis, of 16
+///   elements or more or of the whole axis, are all -inf, inf, NaN, 0, -0 or another number.
 /// range: magnitudes whose squares, products, sums or exponentials overflow or underflow in the
 ///   dtype, denormals, or all exponents that it has.
 /// Integers of uniform are those of mean, tiny, special and negative too; those of extreme, ties,

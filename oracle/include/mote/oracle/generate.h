@@ -45,7 +45,7 @@ struct DrawnAs {
   std::uint64_t position = 0;
   std::uint64_t attempt = 0;
 };
-/// What of a case is not left to chance.
+/// The parts of a case that are fixed before the others are drawn.
 struct DrawStyle {
   enum class Layouts : std::uint8_t { any, row_major, channels_last, by_columns };
   std::optional<TensorMask> inputs;  ///< those that are present
