@@ -94,7 +94,7 @@ std::string legend(const Table& table, const Screen& screen) {
     explain(std::string(name(v)), meaning(v));
   explain("indeterminate", "elements that differ, where the bound allows any value");
   explain("error/bound", "the greatest error, as a share of what the bound allows");
-  explain("large", fmt::format("judged with {} multiply-adds or more", kLargeCase));
+  explain("large", fmt::format("judged with {} operations or more", kLargeCase));
   return text;
 }
 

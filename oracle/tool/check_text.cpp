@@ -32,8 +32,8 @@ std::string verdict_line(const CampaignResult& result, int code, const Screen& s
                      : code == 1 || code == 3 ? "FAILED"
                                               : "NOT JUDGED";
   std::string line = fmt::format(
-      "{}: {} cases judged in {:.1f} s ({} of them with 1000 multiply-adds or more), {} failed",
-      word, judged, result.seconds, large, failed);
+      "{}: {} judged in {:.1f} s ({} of them with {:.0f} operations or more), {} failed", word,
+      counted(judged, "case"), result.seconds, large, kLargeCase, failed);
   if (result.ended_early) line += "; ended early, since every op and dtype has failed";
   const Colour colour = code == 0 ? Colour::green : failed > 0 ? Colour::red : Colour::yellow;
   return painted(wrapped(line, screen.columns, 2), colour, screen);

@@ -14,6 +14,7 @@
 
 #include "diagnosis/observed.h"
 #include "mote/oracle/backends.h"
+#include "mote/oracle/isolation.h"
 #include "mote/oracle/standalone.h"
 #include "mutant.h"
 #include "temporary_folder.h"
@@ -23,14 +24,26 @@ namespace {
 
 using test::mutant;
 
-Diagnosis diagnosed(const std::string& name, const std::string& text) {
-  const Backends backends = find_backends({mutant(name)});
-  const mote_backend& backend = *select_backends(backends, {name}).chosen.at(0).backend;
-  const auto judge = [&](const Case& c) { return Prepared(c).run(backend); };
+Diagnosis diagnosed(const std::string& name, const mote_backend& backend, const std::string& text,
+                    const CaseRunOptions& options) {
+  const auto judge = [&](const Case& c) { return Prepared(c, options).run(backend); };
   const Case c = parse_case(text);
   const Outcome outcome = judge(c);
   EXPECT_TRUE(is_failure(outcome.verdict)) << name << ": " << text;
   return diagnose(c, outcome, judge);
+}
+
+Diagnosis diagnosed(const std::string& name, const std::string& text) {
+  const Backends backends = find_backends({mutant(name)});
+  return diagnosed(name, *select_backends(backends, {name}).chosen.at(0).backend, text, {});
+}
+
+/// The mutant may touch memory that is not there.
+Diagnosis diagnosed_in_worker(const std::string& name, const std::string& text) {
+  CaseRunOptions options;
+  options.isolation = std::make_shared<Isolation>();
+  const Plugin plugin = options.isolation->describe(mutant(name));
+  return diagnosed(name, *plugin.backends.at(0), text, options);
 }
 
 /// One of each kind; all of them with MOTE_EXHAUSTIVE, as the preset nightly has it.
@@ -158,6 +171,63 @@ TEST(Diagnosis, SaysWhatAMutantDoes) {
     EXPECT_EQ(d.kind, row.kind) << row.name << "\n" << diagnosis_text(d);
     EXPECT_GT(d.runs, 20) << row.name;
   }
+}
+
+// Between a gap that passes and one that fails lies a number of bits; of rows that are gigabytes
+// apart no more than some pages are touched.
+TEST(Diagnosis, SaysInHowManyBitsOffsetsAreCounted) {
+  for (const auto& [name, text, counted] :
+       {std::tuple{"transpose_float_offset", "transpose x=f32[2,1,1]:gap0x16777216 fill=index:0",
+                   "elements, in a float or 24 bits"},
+        std::tuple{"softmax_bytes_31_bits", "softmax x=f32[1,2,1]:gap1x1073741824 fill=index:0",
+                   "bytes, in 31 bits"},
+        std::tuple{"add_bytes_32_bits",
+                   "add a=f64[2,1,1,2] b=f64[2,1,1,2]:gap3x1073741824 fill=index:0",
+                   "bytes, in 32 bits"},
+        std::tuple{"sum_output_32_bits", "sum x=i32[3,1,2] y=i32[3,2]:gap1x1610612736 fill=index:0",
+                   "elements, in 31 bits"}}) {
+    const Diagnosis d = diagnosed_in_worker(name, text);
+    EXPECT_EQ(d.kind, "offset wraps") << name << "\n" << diagnosis_text(d);
+    EXPECT_NE(d.text.find(counted), std::string::npos) << name << "\n" << d.text;
+  }
+}
+
+// Of one kind there are several hypotheses, of which the true one is said.
+TEST(Diagnosis, SaysWhichOfAKind) {
+  for (const auto& [name, text, said] :
+       {std::tuple{"argmax_orders_zeros", "argmax x=f64[1,2,1] last=1 fill=zeros:0 set=x[0,1,0]=-0",
+                   "another tie: with -0 less than 0 in x"},
+        std::tuple{"argmax_last_nan",
+                   "argmax x=f32[1,2,1] fill=zeros:0 set=x[0,0,0]=nan;x[0,1,0]=nan",
+                   "another tie: with the last NaN of x taken"},
+        std::tuple{"argmax_nan_dropped", "argmax x=f32[1,2,1] fill=zeros:0 set=x[0,0,0]=nan",
+                   "NaN dropped: with -inf in place of NaN"},
+        std::tuple{"argmax_block_base", "argmax x=f32[1,1025,1] fill=index:0",
+                   "index wraps: with places counted within blocks of 1024"},
+        std::tuple{"add_wrong_side", "add a=f32[1,1,2,2] b=f32[1,1,2,1] fill=index:0",
+                   "another axis: with b repeated along the other of its axes 2 and 3"},
+        std::tuple{"matmul_rank_3_left", "matmul a=f64[2,1,1,1] b=f64[2,1,1] fill=index:0",
+                   "another index: with Q of b read at the index of axis 0"},
+        std::tuple{"qmatmul_wraps",
+                   "qmatmul a=u8[1,1,1] b=i8[1,1,1] scale=f32[1] y_zero=-2 fill=index:0",
+                   "integer wraps: with values that wrap in u8"},
+        std::tuple{"norm2_f16_squares",
+                   "norm2 x=f16[1,2,1] fill=zeros:0 set=x[0,0,0]=-100.5625;x[0,1,0]=-100.875",
+                   "narrow value: with f16(x[r, n, c]^2) in place of x[r, n, c]^2"},
+        std::tuple{"conv2d_grad_bias_one_image",
+                   "conv2d.grad gy=f32[2,1,1,1] x=f32[2,1,1,1] w=f32[1,1,1,1] b=f32[1] "
+                   "fill=index:0",
+                   "missing term: without all but the first of N in gy"}}) {
+    const Diagnosis d = diagnosed(name, text);
+    EXPECT_EQ((d.kind + ": " + d.text).rfind(said, 0), 0U) << name << "\n" << diagnosis_text(d);
+  }
+}
+
+// What the verdict says is not said again.
+TEST(Diagnosis, DoesNotRepeatTheVerdict) {
+  const Diagnosis d = diagnosed_in_worker("gemm_crash", "gemm a=f64[5,1] b=f64[1,1] fill=index:0");
+  EXPECT_EQ(d.kind, "crashed");
+  EXPECT_EQ(diagnosis_text(d).find("diagnosis"), std::string::npos) << diagnosis_text(d);
 }
 
 // Each part is necessary: alpha = 0 hides what a sum lacks, and where M != N there is no wrong

@@ -3,28 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
+#include "diagnosis/failing_cases.h"
 #include "diagnosis/found.h"
 #include "diagnosis/hypotheses.h"
 #include "diagnosis/mine.h"
 #include "mote/base/error.h"
 #include "mote/oracle/diagnosis.h"
-#include "mote/oracle/exactness.h"
 
 namespace mote {
 namespace {
 
 using namespace diagnosis;
 
-constexpr std::size_t kCases = 5;            ///< failing cases that a hypothesis is tested on
-constexpr std::size_t kMoreCases = 8;        ///< where that leaves several
-constexpr std::size_t kConfirming = 3;       ///< of those, for a strict hypothesis
-constexpr int kMostInVain = 3;               ///< of those one after the other
-constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
-constexpr std::uint64_t kMostFresh = 40;
-constexpr std::uint64_t kMostDrawnFresh = 100;  ///< of which those are taken
-constexpr double kHeavyWork = 50'000;           ///< multiply-adds of such a case
+constexpr std::size_t kMoreCases = 8;   ///< where kCases leave several
+constexpr std::size_t kConfirming = 3;  ///< of those, for a strict hypothesis
+constexpr int kMostInVain = 3;          ///< of those one after the other
 
 bool fits(const Hypothesis& h, const Observed& o) {
   const auto outputs = h.outputs(o);
@@ -33,14 +27,15 @@ bool fits(const Hypothesis& h, const Observed& o) {
 
 struct Candidate {
   Hypothesis hypothesis;
-  std::size_t explained = 1;
+  std::size_t explained = 0;
+  bool told = false;  ///< one of the cases that it explains tells it from others
+
+  void count(const Observed& o) {
+    if (!fits(hypothesis, o)) return;
+    ++explained;
+    told = told || !hypothesis.tells || hypothesis.tells(o);
+  }
 };
-
-bool is_heavy(const Case& c) { return multiply_adds(*c.program, c.binding) > kHeavyWork; }
-
-/// The data lie at the edges of arithmetic, where a kernel's own roundings and overflows hide what
-/// else it does.
-bool has_edges(const Case& c) { return c.fill.kind >= FillKind::ties; }
 
 using Family = std::vector<Hypothesis> (*)(const Observed&);
 
@@ -49,16 +44,19 @@ void add_candidates(std::vector<Candidate>& all, const Observed& smallest,
                     std::span<const Family> families, bool strict) {
   for (const Family family : families)
     for (Hypothesis& h : family(smallest)) {
-      h.strict = strict;
-      if (fits(h, smallest)) all.push_back({std::move(h)});
+      h.strict = h.strict || strict;
+      Candidate c{std::move(h)};
+      c.count(smallest);
+      if (c.explained > 0) all.push_back(std::move(c));
     }
 }
 
 std::vector<Candidate> candidates(const Observed& smallest) {
-  constexpr Family kFew[] = {end_hypotheses,      index_hypotheses,     left_out_hypotheses,
-                             value_hypotheses,    form_hypotheses,      rounding_hypotheses,
-                             missing_hypotheses,  parameter_hypotheses, place_hypotheses,
-                             overflow_hypotheses, tie_hypotheses,       padding_hypotheses};
+  constexpr Family kFew[] = {block_hypotheses,    end_hypotheses,      index_hypotheses,
+                             left_out_hypotheses, value_hypotheses,    form_hypotheses,
+                             rounding_hypotheses, missing_hypotheses,  parameter_hypotheses,
+                             place_hypotheses,    overflow_hypotheses, tie_hypotheses,
+                             padding_hypotheses};
   constexpr Family kMany[] = {index_of_other_axis_hypotheses,
                               order_hypotheses,
                               other_op_hypotheses,
@@ -80,8 +78,9 @@ std::vector<Candidate> formulas(const Observed& smallest) {
   return all;
 }
 
-/// Both: for what zeros explain, as saturated integers often are, and rows with nothing to sum. Few
-/// drawn cases have such a row, so that one which is made from the smallest confirms it too.
+/// Both: for what zeros or an overflow explain, as they do saturated integers and rows with nothing
+/// to sum. Few drawn cases have such a row, so that one which is made from the smallest confirms it
+/// too.
 std::vector<Candidate> all_hypotheses(const Observed& smallest) {
   std::vector<Candidate> others = formulas(smallest);
   const auto is_telling = [](const Candidate& c) { return c.hypothesis.kind == "empty row"; };
@@ -94,12 +93,13 @@ std::vector<Candidate> all_hypotheses(const Observed& smallest) {
   return all;
 }
 
+/// Many a fault gives these, so that a formula may say more.
 bool says_little(const Found& found) {
-  return found.kind == "zeros" || found.kind == "copy of an input";
+  return found.kind == "zeros" || found.kind == "copy of an input" || found.kind == "overflow";
 }
 
 void count(std::vector<Candidate>& all, const Observed& o) {
-  for (Candidate& c : all) c.explained += fits(c.hypothesis, o) ? 1 : 0;
+  for (Candidate& c : all) c.count(o);
 }
 
 std::size_t most_explained(const std::vector<Candidate>& all) {
@@ -130,7 +130,8 @@ std::size_t tell_apart(std::vector<Candidate>& all,
   while (used < kMoreCases) {
     const std::ptrdiff_t before = leaders(all);
     const bool undecided = before > 1 && in_vain < kMostInVain;
-    const bool unconfirmed = used < kConfirming && leader(all).hypothesis.strict;
+    const Candidate& ahead = leader(all);
+    const bool unconfirmed = (used < kConfirming && ahead.hypothesis.strict) || !ahead.told;
     if (!undecided && !unconfirmed) break;
     const std::optional<Observed> o = next();
     if (!o) break;
@@ -164,87 +165,13 @@ std::optional<Found> best(std::vector<Candidate> all, std::vector<Observed>& cas
   std::erase_if(all, [&](const Candidate& c) { return c.explained < most; });
   const std::size_t tried = cases.size() + tell_apart(all, next);
   const Candidate& winner = leader(all);
-  if (is_chance(winner, tried)) return std::nullopt;
+  if (is_chance(winner, tried) || !winner.told) return std::nullopt;
   const Hypothesis& h = winner.hypothesis;
   return Found{
       h.kind,
       fmt::format("{} the reference gives what was got, in {} of {} failing case{}",
                   h.say ? h.say() : h.text, winner.explained, tried, tried == 1 ? "" : "s")};
 }
-
-/// The smallest, and those that fail in the same way: drawn ones first, as those made from the
-/// smallest share its accidents, and of those the ones whose data have no edges and whose
-/// parameters are the smallest one's. First small ones, later the largest of the others, then new
-/// ones.
-class FailingCases {
- public:
-  FailingCases(const Case& smallest, const Outcome& outcome, const std::vector<Sample>& samples,
-               const std::function<Outcome(const Case&)>& judge)
-      : smallest_(smallest), outcome_(outcome), judge_(judge) {
-    for (const Sample& s : samples)
-      if (is_alike(s.of, s.outcome)) alike_.push_back(&s);
-    std::ranges::stable_sort(alike_, {}, [this](const Sample* s) {
-      return std::tuple(!s->drawn, has_edges(s->of), other_params(s->of),
-                        multiply_adds(*s->of.program, s->of.binding));
-    });
-    drawn_ = std::ranges::count_if(alike_, &Sample::drawn);
-  }
-
-  std::vector<Observed> first() {
-    std::vector<Observed> all;
-    if (auto o = observe(smallest_, outcome_)) all.push_back(*std::move(o));
-    for (; !all.empty() && used_ < std::ssize(alike_) && all.size() < kCases; ++used_) {
-      const Sample& s = *alike_[static_cast<std::size_t>(used_)];
-      if (auto o = observe(s.of, s.outcome)) all.push_back(*std::move(o));
-    }
-    return all;
-  }
-
-  bool some_are_drawn() const { return drawn_ > 0; }
-
-  std::optional<Observed> next() {
-    while (used_ < drawn_) {
-      const Sample& s = *alike_[static_cast<std::size_t>(--drawn_)];
-      if (auto o = observe(s.of, s.outcome)) return o;
-    }
-    while (fresh_ < kMostFresh && drawn_fresh_ < kMostDrawnFresh) {
-      const Case c = drawn_with_inputs_of(smallest_, kFirstFresh + drawn_fresh_++);
-      if (c.program != smallest_.program || is_heavy(c) || has_edges(c)) continue;
-      ++fresh_;
-      try {
-        const Outcome outcome = judge_(c);
-        if (!is_alike(c, outcome)) continue;
-        if (auto o = observe(c, outcome)) return o;
-      } catch (const Error&) {  // does not fit into memory
-        continue;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  bool is_alike(const Case& c, const Outcome& o) const {
-    return o.verdict == outcome_.verdict && c.program == smallest_.program &&
-           !o.differences.empty() && !is_heavy(c);
-  }
-
-  /// How many parameters have another value than in the smallest.
-  std::ptrdiff_t other_params(const Case& c) const {
-    return std::ranges::count_if(c.params, [&](const auto& p) {
-      const auto own = smallest_.params.find(p.first);
-      return own == smallest_.params.end() || !same(own->second, p.second);
-    });
-  }
-
-  const Case& smallest_;
-  const Outcome& outcome_;
-  const std::function<Outcome(const Case&)>& judge_;
-  std::vector<const Sample*> alike_;  ///< by work, drawn ones first
-  std::ptrdiff_t drawn_ = 0;          ///< those of them that are drawn and not used from the end
-  std::ptrdiff_t used_ = 0;           ///< from the beginning
-  std::uint64_t fresh_ = 0;           ///< new cases that were run
-  std::uint64_t drawn_fresh_ = 0;     ///< and drawn
-};
 
 }  // namespace
 
@@ -265,7 +192,8 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
   d.condition_is_exact = condition.exact;
   d.with = condition.with;
   d.without = condition.without;
-  std::optional<Found> found = by_verdict(smallest, outcome, judge);
+  std::optional<Found> found = by_offset(smallest, judge);
+  if (!found) found = by_verdict(smallest, outcome, judge);
   if (!found) {
     FailingCases failing(smallest, outcome, all, judge);
     std::vector<Observed> cases = failing.first();
@@ -277,7 +205,8 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
     };
     if (!cases.empty()) explain();
     if (found && says_little(*found))
-      found = best(all_hypotheses(cases.front()), cases, some_are_drawn, next);
+      if (auto more = best(all_hypotheses(cases.front()), cases, some_are_drawn, next))
+        found = std::move(more);
     if (!found && cases.size() >= kConfirming) {  // the smallest may be one of odd numbers
       std::swap(cases[0], cases[1]);
       explain();
@@ -293,8 +222,11 @@ Diagnosis diagnose(const Case& smallest, const Outcome& outcome,
 }
 
 std::string diagnosis_text(const Diagnosis& d) {
-  std::string text = d.kind.empty() ? "  diagnosis: none of the hypotheses that were tried fits\n"
-                                    : fmt::format("  diagnosis: {}: {}\n", d.kind, d.text);
+  std::string text;
+  if (d.kind.empty())
+    text = "  diagnosis: none of the hypotheses that were tried fits\n";
+  else if (!d.text.empty())
+    text = fmt::format("  diagnosis: {}: {}\n", d.kind, d.text);
   if (d.random_failed > 0)
     text += fmt::format("  fails in {} of {} random cases\n", d.random_failed, d.random_runs);
   if (d.condition.empty()) return text;

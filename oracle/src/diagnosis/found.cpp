@@ -89,11 +89,11 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
     case Verdict::out_of_bounds:
     case Verdict::wrote_gap:
     case Verdict::changed_input:
-      return Found{"out of range", outcome.reason};
+      return Found{"out of range", ""};
     case Verdict::stale:
-      return Found{"stale value", outcome.reason};
+      return Found{"stale value", ""};
     case Verdict::late_access:
-      return Found{"race", outcome.reason};
+      return Found{"race", ""};
     case Verdict::nondeterministic:
       return why_runs_differ(c, outcome, judge);
     case Verdict::crashed:
@@ -101,7 +101,7 @@ std::optional<Found> by_verdict(const Case& c, const Outcome& outcome,
     case Verdict::changed_mode:
     case Verdict::left_threads:
     case Verdict::too_much_memory:
-      return Found{std::string(name(outcome.verdict)), outcome.reason};
+      return Found{std::string(name(outcome.verdict)), ""};
     default:
       return std::nullopt;
   }

@@ -17,8 +17,12 @@ struct Found {
   std::string text;
 };
 
-/// The diagnosis that follows from the verdict alone.
+/// The diagnosis that follows from the verdict alone. Its text is empty where the outcome's reason
+/// says all that is known.
 std::optional<Found> by_verdict(const Case& c, const Outcome& outcome, const Judge& judge);
+/// A tensor whose elements lie far apart: the number of bits in which offsets are counted, found by
+/// runs with smaller and greater gaps.
+std::optional<Found> by_offset(const Case& c, const Judge& judge);
 /// Values that nothing explains and that are others in another run.
 std::optional<Found> by_chance(const Case& c, const Outcome& outcome, const Judge& judge);
 /// Nothing explains values that are all nearly right.

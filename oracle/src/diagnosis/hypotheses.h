@@ -21,6 +21,8 @@ struct Hypothesis {
   bool strict = false;
   /// In place of `text`, where that takes time to say.
   std::function<std::string()> say = {};
+  /// The cases that tell it from others; it must explain one of them. Empty: all cases do.
+  std::function<bool(const Observed&)> tells = {};
 };
 
 /// Inputs rounded to fewer bits before they are used; sums rounded or clamped after each term.
@@ -33,6 +35,8 @@ std::vector<Hypothesis> parameter_hypotheses(const Observed& observed);
 std::vector<Hypothesis> left_out_hypotheses(const Observed& observed);
 /// Axes exchanged or reversed, neighbours read.
 std::vector<Hypothesis> place_hypotheses(const Observed& observed);
+/// The blocks of an axis: a carry that is lost, places counted within one.
+std::vector<Hypothesis> block_hypotheses(const Observed& observed);
 /// Zeros, a copy, NaN that is dropped or spreads.
 std::vector<Hypothesis> value_hypotheses(const Observed& observed);
 /// Other formulas of the op: one-pass variance.

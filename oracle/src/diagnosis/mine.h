@@ -53,6 +53,9 @@ std::vector<Sample> samples(const Case& smallest, const Judge& judge);
 Case drawn_like(const Case& smallest, std::uint64_t k);
 /// The same, of those that have the smallest one's choice of optional inputs.
 Case drawn_with_inputs_of(const Case& smallest, std::uint64_t k);
+/// Likewise, with sizes that are equal where the smallest's are, and the axes of extent 1 that
+/// repeat there.
+Case drawn_with_sizes_of(const Case& smallest, std::uint64_t k);
 /// The same, drawn in another dtype of the op.
 Case drawn_like(const Case& smallest, DType dtype, std::uint64_t k);
 

@@ -38,6 +38,10 @@ std::vector<Tail> tails() {
                    if (n < 1) return std::nullopt;
                    return n - 1;
                  }});
+  all.push_back({"all but the first of {0}", [](std::int64_t n) -> std::optional<std::int64_t> {
+                   if (n < 2) return std::nullopt;
+                   return 1;
+                 }});
   return all;
 }
 

@@ -38,6 +38,8 @@ void add_narrow_reals(Collector& all, const Uop& u) {
   if (is_real(u.dtype())) {
     for (const DType narrow : {DType::f16, DType::bf16, DType::f32})
       if (size_of(narrow) < size_of(u.dtype())) add(narrow);
+    if (size_of(u.dtype()) == 2)  // the reference keeps it in more bits than its own
+      all.add([&] { return cast(cast(u, DType::f32), u.dtype()); }, "narrow value");
     return;
   }
   const auto add_wrapping = [&](DType real) {
@@ -58,6 +60,22 @@ void add_rounded_in_between(Collector& all, const Uop& u) {
   if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
 }
 
+bool is_map(const Uop& u, MapOp op) {
+  const uop::Map* m = map_of(u);
+  return m != nullptr && m->op == op;
+}
+
+/// log(1 + exp(x)) in place of max(x, 0) + log1p(exp(-|x|)), which does not overflow.
+void add_overflowing_softplus(Collector& all, const Uop& u) {
+  if (!is_map(u, MapOp::add)) return;
+  const std::vector<Uop>& args = map_of(u)->args;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (!is_map(args[k], MapOp::max) || !is_map(args[1 - k], MapOp::log1p)) continue;
+    const Uop& x = map_of(args[k])->args[0];
+    all.add([&] { return log(cast(exp(x) + 1, u.dtype())); });
+  }
+}
+
 /// Reals that become integers between other limits than the dtype's, also such that wrap then.
 void add_other_limits(Collector& all, const Uop& u) {
   const uop::Map* m = map_of(u);
@@ -74,6 +92,13 @@ void add_other_limits(Collector& all, const Uop& u) {
           return cast(cast(limited, DType::i64), u.dtype());
         },
         "saturates", fmt::format("with values kept between {} and {}", low, high));
+  for (const double beyond : {0x1p31, 0x1p63})  // processors convert to the least integer there
+    all.add(
+        [&, beyond] {
+          const Uop wrapped = cast(cast(x, DType::i64), u.dtype());
+          return where(abs(x) < beyond, wrapped, constant(0, u));
+        },
+        "integer wraps", fmt::format("with values that wrap in {}", name(u.dtype())));
 }
 
 void add_numbers(Collector& all, const Uop& u) {
@@ -146,6 +171,7 @@ void add_other_values(Collector& all, const Uop& u, const Surroundings& around) 
   add_narrow_integers(all, u, around);
   add_narrow_reals(all, u);
   add_rounded_in_between(all, u);
+  add_overflowing_softplus(all, u);
   add_other_limits(all, u);
   add_empty_rows(all, u);
   if (const auto* r = std::get_if<uop::Reduce>(&u.node().kind)) add_starts(all, u, *r);

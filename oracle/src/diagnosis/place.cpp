@@ -6,6 +6,7 @@
 
 #include "diagnosis/hypotheses.h"
 #include "mote/base/error.h"
+#include "mote/oracle/layout.h"
 
 namespace mote::diagnosis {
 namespace {
@@ -23,6 +24,9 @@ Hypothesis with_input(
             return recompute(of.of, std::move(inputs));
           }};
 }
+
+/// Of two elements, each is the other's neighbour and its mirror image.
+bool has_three(const CaseTensor& t, std::size_t axis) { return t.shape[axis] > 2; }
 
 void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
   const CaseTensor& t = o.of.inputs[input];
@@ -50,6 +54,8 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
                                  return i;
                                };
                              }));
+    all.back().strict = true;
+    all.back().tells = [input, a](const Observed& of) { return has_three(of.of.inputs[input], a); };
     for (const std::int64_t step : {-1, 1}) {
       all.push_back(with_input("neighbour's value",
                                fmt::format("with {} read one {} along {}", t.name,
@@ -62,6 +68,9 @@ void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input
                                    return i;
                                  };
                                }));
+      all.back().tells = [input, a](const Observed& of) {
+        return has_three(of.of.inputs[input], a);
+      };
     }
     all.push_back(with_input(
         "neighbour's value",
@@ -99,6 +108,10 @@ void add_neighbours(std::vector<Hypothesis>& all, const Observed& o) {
                          });
                          return outputs;
                        }});
+        if (step != 0)
+          all.back().tells = [=](const Observed& of) {
+            return has_three(of.of.outputs[output], a);
+          };
       }
     }
   }
@@ -125,6 +138,46 @@ void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
                        }});
 }
 
+/// An input that repeats along an axis repeats along another one instead.
+std::optional<std::vector<Dense>> repeated_elsewhere(const Observed& of, std::size_t input,
+                                                     std::size_t a, std::size_t b) {
+  const Indices& own = of.of.inputs[input].shape;
+  if ((own[a] == 1) == (own[b] == 1)) return std::nullopt;
+  Case other = of.of;
+  Indices& moved = other.inputs[input].shape;
+  std::swap(moved[a], moved[b]);
+  other.inputs[input].layout = {};
+  try {
+    complete(other);
+  } catch (const Error&) {  // the extents belong to nothing there
+    return std::nullopt;
+  }
+  for (std::size_t k = 0; k < other.outputs.size(); ++k)
+    if (other.outputs[k].shape != of.of.outputs[k].shape) return std::nullopt;
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  std::vector<std::int64_t> strides = place(own, {}).strides;
+  std::swap(strides[a], strides[b]);
+  for_each_element(moved, strides, [&](std::int64_t to, std::int64_t from) {
+    inputs[input].set(to, of.inputs[input].at(from));
+  });
+  return recompute(other, std::move(inputs));
+}
+
+void add_repeated(std::vector<Hypothesis>& all, const Observed& o) {
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
+    const Indices& shape = o.of.inputs[k].shape;
+    if (std::ranges::find(shape, 1) == shape.end()) continue;
+    for (std::size_t a = 0; a < shape.size(); ++a)
+      for (std::size_t b = a + 1; b < shape.size(); ++b) {
+        all.push_back({"another axis",
+                       fmt::format("with {} repeated along the other of its axes {} and {}",
+                                   o.of.inputs[k].name, a, b),
+                       [=](const Observed& of) { return repeated_elsewhere(of, k, a, b); }});
+        all.back().strict = true;
+      }
+  }
+}
+
 }  // namespace
 
 std::vector<Hypothesis> place_hypotheses(const Observed& o) {
@@ -132,6 +185,7 @@ std::vector<Hypothesis> place_hypotheses(const Observed& o) {
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) add_axes(all, o, k);
   add_neighbours(all, o);
   add_wraps(all, o);
+  add_repeated(all, o);
   return all;
 }
 

@@ -25,7 +25,16 @@ void vary_sizes(Sampler& to, const Case& smallest) {
       if (const auto c = with_knob(smallest, k, value)) to.add(*c, false);
 }
 
-/// Two sizes that are equal stay so: a failure may need that they are.
+/// Adds the case with each of a few fills.
+void add_with_fills(Sampler& to, Case c) {
+  for (const FillKind kind : {FillKind::index, FillKind::integer, FillKind::uniform}) {
+    c.fill = {kind, 1};
+    to.add(c, false);
+  }
+}
+
+/// Two sizes that are equal stay so: a failure may need that they are. Where both are 1, most axes
+/// cannot be told apart, so that several cases say whether that is what a failure needs.
 void vary_equal_sizes(Sampler& to, const Case& smallest) {
   const std::vector<std::int64_t> own = to_draft(smallest).at.values;
   for (std::size_t a = 0; a < own.size(); ++a)
@@ -33,8 +42,10 @@ void vary_equal_sizes(Sampler& to, const Case& smallest) {
       for (const std::int64_t value : {1, 2, 3, 4, 5, 8, 17}) {
         if (own[a] != own[b] || value == own[a]) continue;
         const auto first = with_knob(smallest, a, value);
-        if (const auto both = first ? with_knob(*first, b, value) : std::nullopt)
-          to.add(*both, false);
+        const auto both = first ? with_knob(*first, b, value) : std::nullopt;
+        if (!both) continue;
+        to.add(*both, false);
+        if (value == 1) add_with_fills(to, *both);
       }
 }
 
@@ -145,6 +156,19 @@ Case drawn_with_inputs_of(const Case& smallest, std::uint64_t k) {
   DrawStyle style;
   style.inputs = smallest.instance.input_mask;
   return drawn(smallest, smallest.instance.dtype, k, style);
+}
+
+Case drawn_with_sizes_of(const Case& smallest, std::uint64_t k) {
+  const Case c = drawn_with_inputs_of(smallest, k);
+  if (c.program != smallest.program) return c;
+  const Draft own = to_draft(smallest);
+  Draft draft = to_draft(c);
+  draft.ones = own.ones;
+  draft.missing = own.missing;
+  for (std::size_t a = 0; a < own.at.values.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (own.at.values[a] == own.at.values[b]) draft.at.values[a] = draft.at.values[b];
+  return like(draft, c).value_or(c);
 }
 
 std::vector<Sample> samples(const Case& smallest, const Judge& judge) {

@@ -42,6 +42,56 @@ std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t inp
   return outputs;
 }
 
+/// The places of integers as they are where some elements of an input are changed.
+template <typename Changed>
+std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t input,
+                                               const Changed& changed) {
+  std::vector<Dense> inputs = copies_of(of.inputs);
+  bool any = false;
+  for (std::int64_t at = 0; at < inputs[input].count(); ++at) {
+    const std::optional<double> other = changed(inputs[input].at(at).real(), at);
+    if (other) inputs[input].set(at, Number(*other));
+    any = any || other;
+  }
+  if (!any) return std::nullopt;
+  auto outputs = recompute(of.of, std::move(inputs));
+  for (std::size_t k = 0; outputs && k < outputs->size(); ++k)
+    if (is_real((*outputs)[k].dtype())) (*outputs)[k] = copy_of(of.expected[k]);
+  return outputs;
+}
+
+/// -0 is less than 0.
+std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
+  return places_where(of, input, [](double x, std::int64_t) -> std::optional<double> {
+    if (x != 0 || !std::signbit(x)) return std::nullopt;
+    return -std::numeric_limits<float>::denorm_min();
+  });
+}
+
+/// With numbers beyond all others in place of NaN, the first or the last the farthest.
+std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t input, int sign,
+                                             bool last) {
+  constexpr double kBeyond = 1e38;
+  const auto count = static_cast<double>(of.inputs[input].count());
+  return places_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
+    const double share = static_cast<double>(at) / count;
+    if (std::isnan(x)) return sign * kBeyond * (2 + (last ? share : -share));
+    if (std::isinf(x)) return std::copysign(kBeyond / 2, x);
+    return std::nullopt;
+  });
+}
+
+/// Of several NaN the last one is taken, where the op takes the first as the greatest (sign > 0) or
+/// the least element.
+std::optional<std::vector<Dense>> last_nan(const Observed& of, std::size_t input, int sign) {
+  const auto first = nan_beyond(of, input, sign, false);
+  if (!first) return std::nullopt;
+  for (std::size_t k = 0; k < first->size(); ++k)
+    for (std::int64_t at = 0; at < (*first)[k].count(); ++at)
+      if (!(*first)[k].same(at, of.expected[k])) return std::nullopt;
+  return nan_beyond(of, input, sign, true);
+}
+
 /// The reference where an input is a little larger, or smaller.
 std::optional<std::vector<Dense>> nudged(const Observed& of, std::size_t input, double factor) {
   std::vector<Dense> inputs = copies_of(of.inputs);
@@ -67,6 +117,11 @@ std::vector<Hypothesis> tie_hypotheses(const Observed& o) {
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     if (!is_real(o.of.inputs[k].dtype)) continue;
     const std::string& name = o.of.inputs[k].name;
+    all.push_back({"another tie", fmt::format("with -0 less than 0 in {}", name),
+                   [=](const Observed& of) { return zeros_ordered(of, k); }});
+    for (const int sign : {1, -1})
+      all.push_back({"another tie", fmt::format("with the last NaN of {} taken", name),
+                     [=](const Observed& of) { return last_nan(of, k, sign); }});
     for (const int sign : {1, -1})
       all.push_back({"another tie",
                      fmt::format("with the last of equal elements of {} taken", name),

@@ -35,6 +35,30 @@ std::optional<std::vector<Dense>> copy(const Observed& of, std::size_t input) {
   return outputs;
 }
 
+/// The element of an input at the index of the output's, modulo the input's extents; the axes of
+/// both count from the last one.
+std::optional<std::vector<Dense>> copy_at_index(const Observed& of, std::size_t input) {
+  const Dense& x = of.inputs[input];
+  const Indices& shape = of.of.inputs[input].shape;
+  std::vector<Dense> outputs = copies_of(of.expected);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].dtype() != x.dtype() || x.count() == 0) return std::nullopt;
+    const Indices& whole = of.of.outputs[k].shape;
+    for (std::int64_t at = 0; at < outputs[k].count(); ++at) {
+      std::int64_t rest = at, from = 0, stride = 1;
+      for (std::size_t axis = 0; axis < std::min(shape.size(), whole.size()); ++axis) {
+        const std::int64_t extent = whole[whole.size() - 1 - axis];
+        const std::int64_t own = shape[shape.size() - 1 - axis];
+        from += rest % extent % own * stride;
+        rest /= extent;
+        stride *= own;
+      }
+      outputs[k].set(at, x.at(from));
+    }
+  }
+  return outputs;
+}
+
 std::optional<std::vector<Dense>> nan_replaced(const Observed& of, double by) {
   std::vector<Dense> inputs = copies_of(of.inputs);
   bool changed = false;
@@ -142,8 +166,15 @@ std::vector<Hypothesis> value_hypotheses(const Observed& o) {
   all.push_back({"zeros", "with 0 in place of what is wrong", zeros});
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k)
     all.push_back({"copy of an input",
-                   fmt::format("the elements of {} in turn", o.of.inputs[k].name),
+                   fmt::format("with the elements of {} in turn", o.of.inputs[k].name),
                    [k](const Observed& of) { return copy(of, k); }});
+  for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
+    all.push_back(
+        {"copy of an input",
+         fmt::format("with the elements of {} at the output's index", o.of.inputs[k].name),
+         [k](const Observed& of) { return copy_at_index(of, k); }});
+    all.back().strict = true;
+  }
   return all;
 }
 

@@ -76,7 +76,7 @@ struct CampaignOptions {
   std::function<void(const Failure&)> failure = {};
 };
 
-constexpr double kLargeCase = 1000;  ///< multiply-adds
+constexpr double kLargeCase = 1000;  ///< multiply_adds(), or elements of an op that sums nothing
 
 /// Where nothing is known about more than this share of a row's elements, and nothing failed, no
 /// case of the row counts as judged: its passed cases become weak.
@@ -97,7 +97,7 @@ struct Row {
   std::string backend;
   std::array<std::int64_t, kVerdicts> counts{};
   std::int64_t judged = 0;
-  std::int64_t judged_large = 0;      ///< with kLargeCase multiply-adds or more
+  std::int64_t judged_large = 0;      ///< with kLargeCase or more of them
   std::int64_t elements = 0;          ///< of the cases that passed, failed or are weak
   std::int64_t indeterminate = 0;     ///< of these: about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
