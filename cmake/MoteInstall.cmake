@@ -91,8 +91,8 @@ if(MOTE_OPENMP)
   set(openmp OpenMP::OpenMP_C)
 endif()
 mote_component(runtime OUTPUT mote OF mote_base ${generated} mote_runtime mote_tuning
-  PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${openmp} FOLDERS uops/base generated runtime runtime/tuning)
-mote_component(npz OUTPUT mote_npz OF mote_npz NEEDS runtime PRIVATE ZLIB::ZLIB FOLDERS runtime/npz)
+  PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${openmp} FOLDERS uops/base generated runtime/core runtime/files/tuning)
+mote_component(npz OUTPUT mote_npz OF mote_npz NEEDS runtime PRIVATE ZLIB::ZLIB FOLDERS runtime/files/npz)
 mote_component(compiler OUTPUT mote_compiler OF mote_uops mote_macroops mote_codegen NEEDS runtime
   PRIVATE fmt::fmt FOLDERS uops macroops codegen)
 mote_component(oracle OUTPUT mote_oracle OF mote_bounds mote_oracle NEEDS compiler

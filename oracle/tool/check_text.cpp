@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "host.h"
-#include "json_line.h"
 #include "mote/oracle/contract.h"
 #include "mote/oracle/report.h"
 #include "mote/oracle/text.h"
 #include "output.h"
+#include "report/json_line.h"
 
 namespace mote::tool {
 namespace {

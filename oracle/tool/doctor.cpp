@@ -21,13 +21,13 @@
 #include "commands.h"
 #include "finding.h"
 #include "host.h"
-#include "json_line.h"
 #include "mote/base/command.h"
 #include "mote/base/plugin_search.h"
 #include "mote/oracle/backends.h"
 #include "mote/oracle/c_compiler.h"
 #include "mote/oracle/memory.h"
 #include "mote/oracle/text.h"
+#include "report/json_line.h"
 #include "terminal.h"
 
 namespace mote::tool {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "json_line.h"
 #include "mote/oracle/resolve.h"
 #include "ops_text.h"
+#include "report/json_line.h"
 
 namespace mote::tool {
 namespace {

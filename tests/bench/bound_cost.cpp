@@ -22,11 +22,11 @@
 #include "blocks/inline.h"
 #include "blocks/storage.h"
 #include "blocks/thin.h"
-#include "bounds.h"
+#include "judge/bounds.h"
+#include "judge/reference.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/memory.h"
 #include "mote/uops/bound.h"
-#include "reference.h"
 
 namespace mote {
 namespace {

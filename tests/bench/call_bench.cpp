@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "check_call.h"
+#include "command/check_call.h"
 #include "mote/runtime/context.h"
 #include "mote/runtime/prepared.h"
 #include "mote/runtime/registry.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "buffer.h"
-#include "call_frame.h"
 #include "cuda/plan.h"
 #include "cuda_host/host_library.h"
 #include "mote/oracle/case.h"
-#include "prepared_state.h"
+#include "run/buffer.h"
+#include "run/call_frame.h"
+#include "run/prepared_state.h"
 
 namespace mote::test {
 

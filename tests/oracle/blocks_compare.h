@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "blocks/evaluate.h"
-#include "buffer.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/domain.h"
 #include "mote/uops/evaluate.h"
+#include "run/buffer.h"
 
 namespace mote::block_test {
 

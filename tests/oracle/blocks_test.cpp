@@ -12,13 +12,13 @@
 #include "blocks/trees.h"
 #include "blocks_compare.h"
 #include "filled_array.h"
+#include "judge/reference.h"
 #include "mote/generated/level.h"
 #include "mote/oracle/exactness.h"
 #include "mote/oracle/generate.h"
 #include "mote/uops/bound.h"
 #include "mote/uops/evaluate.h"
 #include "random_program.h"
-#include "reference.h"
 #include "trial.h"
 
 namespace mote {

@@ -7,12 +7,12 @@
 
 #include <set>
 
+#include "campaign/tally.h"
 #include "fake_backend.h"
 #include "mote/base/kernel_call.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/report.h"
 #include "mutant.h"
-#include "tally.h"
 #include "temporary_folder.h"
 
 namespace mote {

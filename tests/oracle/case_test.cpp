@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "generate/random.h"
 #include "mote/base/error.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/text.h"
-#include "random.h"
 #include "temporary_folder.h"
 
 namespace mote {

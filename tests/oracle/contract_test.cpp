@@ -13,15 +13,15 @@
 #include <set>
 #include <string>
 
-#include "bounds.h"
 #include "fake_backend.h"
+#include "judge/bounds.h"
 #include "mote/base/error.h"
 #include "mote/base/kernel_call.h"
 #include "mote/base/plugin.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/case.h"
 #include "mote/oracle/run.h"
-#include "prepared_state.h"
+#include "run/prepared_state.h"
 
 namespace mote {
 namespace {

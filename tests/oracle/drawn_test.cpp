@@ -10,9 +10,9 @@
 #include <map>
 #include <set>
 
+#include "generate/redraw.h"
 #include "mote/oracle/generate.h"
-#include "near.h"
-#include "redraw.h"
+#include "run/near.h"
 
 namespace mote {
 namespace {

@@ -5,15 +5,15 @@
 
 #include <set>
 
-#include "call_frame.h"
 #include "filled_array.h"
+#include "judge/reference.h"
 #include "mote/base/error.h"
 #include "mote/generated/kernels.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/run.h"
 #include "mote/oracle/shrink.h"
 #include "mote/uops/evaluate.h"
-#include "reference.h"
+#include "run/call_frame.h"
 #include "temporary_folder.h"
 
 namespace mote {

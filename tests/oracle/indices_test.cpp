@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subjects that take valid or non-negative indices for granted: which inputs are indices, what
 // their draws are, and that nothing else ever reaches the subject.
-#include "indices.h"
+#include "case/indices.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "mote/generated/kernels.h"
 #include "mote/oracle/campaign.h"
 #include "mote/oracle/generate.h"
-#include "prepared_state.h"
+#include "run/prepared_state.h"
 
 namespace mote {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "mote/oracle/generate.h"
-#include "shrink_steps.h"
+#include "shrink/steps.h"
 
 namespace mote {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables within a width, and the table of a campaign.
-#include "table.h"
+#include "report/table.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <sstream>
 
-#include "json_line.h"
 #include "mote/oracle/report.h"
+#include "report/json_line.h"
 
 namespace mote {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <random>
 
+#include "expr/prover.h"
 #include "mote/base/error.h"
-#include "prover.h"
 #include "raw_index.h"
 
 namespace mote {

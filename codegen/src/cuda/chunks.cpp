@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "../dependence.h"
-#include "../rounds.h"
+#include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
 #include "rows.h"
+#include "schedule/iterations.h"
 
 namespace mote::cuda {
 namespace {

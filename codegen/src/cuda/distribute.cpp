@@ -15,10 +15,10 @@
 #include <string>
 #include <utility>
 
-#include "../dependence.h"
-#include "../rounds.h"
+#include "ir/dependence.h"
 #include "kept.h"
 #include "mote/codegen/walk.h"
+#include "schedule/iterations.h"
 #include "tiles.h"
 
 namespace mote::cuda {

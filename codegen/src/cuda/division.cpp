@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "../dependence.h"
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 #include "chunks.h"
 #include "distribute.h"
+#include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
 #include "segments.h"

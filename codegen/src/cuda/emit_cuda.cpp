@@ -8,15 +8,15 @@
 #include <iterator>
 #include <utility>
 
-#include "../emit_c_writer.h"
-#include "../keep.h"
-#include "../leave_out.h"
 #include "block_helpers.h"
+#include "c/writer.h"
 #include "distribute.h"
 #include "kernel_text.h"
 #include "mote/codegen/generated_by.h"
 #include "mote_cuda_h.h"
 #include "packs.h"
+#include "passes/leave_out.h"
+#include "schedule/keep.h"
 #include "stages.h"
 #include "tile_text.h"
 

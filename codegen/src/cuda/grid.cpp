@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 #include "tile_text.h"
 
 namespace mote::emit {

@@ -2,7 +2,7 @@
 // Values read from tensors in place of names and accumulators.
 #include "kept.h"
 
-#include "../dependence.h"
+#include "ir/dependence.h"
 #include "mote/codegen/walk.h"
 
 namespace mote::cuda {

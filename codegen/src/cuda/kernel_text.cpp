@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 #include "row_packs.h"
 #include "wide_tiles.h"
 

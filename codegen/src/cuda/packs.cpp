@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <set>
 
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 #include "mote/base/dtype.h"
 #include "mote/codegen/walk.h"
 

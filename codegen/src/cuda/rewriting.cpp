@@ -2,7 +2,7 @@
 // What loops must be like to be divided.
 #include "rewriting.h"
 
-#include "../dependence.h"
+#include "ir/dependence.h"
 
 namespace mote::cuda {
 

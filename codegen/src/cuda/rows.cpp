@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <set>
 
-#include "../dependence.h"
-#include "../emit_c_writer.h"
-#include "../rounds.h"
-#include "../unit_strides.h"
+#include "c/writer.h"
+#include "ir/dependence.h"
 #include "mote/base/error.h"
+#include "schedule/iterations.h"
+#include "schedule/unit_strides.h"
 
 namespace mote::cuda {
 namespace {

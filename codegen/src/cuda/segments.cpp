@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "../dependence.h"
-#include "../references.h"
-#include "../rounds.h"
+#include "ir/dependence.h"
+#include "ir/references.h"
 #include "kept.h"
 #include "mote/codegen/walk.h"
 #include "rewriting.h"
+#include "schedule/iterations.h"
 
 namespace mote::cuda {
 namespace {

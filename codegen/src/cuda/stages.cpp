@@ -14,10 +14,10 @@
 #include <string>
 #include <utility>
 
-#include "../dependence.h"
-#include "../rounds.h"
+#include "ir/dependence.h"
 #include "kept.h"
 #include "rows.h"
+#include "schedule/iterations.h"
 
 namespace mote::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 
 namespace mote::emit {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "../emit_c_writer.h"
+#include "c/writer.h"
 #include "mote/codegen/emit_cuda.h"
 #include "tile_text.h"
 #include "tiles.h"

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "../dependence.h"
-#include "../emit_c_writer.h"
+#include "c/writer.h"
+#include "ir/dependence.h"
 
 namespace mote::cuda {
 namespace {

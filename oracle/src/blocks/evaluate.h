@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "../buffer.h"
 #include "plan.h"
+#include "run/buffer.h"
 
 namespace mote::blocks {
 

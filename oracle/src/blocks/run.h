@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "../buffer.h"
 #include "mote/oracle/case.h"
 #include "plan.h"
+#include "run/buffer.h"
 
 namespace mote::blocks {
 

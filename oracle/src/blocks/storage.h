@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "../buffer.h"
 #include "cell.h"
 #include "index.h"
 #include "plan.h"
+#include "run/buffer.h"
 
 namespace mote::blocks {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "json_line.h"
 #include "mote/oracle/coverage.h"
 #include "mote/oracle/text.h"
+#include "report/json_line.h"
 
 namespace mote {
 namespace {

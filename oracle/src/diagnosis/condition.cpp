@@ -8,10 +8,10 @@
 #include <cmath>
 #include <span>
 
+#include "case/like.h"
 #include "diagnosis/mine.h"
-#include "like.h"
+#include "generate/random.h"
 #include "mote/base/error.h"
-#include "random.h"
 
 namespace mote::diagnosis {
 namespace {

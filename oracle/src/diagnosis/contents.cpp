@@ -8,7 +8,7 @@
 
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
-#include "prepared_state.h"
+#include "run/prepared_state.h"
 
 namespace mote::diagnosis {
 namespace {

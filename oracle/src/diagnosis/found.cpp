@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "processors.h"
+#include "isolate/processors.h"
 
 namespace mote::diagnosis {
 namespace {

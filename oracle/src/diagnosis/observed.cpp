@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "judge/reference.h"
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
-#include "prepared_state.h"
-#include "reference.h"
+#include "run/prepared_state.h"
 
 namespace mote::diagnosis {
 namespace {

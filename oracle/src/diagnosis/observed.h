@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "buffer.h"
 #include "mote/oracle/run.h"
+#include "run/buffer.h"
 
 namespace mote::diagnosis {
 

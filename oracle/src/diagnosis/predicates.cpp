@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "case/like.h"
 #include "diagnosis/mine.h"
-#include "like.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "diagnosis/mine.h"
-#include "random.h"
-#include "shrink_steps.h"
+#include "generate/random.h"
+#include "shrink/steps.h"
 
 namespace mote::diagnosis {
 namespace {

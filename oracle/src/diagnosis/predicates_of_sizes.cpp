@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "case/like.h"
 #include "diagnosis/mine.h"
-#include "like.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {

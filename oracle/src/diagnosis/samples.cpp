@@ -2,8 +2,8 @@
 // Samples: the smallest case with one thing changed, and drawn ones.
 #include <algorithm>
 
+#include "case/like.h"
 #include "diagnosis/mine.h"
-#include "like.h"
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "bounds.h"
 #include "diagnosis/hypotheses.h"
-#include "form.h"
+#include "judge/bounds.h"
+#include "judge/form.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {

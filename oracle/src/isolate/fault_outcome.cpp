@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "../outcome.h"
+#include "judge/outcome.h"
 #include "mote/oracle/text.h"
 
 namespace mote::isolate {
@@ -59,12 +59,12 @@ Outcome outcome_of_ending(const Answer& answer, const Site& current, const Site*
                           const CallTime& given) {
   switch (answer.ending) {
     case Ending::hung:
-      return outcome_of(Verdict::hung,
-                        fmt::format("no result after {} s{}", given.limit_s,
-                                    given.warm_up_s > 0
-                                        ? fmt::format(", and {:.2g} s more to warm up",
-                                                      given.warm_up_s)
-                                        : ""));
+      return outcome_of(
+          Verdict::hung,
+          fmt::format("no result after {} s{}", given.limit_s,
+                      given.warm_up_s > 0
+                          ? fmt::format(", and {:.2g} s more to warm up", given.warm_up_s)
+                          : ""));
     case Ending::memory:
       return outcome_of(Verdict::too_much_memory, answer.how);
     case Ending::gaps:  // which is no mistake, but cannot be let go on

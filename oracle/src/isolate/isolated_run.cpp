@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "../outcome.h"
 #include "call_copy.h"
 #include "fault_outcome.h"
+#include "judge/outcome.h"
 #include "mote/base/error.h"
 
 namespace mote::isolate {

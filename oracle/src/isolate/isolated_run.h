@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "../call_frame.h"
-#include "../prepared_state.h"
-#include "../subject_run.h"
 #include "isolation_state.h"
+#include "run/call_frame.h"
+#include "run/prepared_state.h"
+#include "run/subject_run.h"
 #include "site.h"
 
 namespace mote::isolate {

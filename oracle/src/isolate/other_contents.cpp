@@ -4,9 +4,9 @@
 #include <cstring>
 #include <optional>
 
-#include "../forward.h"
-#include "../indices.h"
-#include "../prepared_state.h"
+#include "case/indices.h"
+#include "generate/forward.h"
+#include "run/prepared_state.h"
 
 namespace mote::isolate {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "../buffer.h"
+#include "run/buffer.h"
 
 namespace mote::isolate {
 

@@ -4,11 +4,10 @@
 #include "relaunch.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../compiled_c.h"
 #include "arena.h"
 #include "code_address.h"
 #include "mote/base/error.h"
+#include "source/compiled_c.h"
 #include "zygote.h"
 
 extern char** environ;
@@ -30,8 +29,8 @@ extern char** environ;
 namespace mote::isolate {
 namespace {
 
-constexpr const char* kEntry = "MOTE_RELAUNCH_ENTRY";    // offset, and the module behind a blank
-constexpr const char* kGiven = "MOTE_RELAUNCH_GIVEN";    // numbers
+constexpr const char* kEntry = "MOTE_RELAUNCH_ENTRY";      // offset, and the module behind a blank
+constexpr const char* kGiven = "MOTE_RELAUNCH_GIVEN";      // numbers
 constexpr const char* kPreload = "MOTE_RELAUNCH_PRELOAD";  // what LD_PRELOAD was
 
 constexpr const char* kHook = R"(#include <stdlib.h>
@@ -157,8 +156,7 @@ pid_t Relauncher::start(const Inheritance& given) const {
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> environment = pointers_to(variables);
   const pid_t process = fork();
-  if (process < 0)
-    throw Error(std::string("no process can be forked: ") + std::strerror(errno));
+  if (process < 0) throw Error(std::string("no process can be forked: ") + std::strerror(errno));
   if (process > 0) return process;
   for (const int file : {given.socket, given.arena_file}) fcntl(file, F_SETFD, 0);
   execve("/proc/self/exe", arguments.data(), environment.data());

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../buffer.h"
 #include "mote/oracle/case.h"
+#include "run/buffer.h"
 
 namespace mote::isolate {
 

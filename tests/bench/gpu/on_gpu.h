@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "buffer.h"
-#include "call_frame.h"
 #include "cuda/device.h"
 #include "mote/base/plugin.h"
 #include "mote/oracle/case.h"
+#include "run/buffer.h"
+#include "run/call_frame.h"
 
 namespace mote::bench {
 

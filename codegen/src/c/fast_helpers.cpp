@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The helpers of fast kernels: float functions without branches or calls, so that loops over them
+// become vector code. Each is accurate to what fast_accuracy() says over all of f32, with or
+// without fused multiply-add; NaN, infinities, zeros and denormals come out as the C library's.
+#include <array>
+
+#include "c/internal.h"
+
+namespace mote::emit {
+namespace {
+
+// Polynomials: minimax fits, the error weighted by the function's own size.
+//   expm1(r) = r + r²·q(r) for |r| <= ln(2)/2, within 2⁻³¹
+//   log1p(f) = f - f²/2 + f³·p(f) for √½ - 1 <= f <= √2 - 1, within 2⁻³⁰
+//   log(erfc(x)) = x·q(x) for 0 <= x <= 4, within 2⁻³¹ of erf
+constexpr std::array kFastHelpers = std::to_array<Helper>({
+    {"mote_float", R"(/* The float with these bits, and back. */
+MOTE_INLINE float mote_float(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+)"},
+    {"mote_bits", R"(MOTE_INLINE uint32_t mote_bits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+)"},
+    {"mote_minf",
+     R"(/* The lesser; a NaN in either argument wins. A reduction's result so far is a: it meets a min and
+ * a choice only, the comparison of b goes on beside. */
+MOTE_INLINE float mote_minf(float a, float b) {
+  const float least = b < a ? b : a;
+  return b != b ? b : least;
+}
+)"},
+    {"mote_maxf", R"(/* The greater; a NaN in either argument wins. */
+MOTE_INLINE float mote_maxf(float a, float b) {
+  const float greatest = b > a ? b : a;
+  return b != b ? b : greatest;
+}
+)"},
+    {"mote_signf", R"(MOTE_INLINE float mote_signf(float a) {
+  return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a;
+}
+)"},
+    {"mote_modf", R"(/* The remainder with the sign of the divisor. */
+static inline float mote_modf(float a, float b) {
+  const float r = fmodf(a, b);
+  return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
+)"},
+    {"mote_expm1_near", R"(/* exp(r) - 1 for |r| <= ln(2) / 2. */
+MOTE_INLINE float mote_expm1_near(float r) {
+  float q = 0.0001996339f;
+  q = q * r + 0.0013943755f;
+  q = q * r + 0.008333217f;
+  q = q * r + 0.04166632f;
+  q = q * r + 0.16666667f;
+  q = q * r + 0.5f;
+  return r * r * q + r;
+}
+)"},
+    {"mote_expf",
+     R"(/* exp(x): x = n ln(2) + r; 2^n in two factors, so that both are normal numbers. */
+MOTE_BOUND int32_t mote_exp_most = 89, mote_exp_least = -104;
+MOTE_INLINE float mote_expf(float x) {
+  float t = x > (float)mote_exp_most ? (float)mote_exp_most : x;
+  t = t < (float)mote_exp_least ? (float)mote_exp_least : t;
+  const float shifted = t * 1.44269504f + 12583166.0f; /* n + 254 in the lowest bits */
+  const float n = shifted - 12583166.0f;
+  const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
+  const uint32_t half = mote_bits(shifted) >> 1;
+  const float y = mote_expm1_near(r) + 1.0f;
+  return y * mote_float(half << 23) * mote_float((mote_bits(shifted) - half) << 23);
+}
+)"},
+    {"mote_expm1f", R"(/* exp(x) - 1, as 2^n (exp(r) - 1) + (2^n - 1). */
+MOTE_BOUND int32_t mote_expm1_most = 89, mote_expm1_least = -30;
+MOTE_INLINE float mote_expm1f(float x) {
+  float t = x > (float)mote_expm1_most ? (float)mote_expm1_most : x;
+  t = t < (float)mote_expm1_least ? (float)mote_expm1_least : t;
+  const float shifted = t * 1.44269504f + 12583038.0f; /* n + 126 in the lowest bits */
+  const float n = shifted - 12583038.0f;
+  const float r = t - n * 0.693359375f - n * -2.12194440e-4f;
+  const float half = mote_float(mote_bits(shifted) << 23); /* 2^(n-1): 2^128 is no float */
+  const float p = mote_expm1_near(r);
+  const float y = 2.0f * (half * p + (half - 0.5f));
+  return copysignf(n == 0.0f ? p : y, x);
+}
+)"},
+    {"mote_expm1_bounded", R"(/* The same for |x| <= 80, where 2^n needs no care. */
+MOTE_INLINE float mote_expm1_bounded(float x) {
+  const float shifted = x * 1.44269504f + 12583039.0f; /* n + 127 in the lowest bits */
+  const float n = shifted - 12583039.0f;
+  const float r = x - n * 0.693359375f - n * -2.12194440e-4f;
+  const float power = mote_float(mote_bits(shifted) << 23);
+  return power * mote_expm1_near(r) + (power - 1.0f);
+}
+)"},
+    {"mote_log_near", R"(/* e ln(2) + log(1 + f) for 1 + f from sqrt(1/2) to sqrt(2). */
+MOTE_INLINE float mote_log_near(float f, float e) {
+  float p = 0.06746639f;
+  p = p * f - 0.116756506f;
+  p = p * f + 0.11888162f;
+  p = p * f - 0.12405589f;
+  p = p * f + 0.14219552f;
+  p = p * f - 0.16667996f;
+  p = p * f + 0.20002119f;
+  p = p * f - 0.2500001f;
+  p = p * f + 0.33333313f;
+  const float low = f * f * (f * p - 0.5f) + e * -2.12194440e-4f;
+  return e * 0.693359375f + (f + low);
+}
+)"},
+    {"mote_logf", R"(/* log(x): x = 2^e (1 + f). */
+MOTE_INLINE float mote_logf(float x) {
+  const int denormal = x < 1.17549435e-38f;
+  const float scaled = denormal ? x * 8388608.0f : x;
+  const uint32_t bits = mote_bits(scaled) - 0x3f3504f3u;
+  const float e = (float)((int32_t)bits >> 23) - (denormal ? 23.0f : 0.0f);
+  const float y = mote_log_near(mote_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f, e);
+  const float special = x == 0.0f ? -INFINITY : x > 0.0f ? x : NAN;
+  return ((x > 0.0f) & (x < INFINITY)) ? y : special;
+}
+)"},
+    {"mote_log1pf", R"(/* log(1 + x): what 1 + x loses by rounding is added to f. */
+MOTE_INLINE float mote_log1pf(float x) {
+  const float u = 1.0f + x;
+  const float lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+  const uint32_t bits = mote_bits(u) - 0x3f3504f3u;
+  const int32_t e = (int32_t)bits >> 23;
+  const float scale = mote_float((uint32_t)(127 - (e > 64 ? 64 : e)) << 23);
+  const float m = mote_float((bits & 0x7fffffu) + 0x3f3504f3u);
+  const float f = e == 0 ? x : (m - 1.0f) + lost * scale;
+  const float y = copysignf(mote_log_near(f, (float)e), x);
+  const float special = x == -1.0f ? -INFINITY : x > -1.0f ? x : NAN;
+  return ((x > -1.0f) & (x < INFINITY)) ? y : special;
+}
+)"},
+    {"mote_tanhf", R"(/* tanh(x) = (exp(2x) - 1) / (exp(2x) + 1). */
+MOTE_BOUND int32_t mote_tanh_most = 10;
+MOTE_INLINE float mote_tanhf(float x) {
+  const float a = fabsf(x);
+  const float e = mote_expm1_bounded(2.0f * (a > (float)mote_tanh_most ? (float)mote_tanh_most : a));
+  return copysignf(e / (e + 2.0f), x);
+}
+)"},
+    {"mote_erff", R"(/* erf(x) = 1 - exp(x q(x)), x q(x) = log(erfc(x)). */
+MOTE_BOUND int32_t mote_erf_most = 4;
+MOTE_INLINE float mote_erff(float x) {
+  float a = fabsf(x);
+  a = a > (float)mote_erf_most ? (float)mote_erf_most : a;
+  float q = -1.1932727e-6f;
+  q = q * a + 2.135433e-5f;
+  q = q * a - 0.00016747986f;
+  q = q * a + 0.00074068346f;
+  q = q * a - 0.0017993507f;
+  q = q * a + 0.00025305862f;
+  q = q * a + 0.019117696f;
+  q = q * a - 0.102771275f;
+  q = q * a - 0.6366198f;
+  q = q * a - 1.1283792f;
+  return copysignf(mote_expm1_bounded(a * q), x);
+}
+)"},
+    {"mote_float_from_f16",
+     R"(/* Numbers of 16 bits: f16 has 5 bits of exponent, bf16 is the upper half of a float. */
+MOTE_INLINE float mote_float_from_f16(uint16_t h) {
+  const uint32_t magnitude = (uint32_t)(h & 0x7fffu) << 13;
+  const uint32_t number = mote_bits(mote_float(magnitude) * 0x1p112f);
+  const uint32_t bits = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u : number;
+  return mote_float(bits | (uint32_t)(h & 0x8000u) << 16);
+}
+)"},
+    {"mote_float_to_f16", R"(/* Rounds to nearest even. */
+MOTE_INLINE uint16_t mote_float_to_f16(float x) {
+  const uint32_t bits = mote_bits(x) & 0x7fffffffu;
+  const uint32_t normal = (bits - 0x38000000u + 0xfffu + ((bits >> 13) & 1u)) >> 13;
+  const uint32_t denormal = mote_bits(mote_float(bits) + 0.5f) - 0x3f000000u;
+  uint32_t h = bits < 0x38800000u ? denormal : normal;
+  h = bits >= 0x477ff000u ? 0x7c00u : h;
+  h = bits > 0x7f800000u ? 0x7e00u : h;
+  return (uint16_t)(h | (mote_bits(x) >> 16 & 0x8000u));
+}
+)"},
+    {"mote_float_from_bf16", R"(MOTE_INLINE float mote_float_from_bf16(uint16_t h) {
+  return mote_float((uint32_t)h << 16);
+}
+)"},
+    {"mote_float_to_bf16", R"(/* Rounds to nearest even. */
+MOTE_INLINE uint16_t mote_float_to_bf16(float x) {
+  const uint32_t bits = mote_bits(x);
+  const uint32_t h = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const uint32_t nan = (bits >> 16 & 0x8000u) | 0x7fc0u;
+  return (uint16_t)(x != x ? nan : h);
+}
+)"},
+    {"mote_threads", R"(/* How many threads there may be, and which one this is. */
+static inline int64_t mote_threads(void) {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+)"},
+    {"mote_thread", R"(static inline int64_t mote_thread(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+)"},
+    {"reduction(mote_minf", R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_minf : float : omp_out = mote_minf(omp_out, omp_in)) \
+    initializer(omp_priv = INFINITY)
+#endif
+)"},
+    {"reduction(mote_maxf", R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_maxf : float : omp_out = mote_maxf(omp_out, omp_in)) \
+    initializer(omp_priv = -INFINITY)
+#endif
+)"},
+    {"reduction(mote_min", R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_min : double : omp_out = mote_min(omp_out, omp_in)) \
+    initializer(omp_priv = INFINITY)
+#endif
+)"},
+    {"reduction(mote_max", R"(#ifdef _OPENMP
+#pragma omp declare reduction(mote_max : double : omp_out = mote_max(omp_out, omp_in)) \
+    initializer(omp_priv = -INFINITY)
+#endif
+)"},
+});
+
+constexpr std::array<FunctionAccuracy, 6> kAccuracy = {
+    {{"exp", 1.0}, {"expm1", 2.0}, {"log", 1.0}, {"log1p", 2.0}, {"tanh", 2.5}, {"erf", 3.5}}};
+
+}  // namespace
+
+std::span<const Helper> fast_helpers() { return kFastHelpers; }
+
+}  // namespace mote::emit
+
+namespace mote {
+
+std::span<const FunctionAccuracy> fast_accuracy() { return emit::kAccuracy; }
+
+std::string emit_c_fast_includes() {
+  return R"(#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#ifdef __GNUC__
+#define MOTE_INLINE static inline __attribute__((always_inline))
+/* What an argument is limited by. Of a constant gcc makes comparisons and a path of its own, of a
+ * variable whose value it can't count on a min or max. */
+#define MOTE_BOUND __attribute__((weak, visibility("hidden")))
+#else
+#define MOTE_INLINE static inline
+#define MOTE_BOUND static
+#endif
+#ifndef MOTE_PARALLEL_ABOVE
+#define MOTE_PARALLEL_ABOVE 65536
+#endif
+)";
+}
+
+std::string emit_c_fast_prelude() {
+  std::string out = emit_c_prelude();
+  for (const emit::Helper& helper : emit::fast_helpers()) out += "\n" + std::string(helper.text);
+  return out;
+}
+
+}  // namespace mote

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index expressions and conditions as C. Plain / and % stand where the facts prove that nothing is
+// negative, helpers elsewhere; a derived size stands by its name.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "c/internal.h"
+#include "mote/base/error.h"
+
+namespace mote::emit {
+
+std::string within(const Text& t, Precedence least) {
+  return t.precedence < least ? "(" + t.text + ")" : t.text;
+}
+
+std::string operand(const Text& t, Precedence least) {
+  return t.text.starts_with('-') ? "(" + t.text + ")" : within(t, least);
+}
+
+std::string integer_text(std::int64_t v) {
+  if (v == std::numeric_limits<std::int64_t>::min()) return "INT64_MIN";
+  if (v == std::numeric_limits<std::int64_t>::max()) return "INT64_MAX";
+  if (v == std::numeric_limits<std::int32_t>::min()) return "INT32_MIN";
+  if (v == std::numeric_limits<std::int32_t>::max()) return "INT32_MAX";
+  if (std::abs(v) < std::numeric_limits<std::int32_t>::max()) return fmt::format("{}", v);
+  return v < 0 ? fmt::format("-INT64_C({})", -v) : fmt::format("INT64_C({})", v);
+}
+
+std::string real_text(double v) {
+  if (std::isnan(v)) return "NAN";
+  if (std::isinf(v)) return v < 0 ? "-INFINITY" : "INFINITY";
+  const std::string text = fmt::format("{}", v);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string literal(const Number& n) {
+  return n.is_real() ? real_text(n.real()) : integer_text(n.integer());
+}
+
+namespace {
+
+/// A lone / or %: in parentheses where a factor follows.
+bool stands_alone(const Expr& e) {
+  const Atom* a = e.as_atom();
+  return a != nullptr && (a->kind == Atom::Kind::div || a->kind == Atom::Kind::mod);
+}
+
+std::int64_t constant_part(const Expr& e) {
+  for (const Term& t : e.terms())
+    if (t.atoms.empty()) return t.coefficient;
+  return 0;
+}
+
+Expr expr_of(const Term& t) {
+  Expr e = t.coefficient;
+  for (const Atom& a : t.atoms) e = e * Expr::from_atom(a);
+  return e;
+}
+
+bool varies(const Expr& e) {
+  return e.has_load() ||
+         std::ranges::any_of(e.symbols(), [](Symbol s) { return s.kind() == SymbolKind::loop; });
+}
+
+/// The position of the only opaque atom of a size's value, standing alone with factor 1 or -1.
+std::optional<std::size_t> opaque_term(const Expr& value) {
+  std::optional<std::size_t> found;
+  for (std::size_t k = 0; k < value.terms().size(); ++k) {
+    const Term& t = value.terms()[k];
+    for (const Atom& a : t.atoms) {
+      if (a.kind == Atom::Kind::symbol) continue;
+      if (found || t.atoms.size() > 1 || std::abs(t.coefficient) != 1) return std::nullopt;
+      found = k;
+    }
+  }
+  return found;
+}
+
+bool is_sum_of_sizes(const Expr& value) {
+  return std::ranges::all_of(value.terms(), [](const Term& t) {
+    return std::ranges::all_of(t.atoms, [](const Atom& a) { return a.kind == Atom::Kind::symbol; });
+  });
+}
+
+bool contains(const Expr& e, const Expr& value) {
+  const auto terms = e.terms();
+  return std::ranges::all_of(value.terms(), [&terms](const Term& t) {
+    return std::ranges::find(terms, t) != terms.end();
+  });
+}
+
+}  // namespace
+
+Printer::Printer(const LoopProgram& p, const Names& names, Target target)
+    : p_(p), names_(names), target_(target) {
+  for (const NamedSize& s : p.source->sizes) sizes_.push_back(s);
+  size_limit_ = sizes_.size();
+}
+
+Expr Printer::named(const Expr& e) const {
+  Expr out = e;
+  for (std::size_t k = 0; k < size_limit_; ++k) {
+    const Expr& value = sizes_[k].value;
+    if (value.as_symbol() || value.constant()) continue;
+    const Expr size = Expr::size(sizes_[k].name);
+    if (const auto position = opaque_term(value)) {
+      const Term& term = value.terms()[*position];
+      Expr replaced = 0;
+      for (const Term& t : out.terms()) {
+        Expr product = t.coefficient;
+        for (const Atom& a : t.atoms)
+          product = product * (a == term.atoms[0]
+                                   ? Expr(term.coefficient) * (size - (value - expr_of(term)))
+                                   : Expr::from_atom(a));
+        replaced = replaced + product;
+      }
+      if (replaced.terms().size() <= out.terms().size()) out = replaced;
+    } else if (is_sum_of_sizes(value) && contains(out, value)) {
+      out = out - value + size;
+    }
+  }
+  return out;
+}
+
+Text Printer::expr(const Expr& e, const Facts& facts) const {
+  if (sizes_.empty()) return sum(e, facts);
+  auto found = named_memo_.find(e);
+  if (found == named_memo_.end()) found = named_memo_.emplace(e, named(e)).first;
+  return sum(found->second, facts);
+}
+
+Text Printer::sum(const Expr& e, const Facts& facts) const {
+  if (const auto c = e.constant()) {
+    const std::string text = integer_text(*c);
+    return {text, text.starts_with('-') ? kUnary : kTight};
+  }
+  if (e.terms().size() == 1 && e.terms()[0].coefficient > 0) return product(e.terms()[0], facts);
+  std::string out;
+  for (const bool negative : {false, true}) {
+    for (const Term& t : e.terms()) {
+      if ((t.coefficient < 0) != negative) continue;
+      Term absolute = t;
+      if (negative) absolute.coefficient = -absolute.coefficient;
+      const std::string text = within(product(absolute, facts), kProduct);
+      if (out.empty())
+        out = negative ? "-" + text : text;
+      else
+        out += (negative ? " - " : " + ") + text;
+    }
+  }
+  return {out, kSum};
+}
+
+Text Printer::product(const Term& t, const Facts& facts) const {
+  if (t.atoms.empty()) return {integer_text(t.coefficient)};
+  if (t.coefficient == 1 && t.atoms.size() == 1) return atom(t.atoms[0], facts);
+  std::string out = t.coefficient == 1 ? "" : integer_text(t.coefficient);
+  for (const Atom& a : t.atoms) {
+    if (!out.empty()) out += " * ";
+    out += within(atom(a, facts), kUnary);
+  }
+  return {out, kProduct};
+}
+
+Text Printer::atom(const Atom& a, const Facts& facts) const {
+  switch (a.kind) {
+    case Atom::Kind::symbol: {
+      const Symbol s = *a.symbol;
+      if (s.kind() == SymbolKind::size)
+        for (const NamedSize& size : sizes_)
+          if (size.name == s.name()) used_sizes_.insert(s.name());
+      return {names_.symbol(s)};
+    }
+    case Atom::Kind::div:
+    case Atom::Kind::mod:
+      return quotient(a, facts);
+    case Atom::Kind::load:
+      return load(a, facts);
+    default:
+      break;
+  }
+  const char* function = a.kind == Atom::Kind::min ? "mote_imin" : "mote_imax";
+  std::string out = expr(a.args[0], facts).text;
+  for (std::size_t k = 1; k < a.args.size(); ++k)
+    out = fmt::format("{}({}, {})", function, out, expr(a.args[k], facts).text);
+  return {out};
+}
+
+Text Printer::quotient(const Atom& a, const Facts& facts) const {
+  const bool is_div = a.kind == Atom::Kind::div;
+  const Text left = expr(a.args[0], facts);
+  const Text right = expr(a.args[1], facts);
+  if (facts.prove_nonneg(a.args[0]) && facts.prove_positive(a.args[1]))
+    return {within(left, kProduct) + (is_div ? " / " : " % ") + within(right, kUnary), kProduct};
+  return {fmt::format("{}({}, {})", is_div ? "mote_floor_div" : "mote_floor_mod", left.text,
+                      right.text)};
+}
+
+Text Printer::load(const Atom& a, const Facts& facts) const {
+  const TensorDecl* t = find_tensor(p_, a.tensor);
+  if (t == nullptr) return {names_.local(a.tensor)};
+  const std::string text = element(*t, a.args, facts);
+  if (t->role == TensorRole::temporary || t->dtype == DType::i64) return {text};
+  if (t->dtype == DType::boolean) return {"(int64_t)(" + text + " != 0)", kUnary};
+  return {"(int64_t)" + text, kUnary};
+}
+
+std::string Printer::named_stride(const std::string& tensor, std::size_t axis) const {
+  used_strides_.emplace(tensor, axis);
+  return names_.stride(tensor, axis);
+}
+
+std::optional<Text> Printer::strided(const TensorDecl& t, std::size_t axis, const Expr& index,
+                                     const Facts& facts) const {
+  const Text part = expr(index, facts);
+  for (const KnownStride& k : p_.strides) {
+    if (k.tensor != t.name || k.axis != static_cast<int>(axis)) continue;
+    if (k.stride == 1) return part;
+    if (k.stride == 0) return std::nullopt;
+  }
+  const std::string stride =
+      p_.native ? named_stride(t.name, axis) : fmt::format("{}[{}]", names_.strides(t.name), axis);
+  if (index == Expr(1)) return Text{stride};
+  return Text{within(part, stands_alone(index) ? kUnary : kProduct) + " * " + stride, kProduct};
+}
+
+std::string Printer::element(const TensorDecl& t, const std::vector<Expr>& index,
+                             const Facts& facts) const {
+  if (is_local(t)) return names_.tensor(t.name);
+  Text offset{""};
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    const bool outside = t.role != TensorRole::temporary;
+    if (!outside && !offset.text.empty())
+      offset = {within(offset, kProduct) + " * " + within(expr(t.shape[k], facts), kUnary),
+                kProduct};
+    if (index[k] == Expr(0)) continue;
+    const auto moved = outside ? strided(t, k, index[k], facts) : expr(index[k], facts);
+    if (!moved) continue;
+    const Text& part = *moved;
+    offset = offset.text.empty() ? part : Text{offset.text + " + " + operand(part, kProduct), kSum};
+  }
+  return fmt::format("{}[{}]", names_.tensor(t.name), offset.text.empty() ? "0" : offset.text);
+}
+
+// Negative terms stand on the other side; the side that varies stands left.
+std::string Printer::comparison(const Condition& c, const Facts& facts) const {
+  const Expr e = named(c.e);
+  const bool zero = c.kind == Condition::Kind::zero;
+  Expr left = 0;
+  Expr right = 0;
+  for (const Term& t : e.terms())
+    if (t.coefficient > 0)
+      left = left + expr_of(t);
+    else
+      right = right - expr_of(t);
+  const bool strict = !zero && left != Expr(0) && right != Expr(1) && constant_part(right) == 1;
+  if (strict) right = right - 1;
+  const bool flip = !varies(left) && (varies(right) || left.constant());
+  if (flip) std::swap(left, right);
+  const char* sign = zero ? "==" : flip ? (strict ? "<" : "<=") : (strict ? ">" : ">=");
+  return fmt::format("{} {} {}", sum(left, facts).text, sign, sum(right, facts).text);
+}
+
+Text Printer::conditions(const Conditions& c, Facts& facts) const {
+  std::string out;
+  for (const Condition& one : c) {
+    out += (out.empty() ? "" : " && ") + comparison(one, facts);
+    if (one.kind == Condition::Kind::zero)
+      facts.assume_zero(one.e);
+    else
+      facts.assume_nonneg(one.e);
+  }
+  return {out, c.size() > 1 ? kAnd : kRelation, CType::flag};
+}
+
+std::string Printer::shape_text(const Expr& e) const {
+  std::string text = named(e).to_string();
+  std::erase(text, '$');
+  return text;
+}
+
+}  // namespace mote::emit

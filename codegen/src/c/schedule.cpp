@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a schedule adds to C: OpenMP's pragmas under a guard, temporaries of one round, strides as
+// constants, a function that chooses among versions, and one that opens a region of threads.
+#include "mote/codegen/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "c/writer.h"
+#include "ir/dependence.h"
+#include "mote/base/error.h"
+#include "mote/codegen/generated_by.h"
+#include "passes/leave_out.h"
+
+namespace mote::emit {
+namespace {
+
+constexpr std::int64_t kLargestOnStack = 4096;
+
+/// As OpenMP's reduction clause names it; mote_maxf and its like are declared beside the helpers.
+std::string reduction(ReduceOp op, DType dtype) {
+  const char* suffix = is_in_float(dtype) ? "f" : "";
+  switch (op) {
+    case ReduceOp::sum:
+      return "+";
+    case ReduceOp::prod:
+      return "*";
+    case ReduceOp::max:
+      return fmt::format("mote_max{}", suffix);
+    case ReduceOp::min:
+      return fmt::format("mote_min{}", suffix);
+    default:
+      throw InternalError(fmt::format("emit_c: no lanes for {}", name(op)));
+  }
+}
+
+}  // namespace
+
+std::vector<const Loop*> loops_in(const Body& b) {
+  std::vector<const Loop*> all;
+  for (const Stmt& s : b) {
+    if (const auto* loop = std::get_if<Loop>(&s.kind)) all.push_back(loop);
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      for (const Loop* loop : loops_in(branch->body)) all.push_back(loop);
+  }
+  return all;
+}
+
+std::vector<const Loop*> parallel_chain(const Loop& first) {
+  std::vector<const Loop*> chain = {&first};
+  while (static_cast<int>(chain.size()) < first.parallel)
+    chain.push_back(&std::get<Loop>(chain.back()->body.at(0).kind));
+  return chain;
+}
+
+std::optional<std::int64_t> stack_size(const TensorDecl& t) {
+  std::int64_t count = 1;
+  for (const Expr& e : t.shape) {
+    const auto extent = e.constant();
+    if (!extent || *extent < 1 || *extent > kLargestOnStack) return std::nullopt;
+    count *= *extent;
+    if (count > kLargestOnStack) return std::nullopt;
+  }
+  return count;
+}
+
+/// A pragma stands alone on its line, whatever its length.
+void Writer::pragma(const std::string& text) {
+  out_ += "#ifdef _OPENMP\n#pragma omp " + text + "\n#endif\n";
+}
+
+std::string Writer::lanes(const Loop& l) const {
+  std::vector<std::pair<std::string, std::string>> folded;
+  for_each(l.body, [&](const Stmt& s) {
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    if (fold == nullptr) return;
+    std::pair one(reduction(fold->op, fold->value->dtype), names_.local(fold->accumulator));
+    if (std::ranges::find(folded, one) == folded.end()) folded.push_back(std::move(one));
+  });
+  std::string out;
+  for (const auto& [op, name] : folded) out += fmt::format(" reduction({} : {})", op, name);
+  return out;
+}
+
+void Writer::parallel_loops(const Loop& first, const Facts& facts) {
+  const std::vector<const Loop*> chain = parallel_chain(first);
+  std::vector<std::string> heads;
+  Facts inside = facts;
+  for (const Loop* l : chain) {
+    const std::string& v = names_.symbol(l->variable);
+    const std::string begin = limit(l->begin, v + "_begin", inside);
+    const std::string end = limit(l->end, v + "_end", inside);
+    const std::string step = l->step == Expr(1)
+                                 ? v + "++"
+                                 : fmt::format("{} += {}", v, printer_.expr(l->step, inside).text);
+    heads.push_back(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
+    inside.set_range(l->variable, l->begin, l->end);
+  }
+  const std::string collapse =
+      chain.size() > 1 ? fmt::format(" collapse({})", chain.size()) : std::string();
+  if (in_region_) {
+    pragma(fmt::format("for{}{}", collapse, &first == as_loop(p_.body.back()) ? " nowait" : ""));
+  } else {
+    const std::string work = names_.fresh("work");
+    out_ += "#ifdef _OPENMP\n";
+    line(fmt::format("const int64_t {} = {};", work, printer_.expr(first.work, facts).text));
+    out_ += fmt::format("#pragma omp parallel for{} if ({} > MOTE_PARALLEL_ABOVE)\n#endif\n",
+                        collapse, work);
+  }
+  for (const std::string& head : heads) {
+    line(head);
+    ++indent_;
+  }
+  open_scope(chain.back()->variable, inside);
+  body(chain.back()->body, inside);
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    --indent_;
+    line("}");
+  }
+}
+
+/// The temporaries of one round of a loop.
+void Writer::open_scope(Symbol variable, const Facts& facts) {
+  for (const TensorDecl& t : p_.tensors) {
+    if (t.scope.empty() || t.scope != variable.name()) continue;
+    if (t.shape.empty()) {
+      if (!declared_.contains(t.name)) line(scalar(t));
+      continue;
+    }
+    const std::string type = local_type(t.dtype, p_.native);
+    if (const auto count = stack_size(t); count && target_ == Target::c) {
+      line(fmt::format("{} {}[{}];", type, names_.tensor(t.name), *count));
+      continue;
+    }
+    std::string size;
+    for (const Expr& e : t.shape) size += " * " + within(printer_.expr(e, facts), kUnary);
+    line(fmt::format("{} *const {} = {} + mote_thread(){};", type, names_.tensor(t.name),
+                     names_.slab(t.name), size));
+  }
+}
+
+std::string Writer::scalar(const TensorDecl& t) const {
+  const std::string type = local_type(t.dtype, p_.native);
+  const char* zero = type == "float" ? "0.0f" : is_real(t.dtype) ? "0.0" : "0";
+  return fmt::format("{} {} = {};", type, names_.tensor(t.name), zero);
+}
+
+const std::string& Writer::heap_name(const TensorDecl& t) const {
+  return t.scope.empty() ? names_.tensor(t.name) : names_.slab(t.name);
+}
+
+std::string Writer::stride_definitions() const {
+  std::string out;
+  for (const auto& [tensor, axis] : printer_.used_strides())
+    out += fmt::format("  const int64_t {} = {}[{}];\n", names_.stride(tensor, axis),
+                       names_.strides(tensor), axis);
+  return out;
+}
+
+namespace {
+
+/// `if (sx[1] == 1 && …) return f(…);`
+std::string choice(const Version& v, const Names& names, const std::string& function) {
+  std::string test;
+  for (const KnownStride& k : v.program.strides)
+    test += fmt::format("{}{}[{}] == {}", test.empty() ? "" : " && ", names.strides(k.tensor),
+                        k.axis, k.stride);
+  return wrap(fmt::format("  if ({})", test)) + "\n" +
+         wrap(fmt::format("    return {}({});", function, argument_names(v.program, names))) + "\n";
+}
+
+/// It comes to the same whenever it is computed: no element is read, which another thread may have
+/// overwritten by then, in place too.
+bool is_still(const Stmt& s, const LoopProgram& p) {
+  return std::ranges::all_of(accesses(s), [&](const Access& a) {
+    const TensorDecl* t = find_tensor(p, a.tensor);
+    return t == nullptr || (t->role == TensorRole::temporary && t->shape.empty());
+  });
+}
+
+/// Every statement may be run by all threads of a region: what is no loop that they share gives a
+/// value to a variable that each of them has.
+bool can_join(const Body& body, const LoopProgram& p) {
+  return std::ranges::all_of(body, [&](const Stmt& s) {
+    if (const Loop* first = as_loop(s))
+      return first->parallel > 0 && std::ranges::all_of(parallel_chain(*first), [](const Loop* l) {
+               return !l->begin.has_load() && !l->end.has_load() && !l->step.has_load();
+             });
+    if (const auto* branch = std::get_if<If>(&s.kind))
+      return std::ranges::none_of(branch->conditions,
+                                  [](const Condition& c) { return c.e.has_load(); }) &&
+             can_join(branch->body, p);
+    return is_still(s, p);
+  });
+}
+
+/// One region of threads can hold the whole function: it allocates nothing.
+bool can_join(const LoopProgram& p) {
+  const auto is_on_stack = [](const TensorDecl& t) {
+    return t.role != TensorRole::temporary || t.shape.empty() ||
+           (!t.scope.empty() && stack_size(t));
+  };
+  return std::ranges::all_of(p.tensors, is_on_stack) && can_join(p.body, p);
+}
+
+Expr shared_work(const Body& body) {
+  Expr work = 0;
+  for (const Stmt& s : body) {
+    const Loop* loop = as_loop(s);
+    if (loop != nullptr)
+      work = work + loop->work;
+    else if (const Body* branch = nested_body(s))
+      work = work + shared_work(*branch);
+  }
+  return work;
+}
+
+/// The function that has all rounds run, by threads where they are many. A region costs a third of
+/// a microsecond even with one thread, so small calls enter none; where the caller is in one, its
+/// threads must not share the rounds.
+std::string region_text(const LoopProgram& p, const std::string& function,
+                        const std::string& rounds, const EmitOptions& options) {
+  Names names(p);
+  Printer printer(p, names);
+  const Facts facts = base_facts(*p.source);
+  const std::string work = names.fresh("work");
+  const std::string amount = printer.expr(shared_work(p.body), facts).text;
+  const std::string call = fmt::format("{}({})", rounds, argument_names(p, names));
+  std::string out = header_comment(p, printer, options.nullable) + signature(p, names, function) +
+                    " {\n" + options.opening;
+  out += "#ifdef _OPENMP\n" + size_definitions(printer, facts);
+  out += wrap(fmt::format("  const int64_t {} = {};", work, amount)) + "\n";
+  out += fmt::format("  if ({} > MOTE_PARALLEL_ABOVE || omp_get_level() > 0) {{\n", work);
+  out += fmt::format("#pragma omp parallel if ({} > MOTE_PARALLEL_ABOVE)\n", work);
+  out += wrap("    " + call + ";") + "\n    return 0;\n  }\n#endif\n";
+  return out + wrap("  return " + call + ";") + "\n}\n";
+}
+
+/// Versions as static functions, the last with the choice among them at its top; behind them the
+/// function itself, or the last version is that.
+std::string schedule_text(const Schedule& s, const EmitOptions& options) {
+  std::vector<LoopProgram> programs;
+  for (const Version& v : s.versions)
+    programs.push_back(leave_out(v.program, options.optional_outputs));
+  const LoopProgram& last = programs.back();
+  const std::string function = function_name(last, options);
+  const bool joins =
+      std::ranges::all_of(programs, [](const LoopProgram& p) { return can_join(p); });
+  std::string out;
+  std::string choices;
+  for (std::size_t k = 0; k < programs.size(); ++k) {
+    const Version& v = s.versions[k];
+    const bool is_last = k + 1 == programs.size();
+    const bool is_static = !is_last || joins;
+    const std::string own = !is_last ? function + "_" + v.name
+                            : joins  ? function + "_rounds"
+                                     : function;
+    Names names(programs[k]);
+    Printer printer(programs[k], names);
+    std::string comment;
+    if (!is_static) comment = header_comment(programs[k], printer, options.nullable);
+    Writer writer(programs[k], names, printer);
+    if (joins) writer.join_region();
+    const std::string body = writer.function_body();
+    out += comment + (is_static ? "static " : "") + signature(v.program, names, own) + " {\n" +
+           (is_static ? "" : options.opening) + (is_last ? choices : "") + body + "}\n" +
+           (is_static ? "\n" : "");
+    choices += choice(v, names, own);
+  }
+  return joins ? out + region_text(last, function, function + "_rounds", options) : out;
+}
+
+}  // namespace
+}  // namespace mote::emit
+
+namespace mote {
+
+std::string emit_c_dispatch(const LoopProgram& p, const EmitOptions& options,
+                            const std::vector<std::pair<int, std::string>>& levels) {
+  const emit::Names names(p);
+  std::string declarations;
+  std::string calls;
+  for (const auto& [level, function] : levels) {
+    const std::string guard = level == 0 ? "" : "#ifdef MOTE_X86_LEVELS\n";
+    const std::string end = level == 0 ? "" : "#endif\n";
+    const std::string test = level == 0 ? "" : fmt::format("if (mote_level() >= {}) ", level);
+    const std::string call = emit::wrap(
+        fmt::format("  {}return {}({});", test, function, emit::argument_names(p, names)));
+    declarations += fmt::format("{}{};\n{}", guard, emit::signature(p, names, function), end);
+    calls += fmt::format("{}{}\n{}", guard, call, end);
+  }
+  return declarations + emit::signature(p, names, emit::function_name(p, options)) + " {\n" +
+         calls + "}\n";
+}
+
+std::string emit_c(const Schedule& s, const EmitOptions& options) {
+  const std::string text = emit::schedule_text(s, options);
+  if (!options.standalone) return text;
+  const std::string helpers = emit::helpers_for(text);
+  return generated_head("One file that compiles alone") + emit_c_fast_includes() + "\n" + helpers +
+         (helpers.empty() ? "" : "\n") + text;
+}
+
+}  // namespace mote

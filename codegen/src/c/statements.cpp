@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements as C. In: statements of a loop program; out: lines of the function's body.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "c/writer.h"
+#include "mote/base/error.h"
+#include "mote/base/overloaded.h"
+
+namespace mote::emit {
+namespace {
+
+bool is_arg(ReduceOp op) { return op == ReduceOp::argmax || op == ReduceOp::argmin; }
+
+bool is_read(const Body& body, const std::string& tensor) {
+  return std::ranges::any_of(accesses(body),
+                             [&](const Access& a) { return a.tensor == tensor && !a.write; });
+}
+
+/// Those of the loops that stand in the branch, or in branches in it.
+std::vector<Accumulator> accumulators_through_branch(const Stmt& s) {
+  if (const auto* loop = std::get_if<Loop>(&s.kind)) return loop->accumulators;
+  std::vector<Accumulator> all;
+  if (const auto* branch = std::get_if<If>(&s.kind))
+    for (const Stmt& inner : branch->body)
+      for (const Accumulator& a : accumulators_through_branch(inner)) all.push_back(a);
+  return all;
+}
+
+}  // namespace
+
+const Writer::Declaration* Writer::declaration_at(const Stmt& s) const {
+  const auto found = declares_.find(&s);
+  return found == declares_.end() ? nullptr : &found->second;
+}
+
+void Writer::body(const Body& b, const Facts& facts) {
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    if (std::holds_alternative<If>(b[k].kind)) open_before_branch(b, k);
+    statement(b[k], facts);
+  }
+}
+
+/// A branch is transparent to accumulators: those that later statements read open before it.
+void Writer::open_before_branch(const Body& b, std::size_t k) {
+  const Body later(b.begin() + static_cast<std::ptrdiff_t>(k) + 1, b.end());
+  const std::set<std::string> read = accumulators_read(later);
+  for (const Accumulator& a : accumulators_through_branch(b[k])) {
+    if (!read.contains(a.name) || !opened_.insert(a.name).second) continue;
+    open_accumulator(a);
+  }
+}
+
+void Writer::statement(const Stmt& s, const Facts& facts) {
+  std::visit(
+      Overloaded{[&](const Loop& l) { loop(l, facts); }, [&](const If& i) { branch(i, facts); },
+                 [&](const Store& st) { store(st, facts, declaration_at(s)); },
+                 [&](const StoreReduce& st) { store_reduce(st, facts); },
+                 [&](const Fold& f) { fold(f, facts); }, [&](const Let& l) { let(l, facts); }},
+      s.kind);
+}
+
+std::string Writer::limit(const Expr& e, const std::string& hint, const Facts& facts) {
+  if (const auto known = limits_.find(&e); known != limits_.end()) return known->second;
+  const std::string text = printer_.expr(e, facts).text;
+  if (text.find_first_of("(/%[") == std::string::npos) return text;
+  const std::string name = names_.fresh(hint);
+  line(fmt::format("const int64_t {} = {};", name, text));
+  return name;
+}
+
+/// Limits of loops in here that no loop from this one on changes are computed before it.
+void Writer::limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts) {
+  for (const Stmt& s : b) {
+    if (const auto* branch = std::get_if<If>(&s.kind)) limits_ahead(branch->body, changing, facts);
+    const auto* l = std::get_if<Loop>(&s.kind);
+    if (!l) continue;
+    const auto is_fixed = [&](const Expr& e) {
+      return !e.has_load() && !limits_.contains(&e) &&
+             std::ranges::none_of(e.symbols(), [&](Symbol v) { return changing.contains(v); });
+    };
+    const std::string& v = names_.symbol(l->variable);
+    if (is_fixed(l->begin)) limits_[&l->begin] = limit(l->begin, v + "_begin", facts);
+    if (is_fixed(l->end)) limits_[&l->end] = limit(l->end, v + "_end", facts);
+    changing.insert(l->variable);
+    limits_ahead(l->body, changing, facts);
+  }
+}
+
+void Writer::open_accumulator(const Accumulator& a) {
+  const std::string& name = names_.local(a.name);
+  if (is_arg(a.op)) {
+    const ReduceOp order = a.op == ReduceOp::argmax ? ReduceOp::max : ReduceOp::min;
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, start(order, a.dtype)));
+    line(fmt::format("int64_t {} = -1;", names_.position(a.name)));
+    return;
+  }
+  const std::string first = start(a.op, a.dtype);
+  if (a.dtype == DType::boolean)
+    line(fmt::format("bool {} = {};", name, first == "0" ? "false" : "true"));
+  else
+    line(fmt::format("{} {} = {};", number_type(a.dtype), name, first));
+}
+
+/// What values of the dtype are kept in; a truth as a number.
+std::string Writer::number_type(DType dtype) const {
+  return dtype == DType::boolean ? "int64_t" : local_type(dtype, p_.native);
+}
+
+/// The value of an accumulator that nothing was folded into.
+std::string Writer::start(ReduceOp op, DType dtype) const {
+  const Number n = neutral(op, dtype);
+  return p_.native && is_in_float(dtype) ? float_text(static_cast<float>(n.real())) : literal(n);
+}
+
+void Writer::loop(const Loop& l, const Facts& facts) {
+  for (const Accumulator& a : l.accumulators)
+    if (!opened_.contains(a.name)) open_accumulator(a);
+  if (l.parallel > 0 && target_ == Target::cuda) {
+    grid_loops(l, facts);
+    return;
+  }
+  std::set<Symbol> changing = {l.variable};
+  limits_ahead(l.body, changing, facts);
+  if (l.parallel > 0) {
+    parallel_loops(l, facts);
+    return;
+  }
+  const std::string& v = names_.symbol(l.variable);
+  const std::string begin = limit(l.begin, v + "_begin", facts);
+  const std::string end = limit(l.end, v + "_end", facts);
+  const std::string step =
+      l.step == Expr(1) ? v + "++" : fmt::format("{} += {}", v, printer_.expr(l.step, facts).text);
+  if (l.simd) pragma("simd" + lanes(l));
+  if (rolled_ && loops_in(l.body).empty()) out_ += "#pragma unroll 1\n";
+  line(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3}) {{", v, begin, end, step));
+  Facts inside = facts;
+  inside.set_range(l.variable, l.begin, l.end);
+  ++indent_;
+  open_scope(l.variable, inside);
+  body(l.body, inside);
+  --indent_;
+  line("}");
+  for (const Accumulator& a : l.accumulators)
+    if (!accumulators_read_.contains(a.name)) line(fmt::format("(void){};", names_.result(a.name)));
+}
+
+void Writer::branch(const If& i, const Facts& facts) {
+  Facts inside = facts;
+  line(fmt::format("if ({}) {{", printer_.conditions(i.conditions, inside).text));
+  ++indent_;
+  body(i.body, inside);
+  --indent_;
+  line("}");
+}
+
+/// The text as the right side of an assignment to an element of dtype.
+std::string Writer::stored(const Text& t, const TensorDecl& to) const {
+  if (p_.native && is_in_float(to.dtype)) {
+    const bool is_narrow = to.dtype != DType::f32 && to.role != TensorRole::temporary;
+    return is_narrow ? narrow(t, to.dtype) : as_float(t).text;
+  }
+  if (to.role == TensorRole::temporary) return t.text;
+  switch (to.dtype) {
+    case DType::f32:
+      return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
+    case DType::f16:
+    case DType::bf16:
+      return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
+    case DType::i8:
+    case DType::u8:
+      return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));
+    case DType::i32: {
+      const bool narrow = t.type == CType::i32 || t.type == CType::flag;
+      return narrow ? t.text : "(int32_t)" + operand(t, kUnary);
+    }
+    case DType::boolean: {
+      // gcc sees that a comparison is 0 or 1, but not through what it folds isnan, ?: and && into.
+      const bool folds = std::ranges::any_of(
+          std::initializer_list<const char*>{"isnan(", "isinf(", "?"},
+          [&](const char* part) { return t.text.find(part) != std::string::npos; });
+      const bool compared = t.precedence == kEquality || t.precedence == kRelation;
+      if (t.type == CType::flag && !folds && (compared || t.precedence == kTight)) return t.text;
+      if (t.type == CType::truth && t.text.ends_with(']')) return as_number(t).text;
+      return "(uint8_t)" + operand(as_number(t), kUnary);
+    }
+    default:
+      return t.text;
+  }
+}
+
+void Writer::store(const Store& s, const Facts& facts, const Declaration* declaration) {
+  const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const std::string right = stored(printer_.value(s.value, facts), t);
+  const std::string left = printer_.element(t, s.index, facts);
+  if (declaration == nullptr) {
+    line(fmt::format("{} = {};", left, right));
+    return;
+  }
+  line(fmt::format("{}{} {} = {};", declaration->is_constant ? "const " : "",
+                   local_type(t.dtype, p_.native), left, right));
+  if (!is_read(p_.body, s.tensor)) line(fmt::format("(void){};", left));
+}
+
+Text Writer::reduced(ReduceOp op, const Text& a, const Text& b) const {
+  const auto combined = [&](MapOp map_op) {
+    return p_.native ? native_binary(map_op, a, b) : binary(map_op, a, b);
+  };
+  switch (op) {
+    case ReduceOp::sum:
+      return combined(MapOp::add);
+    case ReduceOp::prod:
+      return combined(MapOp::mul);
+    case ReduceOp::max:
+      return combined(MapOp::max);
+    case ReduceOp::min:
+      return combined(MapOp::min);
+    case ReduceOp::any:
+      return binary(MapOp::logical_or, a, b);
+    case ReduceOp::all:
+      return binary(MapOp::logical_and, a, b);
+    default:
+      throw InternalError(fmt::format("emit_c: {} has no position to remember", name(op)));
+  }
+}
+
+void Writer::store_reduce(const StoreReduce& s, const Facts& facts) {
+  const TensorDecl& t = *find_tensor(p_, s.tensor);
+  const std::string left = printer_.element(t, s.index, facts);
+  const Text old = printer_.element_value(t, s.index, facts);
+  Text v = printer_.value(s.value, facts);
+  const bool in_float = p_.native && old.type == CType::f32;
+  if (in_float) v = as_float(v);
+  const bool in_c = (in_float || old.type == CType::f64) && old.text == left;
+  if (in_c && (s.op == ScatterOp::add || s.op == ScatterOp::mul)) {
+    line(fmt::format("{} {}= {};", left, s.op == ScatterOp::add ? '+' : '*', v.text));
+    return;
+  }
+  line(fmt::format("{} = {};", left, stored(joined(s.op, old, v, t.dtype), t)));
+}
+
+/// What the element becomes.
+Text Writer::joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const {
+  const bool truth = dtype == DType::boolean;
+  switch (op) {
+    case ScatterOp::add:
+      return reduced(ReduceOp::sum, old, v);
+    case ScatterOp::mul:
+      return reduced(ReduceOp::prod, old, v);
+    case ScatterOp::max:
+      return reduced(truth ? ReduceOp::any : ReduceOp::max, old, v);
+    case ScatterOp::min:
+      return reduced(truth ? ReduceOp::all : ReduceOp::min, old, v);
+    case ScatterOp::set:
+      return v;
+  }
+  throw InternalError("emit_c: unknown scatter op");
+}
+
+void Writer::fold(const Fold& f, const Facts& facts) {
+  if (is_arg(f.op)) {
+    fold_position(f, facts);
+    return;
+  }
+  Text v = printer_.value(f.value, facts);
+  const std::string& name = names_.local(f.accumulator);
+  const bool real = is_real(f.value->dtype);
+  const CType kept = type_of_local(f.value->dtype, p_.native);
+  if (kept == CType::f32) v = as_float(v);
+  if (real && (f.op == ReduceOp::sum || f.op == ReduceOp::prod)) {
+    line(fmt::format("{} {}= {};", name, f.op == ReduceOp::sum ? '+' : '*', v.text));
+    return;
+  }
+  const bool truth = f.value->dtype == DType::boolean;
+  const Text old{name, kTight, real ? kept : truth ? CType::flag : CType::i64};
+  line(fmt::format("{} = {};", name, reduced(truth ? logical(f.op) : f.op, old, v).text));
+}
+
+// The greatest of truths is whether any holds, the least whether all do.
+ReduceOp Writer::logical(ReduceOp op) {
+  return op == ReduceOp::max ? ReduceOp::any : op == ReduceOp::min ? ReduceOp::all : op;
+}
+
+// The first position wins, and the first NaN over everything.
+void Writer::fold_position(const Fold& f, const Facts& facts) {
+  const std::string& best = names_.local(f.accumulator);
+  const std::string& at = names_.position(f.accumulator);
+  const bool real = is_real(f.value->dtype);
+  Text v = printer_.number(f.value, facts);
+  if (real && p_.native && is_in_float(f.value->dtype)) v = as_float(v);
+  const std::string candidate = names_.fresh("candidate");
+  const char* beats = f.op == ReduceOp::argmax ? ">" : "<";
+  line(fmt::format("const {} {} = {};", number_type(f.value->dtype), candidate, v.text));
+  std::string test = fmt::format("{} < 0 || {} {} {}", at, candidate, beats, best);
+  if (real) test += fmt::format(" || (isnan({}) && !isnan({}))", candidate, best);
+  line(fmt::format("if ({}) {{", test));
+  line(fmt::format("  {} = {};", best, candidate));
+  line(fmt::format("  {} = {};", at, printer_.expr(f.position, facts).text));
+  line("}");
+}
+
+void Writer::let(const Let& l, const Facts& facts) {
+  if (!names_read_.contains(l.name)) return;
+  const Text v = printer_.value(l.value, facts);
+  std::string type = local_type(l.value->dtype, p_.native);
+  if (type == "float" && v.type == CType::f64) {
+    type = "double";
+    printer_.set_local_type(l.name, CType::f64);
+  }
+  line(fmt::format("const {} {} = {};", type, names_.local(l.name), v.text));
+}
+
+}  // namespace mote::emit

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as C expressions. Mirrors apply(): reals are computed in double, integers in wrapping
+// 64-bit. Loads keep the type of the tensor in C until arithmetic would be done in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "c/internal.h"
+#include "mote/base/error.h"
+#include "mote/base/overloaded.h"
+
+namespace mote::emit {
+namespace {
+
+CType type_of_storage(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return CType::f32;
+    case DType::f64:
+    case DType::f16:
+    case DType::bf16:
+      return CType::f64;
+    case DType::i32:
+    case DType::i8:
+    case DType::u8:
+      return CType::i32;
+    case DType::i64:
+      return CType::i64;
+    default:
+      return CType::truth;
+  }
+}
+
+Text constant_text(const Number& n) {
+  const std::string text = literal(n);
+  const bool fits = !n.is_real() && n.integer() >= std::numeric_limits<std::int32_t>::min() &&
+                    n.integer() <= std::numeric_limits<std::int32_t>::max();
+  const Precedence precedence = text.starts_with('-') ? kUnary : kTight;
+  if (!n.is_real()) return {text, precedence, fits ? CType::i32 : CType::i64};
+  // NAN and INFINITY are floats in C.
+  return {text, precedence, std::isfinite(n.real()) ? CType::f64 : CType::f32};
+}
+
+/// What C makes of two operands.
+CType joined(CType a, CType b) {
+  if (is_real_type(a)) return a == CType::f32 && b == CType::f32 ? CType::f32 : CType::f64;
+  if (a == CType::flag && b == CType::flag) return CType::flag;
+  return a == CType::i64 || b == CType::i64 ? CType::i64 : CType::i32;
+}
+
+/// condition ? a : b
+Text choice(const Text& condition, const Text& a, const Text& b) {
+  const Text x = as_number(a);
+  const Text y = as_number(b);
+  const std::string test = within(condition, kEquality);
+  return {fmt::format("{} ? {} : {}", test, within(x, kOr), within(y, kTernary)), kTernary,
+          joined(x.type, y.type)};
+}
+
+/// The values that 8 bits of an input, or a bool, hold, through casts that keep them.
+std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
+  if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+    if (op->op != MapOp::cast || !is_integer(v->dtype)) return std::nullopt;
+    if (op->args[0]->dtype == DType::boolean) return IntegerRange{0, 1};
+    const bool is_wide = v->dtype == DType::i64 || v->dtype == DType::i32;
+    return is_wide ? byte_range(op->args[0], p) : std::nullopt;
+  }
+  const auto* l = std::get_if<value::Load>(&v->kind);
+  if (!l || (v->dtype != DType::u8 && v->dtype != DType::i8)) return std::nullopt;
+  if (find_tensor(p, l->tensor)->role != TensorRole::input) return std::nullopt;
+  return integer_range(v->dtype);
+}
+
+/// op(x, c) where every x of the range gives the same: compilers warn of such comparisons.
+std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
+  const auto known = [](bool always, bool never) {
+    return always || never ? std::optional(always) : std::nullopt;
+  };
+  switch (op) {
+    case MapOp::lt:
+      return known(x.greatest < c, x.least >= c);
+    case MapOp::le:
+      return known(x.greatest <= c, x.least > c);
+    case MapOp::gt:
+      return known(x.least > c, x.greatest <= c);
+    case MapOp::ge:
+      return known(x.least >= c, x.greatest < c);
+    case MapOp::eq:
+      return known(false, c < x.least || c > x.greatest);
+    case MapOp::ne:
+      return known(c < x.least || c > x.greatest, false);
+    default:
+      return std::nullopt;
+  }
+}
+
+MapOp mirrored(MapOp op) {
+  switch (op) {
+    case MapOp::lt:
+      return MapOp::gt;
+    case MapOp::le:
+      return MapOp::ge;
+    case MapOp::gt:
+      return MapOp::lt;
+    case MapOp::ge:
+      return MapOp::le;
+    default:
+      return op;
+  }
+}
+
+std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) {
+  if (op.args.size() != 2) return std::nullopt;
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    const auto* c = std::get_if<value::Constant>(&op.args[1 - k]->kind);
+    if (!c || c->number.is_real()) continue;
+    if (const auto range = byte_range(op.args[k], p))
+      return decided(k == 0 ? op.op : mirrored(op.op), *range, c->number.integer());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string storage_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    case DType::i32:
+      return "int32_t";
+    case DType::i64:
+      return "int64_t";
+    case DType::f16:
+    case DType::bf16:
+      return "uint16_t";
+    case DType::i8:
+      return "int8_t";
+    default:
+      return "uint8_t";
+  }
+}
+
+std::string local_type(DType dtype, bool native) {
+  if (is_real(dtype)) return native && is_in_float(dtype) ? "float" : "double";
+  return dtype == DType::boolean ? "bool" : "int64_t";
+}
+
+CType type_of_local(DType dtype, bool native) {
+  if (is_real(dtype)) return native && is_in_float(dtype) ? CType::f32 : CType::f64;
+  return dtype == DType::boolean ? CType::flag : CType::i64;
+}
+
+Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
+  const Text t = number(x, facts);
+  const bool from_real = is_real_type(t.type);
+  switch (to) {
+    case DType::f64:
+      if (p_.native && t.type == CType::f32)
+        return {"(double)" + operand(t, kUnary), kUnary, CType::f64};
+      return from_real ? t : Text{"(double)" + operand(t, kUnary), kUnary, CType::f64};
+    case DType::f32: {
+      if (t.type == CType::f32) return t;
+      const bool is_short = p_.native && (t.type == CType::i32 || t.type == CType::flag);
+      const char* through = from_real || is_short ? "(float)" : "(float)(double)";
+      return {through + operand(t, kUnary), kUnary, CType::f32};
+    }
+    case DType::f16:
+    case DType::bf16: {
+      if (p_.native && t.type == CType::f32) return widened(narrow(t, to), to);
+      const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
+      return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
+              CType::f64};
+    }
+    case DType::i32:
+      if (!from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
+      [[fallthrough]];
+    case DType::i8:
+    case DType::u8:
+      if (from_real) return {fmt::format("mote_to_{}({})", name(to), t.text), kTight, CType::i64};
+      return {fmt::format("({}){}", storage_type(to), operand(t, kUnary)), kUnary, CType::i32};
+    case DType::i64:
+      return from_real ? Text{"mote_to_i64(" + t.text + ")", kTight, CType::i64} : t;
+    default:
+      return {within(t, kSum) + (from_real ? " != 0.0" : " != 0"), kEquality, CType::flag};
+  }
+}
+
+Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) const {
+  if (op.op == MapOp::cast) return cast(op.args[0], dtype, facts);
+  if (const auto known = decided_by_range(op, p_)) return {*known ? "1" : "0", kTight, CType::flag};
+  const Text first = value(op.args[0], facts);
+  if (p_.native && is_in_float(op.arg_dtype)) {
+    std::vector<Text> args = {first};
+    for (std::size_t k = 1; k < op.args.size(); ++k) args.push_back(value(op.args[k], facts));
+    return float_operation(op, std::move(args));
+  }
+  if (op.op == MapOp::where)
+    return choice(first, value(op.args[1], facts), value(op.args[2], facts));
+  if (op.args.size() == 1) return unary(op.op, argument(op.op, first));
+  return binary(op.op, argument(op.op, first), argument(op.op, value(op.args[1], facts)));
+}
+
+/// C++ has <math.h>'s functions for float too, and would choose those for an element of f32.
+Text Printer::argument(MapOp op, const Text& x) const {
+  static constexpr std::array kNotCalls = {MapOp::neg,   MapOp::sign,  MapOp::recip,
+                                           MapOp::isnan, MapOp::isinf, MapOp::logical_not};
+  const bool is_call =
+      op == MapOp::pow || (arity(op) == 1 && std::ranges::find(kNotCalls, op) == kNotCalls.end());
+  if (target_ != Target::cuda || x.type != CType::f32 || !is_call) return x;
+  return {"(double)" + operand(x, kUnary), kUnary, CType::f64};
+}
+
+/// In float where an element, a float, comes in; else in double.
+Text Printer::float_operation(const value::Op& op, std::vector<Text> args) {
+  const std::size_t start = op.op == MapOp::where ? 1 : 0;
+  const std::span<Text> operands = std::span(args).subspan(start);
+  const bool element =
+      std::ranges::any_of(operands, [](const Text& t) { return t.type == CType::f32; });
+  if (element)
+    for (Text& t : operands) t = as_float(t);
+  if (op.op == MapOp::where) return choice(args[0], args[1], args[2]);
+  if (args.size() == 1) return element ? float_unary(op.op, args[0]) : unary(op.op, args[0]);
+  return element ? float_binary(op.op, args[0], args[1]) : binary(op.op, args[0], args[1]);
+}
+
+Text Printer::guard(const value::Guard& g, const Facts& facts) const {
+  Facts inside = facts;
+  const Text condition = conditions(g.conditions, inside);
+  const Text then = value(g.then, inside);
+  const Text otherwise = constant_text(g.otherwise);
+  const bool in_float = p_.native && then.type == CType::f32;
+  return choice(condition, then, in_float ? as_float(otherwise) : otherwise);
+}
+
+Text Printer::parameter(const value::Param& p, DType dtype) const {
+  const std::string& name = names_.param(p.name);
+  const auto k = find_param(*p_.source, p.name);
+  if (!k) throw InternalError("emit_c: unknown parameter " + p.name);
+  const bool integer = p_.source->params[static_cast<std::size_t>(*k)].is_integer;
+  if (dtype == DType::boolean) return {"(" + name + " != 0)", kTight, CType::i64};
+  if (!is_real(dtype)) return {name, kTight, CType::i64};
+  return integer ? Text{"(double)" + name, kUnary, CType::f64} : Text{name, kTight, CType::f64};
+}
+
+Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
+                            const Facts& facts) const {
+  const std::string text = element(t, index, facts);
+  if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
+  const bool is_narrow = t.dtype == DType::f16 || t.dtype == DType::bf16;
+  if (is_narrow && p_.native) return widened(text, t.dtype);
+  if (is_narrow) return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+  return {text, kTight, type_of_storage(t.dtype)};
+}
+
+Text Printer::value(const Value& v, const Facts& facts) const {
+  return std::visit(
+      Overloaded{[](const value::Constant& c) { return constant_text(c.number); },
+                 [&](const value::Index& i) {
+                   const Text t = expr(i.e, facts);
+                   return is_real(v->dtype)
+                              ? Text{"(double)" + operand(t, kUnary), kUnary, CType::f64}
+                              : t;
+                 },
+                 [&](const value::Param& p) { return parameter(p, v->dtype); },
+                 [&](const value::Load& l) {
+                   const TensorDecl* t = find_tensor(p_, l.tensor);
+                   if (t == nullptr) throw InternalError("emit_c: unknown tensor " + l.tensor);
+                   return element_value(*t, l.index, facts);
+                 },
+                 [&](const value::Op& op) { return operation(op, v->dtype, facts); },
+                 [&](const value::Guard& g) { return guard(g, facts); },
+                 [&](const value::Accumulated& a) {
+                   return Text{names_.result(a.name), kTight, type_of_local(v->dtype, p_.native)};
+                 },
+                 [&](const value::Bound& b) {
+                   const auto kept = local_types_.find(b.name);
+                   return Text{names_.local(b.name), kTight,
+                               kept != local_types_.end() ? kept->second
+                                                          : type_of_local(v->dtype, p_.native)};
+                 }},
+      v->kind);
+}
+
+Text Printer::number(const Value& v, const Facts& facts) const {
+  return as_number(value(v, facts));
+}
+
+}  // namespace mote::emit

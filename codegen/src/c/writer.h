@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the body of one C function: derived sizes, temporaries, statements.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "c/internal.h"
+#include "cuda/packs.h"
+#include "cuda/row_packs.h"
+#include "cuda/rows.h"
+#include "cuda/tiles.h"
+
+namespace mote::emit {
+
+/// Elements of a temporary that is small enough for the stack; nullopt for others.
+std::optional<std::int64_t> stack_size(const TensorDecl& t);
+/// The loops that one mark `parallel` covers, outermost first.
+std::vector<const Loop*> parallel_chain(const Loop& first);
+/// The statements' outermost loops, also in branches.
+std::vector<const Loop*> loops_in(const Body& b);
+/// Whether the text holds the word, as a word.
+bool mentions_word(const std::string& text, const std::string& word);
+
+class Writer {
+ public:
+  Writer(const LoopProgram& p, Names& names, Printer& printer, Target target = Target::c);
+  std::string function_body();
+  /// The function is run by every thread of a region, which share the loops that are marked
+  /// parallel; without it each of these opens a region of its own.
+  void join_region() { in_region_ = true; }
+  /// Of a CUDA kernel: memory for temporaries of rank 1 or more is given. `by_block`: rounds that
+  /// are shared go to blocks of threads, else to threads. `tiles`, of the program's body: a block
+  /// takes a tile of them.
+  std::string kernel_body(bool by_block, const cuda::TileForm* tiles = nullptr);
+  /// Of the form's program.
+  std::string kernel_body(const cuda::PackForm& packs);
+  std::string kernel_body(const cuda::RowPackForm& packs);
+
+ private:
+  /// How a store declares its rank-0 temporary.
+  struct Declaration {
+    bool is_constant;
+  };
+  const Declaration* declaration_at(const Stmt& s) const;
+
+  void line(const std::string& text);
+  void body(const Body& b, const Facts& facts);
+  void statement(const Stmt& s, const Facts& facts);
+  void loop(const Loop& l, const Facts& facts);
+  void parallel_loops(const Loop& first, const Facts& facts);
+  void grid_loops(const Loop& first, const Facts& facts);
+  void grid_loop(const Loop& loop, const Facts& facts);
+  void pack_loops(const Loop& loop, const Facts& facts);
+  bool block_round(const Body& b, const Facts& facts, bool settled = true);
+  void block_loop(const Loop& loop, const Facts& facts);
+  void shared_rounds(const Loop& loop, const cuda::Share& share, const Facts& facts);
+  void packed_rounds(const Loop& loop, const cuda::PackedLoop& packed, const cuda::Share& share,
+                     const Facts& facts, const std::string& begin, const std::string& end);
+  void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
+  std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
+  std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,
+                                  const std::vector<std::string>& extents, const std::string& flat,
+                                  const Facts& facts) const;
+  friend class TileWriter;
+  void pragma(const std::string& text);
+  std::string lanes(const Loop& l) const;
+  void open_scope(Symbol variable, const Facts& facts);
+  std::string scalar(const TensorDecl& t) const;
+  const std::string& heap_name(const TensorDecl& t) const;
+  std::string stride_definitions() const;
+  std::string number_type(DType dtype) const;
+  std::string start(ReduceOp op, DType dtype) const;
+  /// The limit of a loop: short text, or the name of a constant declared before the loop.
+  std::string limit(const Expr& e, const std::string& hint, const Facts& facts);
+  void limits_ahead(const Body& b, std::set<Symbol>& changing, const Facts& facts);
+  void open_accumulator(const Accumulator& a);
+  void open_before_branch(const Body& b, std::size_t k);
+  void branch(const If& i, const Facts& facts);
+  void store(const Store& s, const Facts& facts, const Declaration* declaration);
+  void store_reduce(const StoreReduce& s, const Facts& facts);
+  void fold(const Fold& f, const Facts& facts);
+  void fold_position(const Fold& f, const Facts& facts);
+  void let(const Let& l, const Facts& facts);
+  std::string stored(const Text& t, const TensorDecl& to) const;
+  Text joined(ScatterOp op, const Text& old, const Text& v, DType dtype) const;
+  Text reduced(ReduceOp op, const Text& a, const Text& b) const;
+  static ReduceOp logical(ReduceOp op);
+
+  std::string statements(const Facts& facts);
+  void scalars();
+  void allocations(const Facts& facts);
+  std::string unused_arguments(const std::string& text) const;
+  std::string unread_scalars(const std::string& statements) const;
+  std::string wanted_outputs(const std::string& statements) const;
+
+  const LoopProgram& p_;
+  Names& names_;
+  Printer& printer_;
+  Target target_;
+  bool in_region_ = false;
+  std::string worker_ = "thread";  ///< who takes a round that is shared: a thread or a block
+  bool rolled_ = false;            ///< the compiler is told not to unroll innermost loops
+  const cuda::TileForm* tiles_ = nullptr;         ///< how blocks take rounds that are shared
+  const cuda::PackForm* packs_ = nullptr;         ///< rounds that threads take by packs
+  const cuda::RowPackForm* row_packs_ = nullptr;  ///< loops that blocks take by packs
+  std::string out_;
+  int indent_ = 1;
+  std::map<const Stmt*, Declaration> declares_;
+  std::set<std::string> declared_;       ///< rank-0 temporaries that a store declares
+  std::vector<const TensorDecl*> heap_;  ///< temporaries of rank 1 or more
+  std::set<std::string> opened_;  ///< accumulators that stand before the branch with their loop
+  std::map<const Expr*, std::string> limits_;  ///< of loops to come, computed already
+  std::set<std::string> accumulators_read_;
+  std::set<std::string> names_read_;
+};
+
+}  // namespace mote::emit

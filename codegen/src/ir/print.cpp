@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loop programs as text, for people and golden files. In: a program, statement, value or
+// conditions; out: text that is the same on every run. Sizes that the source names (OH) print by
+// their name wherever their value occurs; their meaning stands below the signature.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "ir/print_index.h"
+#include "mote/base/overloaded.h"
+#include "mote/codegen/loops.h"
+
+namespace mote {
+namespace {
+
+using print::IndexPrinter;
+using enum print::Precedence;
+using print::Precedence;
+using print::right_of;
+using print::Text;
+using print::within;
+
+std::string number_text(const Number& n) {
+  if (!n.is_real()) return fmt::format("{}", n.integer());
+  return std::isnan(n.real()) ? "nan" : fmt::format("{}", n.real());
+}
+
+struct Infix {
+  const char* symbol;
+  Precedence precedence;
+};
+
+std::optional<Infix> infix(MapOp op) {
+  switch (op) {
+    case MapOp::add:
+      return Infix{" + ", kSum};
+    case MapOp::sub:
+      return Infix{" - ", kSum};
+    case MapOp::mul:
+      return Infix{"*", kProduct};
+    case MapOp::div:
+      return Infix{"/", kProduct};
+    case MapOp::lt:
+      return Infix{" < ", kRelation};
+    case MapOp::le:
+      return Infix{" <= ", kRelation};
+    case MapOp::gt:
+      return Infix{" > ", kRelation};
+    case MapOp::ge:
+      return Infix{" >= ", kRelation};
+    case MapOp::eq:
+      return Infix{" == ", kEquality};
+    case MapOp::ne:
+      return Infix{" != ", kEquality};
+    case MapOp::logical_and:
+      return Infix{" && ", kAnd};
+    case MapOp::logical_or:
+      return Infix{" || ", kOr};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string assignment(ScatterOp op) {
+  if (op == ScatterOp::add) return "+=";
+  if (op == ScatterOp::mul) return "*=";
+  return fmt::format("{}=", name(op));
+}
+
+std::string assignment(ReduceOp op) {
+  if (op == ReduceOp::sum) return "+=";
+  if (op == ReduceOp::prod) return "*=";
+  return fmt::format("{}=", name(op));
+}
+
+class Printer {
+ public:
+  explicit Printer(const Program* source = nullptr) : index_(source) {}
+
+  std::string program(const LoopProgram& p) const;
+  void body(const Body& b, int indent, std::string& out) const;
+  void stmt(const Stmt& s, int indent, std::string& out) const;
+  Text value(const Value& v) const;
+  Text conditions(const Conditions& c) const;
+
+ private:
+  Text expr(const Expr& e) const { return index_.expr(e); }
+  std::string list(const std::vector<Expr>& exprs) const;
+  std::string element(const std::string& tensor, const std::vector<Expr>& index) const;
+  std::string tensors(const LoopProgram& p, TensorRole role) const;
+  Text operation(const value::Op& op, DType dtype) const;
+  std::string head(const Loop& loop) const;
+
+  IndexPrinter index_;
+};
+
+std::string Printer::list(const std::vector<Expr>& exprs) const {
+  std::string out;
+  for (const Expr& e : exprs) out += (out.empty() ? "" : ", ") + expr(e).text;
+  return out;
+}
+
+std::string Printer::element(const std::string& tensor, const std::vector<Expr>& index) const {
+  return fmt::format("{}[{}]", tensor, list(index));
+}
+
+Text Printer::conditions(const Conditions& c) const {
+  std::string out;
+  for (const Condition& one : c) out += (out.empty() ? "" : " && ") + index_.comparison(one);
+  return {out, c.size() > 1 ? kAnd : kRelation};
+}
+
+Text Printer::operation(const value::Op& op, DType dtype) const {
+  std::vector<Text> args;
+  for (const Value& a : op.args) args.push_back(value(a));
+  if (op.op == MapOp::neg) return {"-" + right_of(args[0], kUnary), kUnary};
+  if (op.op == MapOp::logical_not) return {"!" + within(args[0], kUnary), kUnary};
+  if (const auto in = infix(op.op)) {
+    const auto next = static_cast<Precedence>(in->precedence + 1);
+    const bool chains = in->precedence != kRelation && in->precedence != kEquality;
+    return {within(args[0], chains ? in->precedence : next) + in->symbol + right_of(args[1], next),
+            in->precedence};
+  }
+  std::string list;
+  for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
+  const std::string_view function = op.op == MapOp::cast ? name(dtype) : name(op.op);
+  return {fmt::format("{}({})", function, list), kTight};
+}
+
+Text Printer::value(const Value& v) const {
+  return std::visit(Overloaded{[](const value::Constant& c) -> Text {
+                                 const std::string text = number_text(c.number);
+                                 return {text, text.starts_with('-') ? kUnary : kTight};
+                               },
+                               [this](const value::Index& i) { return expr(i.e); },
+                               [](const value::Param& p) -> Text {
+                                 return {"$" + p.name, kTight};
+                               },
+                               [this](const value::Load& l) -> Text {
+                                 return {element(l.tensor, l.index), kTight};
+                               },
+                               [this, &v](const value::Op& op) { return operation(op, v->dtype); },
+                               [this](const value::Guard& g) -> Text {
+                                 return {
+                                     fmt::format("({} ? {} : {})", conditions(g.conditions).text,
+                                                 value(g.then).text, number_text(g.otherwise)),
+                                     kTight};
+                               },
+                               [](const value::Accumulated& a) -> Text {
+                                 return {a.name, kTight};
+                               },
+                               [](const value::Bound& b) -> Text {
+                                 return {b.name, kTight};
+                               }},
+                    v->kind);
+}
+
+std::string Printer::head(const Loop& loop) const {
+  std::string out =
+      fmt::format("{}{}for {} in {}..{}", loop.parallel > 0 ? "parallel " : "",
+                  loop.simd ? "simd " : "", loop.variable.to_string(),
+                  within(expr(loop.begin), kProduct), within(expr(loop.end), kProduct));
+  if (loop.step != Expr(1)) out += fmt::format(" step {}", expr(loop.step).text);
+  if (loop.parallel > 1) out += fmt::format(" and {} below", loop.parallel - 1);
+  if (loop.parallel > 0) out += fmt::format(", where {} is large", expr(loop.work).text);
+  std::string_view separator = " with ";
+  for (const Accumulator& a : loop.accumulators) {
+    out += fmt::format("{}{} = {}", separator, a.name, name(a.op));
+    separator = ", ";
+  }
+  return out;
+}
+
+void Printer::stmt(const Stmt& s, int indent, std::string& out) const {
+  const std::string margin(static_cast<std::size_t>(2 * indent), ' ');
+  const auto nested = [&](const std::string& opening, const Body& inner) {
+    out += fmt::format("{}{} {{\n", margin, opening);
+    body(inner, indent + 1, out);
+    out += margin + "}\n";
+  };
+  const auto line = [&](const std::string& left, std::string_view sign, const Value& v,
+                        const std::string& tail = "") {
+    out += fmt::format("{}{} {} {}{}\n", margin, left, sign, value(v).text, tail);
+  };
+  std::visit(Overloaded{[&](const Loop& l) { nested(head(l), l.body); },
+                        [&](const If& i) { nested("if " + conditions(i.conditions).text, i.body); },
+                        [&](const Store& st) { line(element(st.tensor, st.index), "=", st.value); },
+                        [&](const StoreReduce& st) {
+                          line(element(st.tensor, st.index), assignment(st.op), st.value);
+                        },
+                        [&](const Fold& f) {
+                          const bool at = f.op == ReduceOp::argmax || f.op == ReduceOp::argmin;
+                          line(f.accumulator, assignment(f.op), f.value,
+                               at ? " at " + expr(f.position).text : "");
+                        },
+                        [&](const Let& l) { line(l.name, "=", l.value); }},
+             s.kind);
+}
+
+void Printer::body(const Body& b, int indent, std::string& out) const {
+  for (const Stmt& s : b) stmt(s, indent, out);
+}
+
+std::string Printer::tensors(const LoopProgram& p, TensorRole role) const {
+  std::string out;
+  for (const TensorDecl& t : p.tensors) {
+    if (t.role != role) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", t.name, name(t.dtype));
+    if (!t.shape.empty()) out += "[" + list(t.shape) + "]";
+    if (!t.scope.empty()) out += " in each " + t.scope;
+  }
+  return out;
+}
+
+std::string Printer::program(const LoopProgram& p) const {
+  std::string inputs = tensors(p, TensorRole::input);
+  if (p.source) {
+    for (const ParamDecl& param : p.source->params) {
+      inputs += (inputs.empty() ? "$" : ", $") + param.name;
+    }
+  }
+  std::string out = fmt::format("{}({}) -> ({})\n", p.name, inputs, tensors(p, TensorRole::output));
+  for (const NamedSize& s : index_.derived()) {
+    out += fmt::format("where {} = {}\n", s.name, s.value.to_string());
+  }
+  const std::string temporaries = tensors(p, TensorRole::temporary);
+  if (!temporaries.empty()) out += "temporary " + temporaries + "\n";
+  for (const KnownStride& k : p.strides)
+    out += fmt::format("stride {} of {}, axis {}\n", k.stride, k.tensor, k.axis);
+  body(p.body, 0, out);
+  return out;
+}
+
+}  // namespace
+
+std::string to_string(const LoopProgram& p) { return Printer(p.source.get()).program(p); }
+
+std::string to_string(const Stmt& s, int indent) {
+  std::string out;
+  Printer().stmt(s, indent, out);
+  return out;
+}
+
+std::string to_string(const Value& v) { return Printer().value(v).text; }
+
+std::string to_string(const Conditions& c) { return Printer().conditions(c).text; }
+
+}  // namespace mote

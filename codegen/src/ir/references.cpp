@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collecting references, and proofs about the order in which two of them run.
+#include "ir/references.h"
+
+#include <algorithm>
+
+#include "ir/dependence.h"
+#include "passes/conditions.h"
+
+namespace mote {
+namespace {
+
+class Collector {
+ public:
+  std::vector<TensorReference> run(const Body& body) {
+    visit(body);
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const Body& body) {
+    for (const Stmt& s : body) {
+      ++order_;
+      if (const Body* nested = nested_body(s)) {
+        for_each_expr(s, [this](const Expr& e) { loads_in(e); });
+        path_.push_back(&s);
+        visit(*nested);
+        path_.pop_back();
+      } else {
+        statement(s);
+      }
+    }
+  }
+
+  void statement(const Stmt& s) {
+    if (const auto* x = std::get_if<Store>(&s.kind)) {
+      write(TensorReference::Kind::store, x->tensor, x->index, x->value);
+    } else if (const auto* r = std::get_if<StoreReduce>(&s.kind)) {
+      write(TensorReference::Kind::store_reduce, r->tensor, r->index, r->value);
+    } else if (const auto* f = std::get_if<Fold>(&s.kind)) {
+      value(f->value);
+      loads_in(f->position);
+    } else if (const auto* let = std::get_if<Let>(&s.kind)) {
+      value(let->value);
+    }
+  }
+
+  void write(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index,
+             const Value& v) {
+    value(v);
+    for (const Expr& e : index) loads_in(e);
+    add(kind, tensor, index);
+  }
+
+  void value(const Value& v) {
+    if (const auto* i = std::get_if<value::Index>(&v->kind)) {
+      loads_in(i->e);
+    } else if (const auto* l = std::get_if<value::Load>(&v->kind)) {
+      for (const Expr& e : l->index) loads_in(e);
+      add(TensorReference::Kind::load, l->tensor, l->index);
+    } else if (const auto* op = std::get_if<value::Op>(&v->kind)) {
+      for (const Value& a : op->args) value(a);
+    } else if (const auto* g = std::get_if<value::Guard>(&v->kind)) {
+      for (const Condition& c : g->conditions) loads_in(c.e);
+      const std::size_t outer = guards_.size();
+      guards_.insert(guards_.end(), g->conditions.begin(), g->conditions.end());
+      value(g->then);
+      guards_.resize(outer);
+    }
+  }
+
+  void loads_in(const Expr& e) {
+    for_each_load(
+        e, [this](const Atom& a) { add(TensorReference::Kind::index_load, a.tensor, a.args); });
+  }
+
+  void add(TensorReference::Kind kind, const std::string& tensor, const std::vector<Expr>& index) {
+    found_.push_back({kind, tensor, index, path_, guards_, order_});
+  }
+
+  std::vector<TensorReference> found_;
+  std::vector<const Stmt*> path_;
+  Conditions guards_;
+  int order_ = 0;
+};
+
+}  // namespace
+
+std::vector<TensorReference> references(const Body& body) { return Collector().run(body); }
+
+std::vector<TensorReference> references(const Body& body, const std::string& tensor) {
+  std::vector<TensorReference> all = references(body);
+  std::erase_if(all, [&](const TensorReference& r) { return r.tensor != tensor; });
+  return all;
+}
+
+bool precedes(const TensorReference& a, const TensorReference& b) {
+  return a.order < b.order || (a.order == b.order && !a.is_write() && b.is_write());
+}
+
+std::optional<std::vector<Symbol>> plain_variables(const std::vector<Expr>& index) {
+  std::vector<Symbol> variables;
+  std::set<Symbol> seen;
+  for (const Expr& e : index) {
+    const auto v = e.as_symbol();
+    if (!v || v->kind() != SymbolKind::loop || !seen.insert(*v).second) return std::nullopt;
+    variables.push_back(*v);
+  }
+  return variables;
+}
+
+std::size_t shared_depth(const std::vector<const Stmt*>& a, const std::vector<const Stmt*>& b) {
+  const auto ends = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<std::size_t>(ends.first - a.begin());
+}
+
+std::set<Symbol> variables_of(std::span<const Stmt* const> path) {
+  std::set<Symbol> variables;
+  for (const Stmt* s : path)
+    if (const Loop* l = as_loop(*s)) variables.insert(l->variable);
+  return variables;
+}
+
+bool runs_over_chunk(const Loop& inner, const Loop& outer, const Facts& facts) {
+  const Expr start(outer.variable);
+  return inner.begin == start && facts.prove_nonneg(start + outer.step - inner.end);
+}
+
+Facts facts_at(const TensorReference& r, Facts facts) {
+  for (const Stmt* s : r.path) {
+    if (const Loop* l = as_loop(*s)) {
+      facts.set_range(l->variable, l->begin, l->end);
+    } else {
+      facts = assuming(facts, std::get<If>(s->kind).conditions);
+    }
+  }
+  return assuming(facts, r.guards);
+}
+
+bool runs_for(std::span<const Stmt* const> path, const std::map<Symbol, Expr>& element,
+              const Facts& facts) {
+  for (const Stmt* s : path) {
+    if (const Loop* l = as_loop(*s)) {
+      const auto at = element.find(l->variable);
+      if (at == element.end() || l->step != Expr(1)) return false;
+      const Expr begin = l->begin.substitute(element), end = l->end.substitute(element);
+      if (!proves(facts, {Condition::Kind::nonneg, at->second - begin})) return false;
+      if (!proves(facts, {Condition::Kind::nonneg, end - at->second - 1})) return false;
+      continue;
+    }
+    for (const Condition& c : std::get<If>(s->kind).conditions) {
+      if (has_load(c)) return false;
+      if (!proves(facts, {c.kind, c.e.substitute(element)})) return false;
+    }
+  }
+  return true;
+}
+
+bool is_stored_in_round_of(const TensorReference& read, const TensorReference& store,
+                           const Facts& facts) {
+  const auto variables = plain_variables(store.index);
+  if (!variables || store.kind != TensorReference::Kind::store || !precedes(store, read))
+    return false;
+  const std::size_t depth = shared_depth(read.path, store.path);
+  const std::span<const Stmt* const> path(store.path);
+  const std::set<Symbol> shared = variables_of(path.first(depth));
+  std::map<Symbol, Expr> element;
+  for (std::size_t k = 0; k < variables->size(); ++k) {
+    const Symbol v = (*variables)[k];
+    if (read.index[k].has_load() || (shared.count(v) > 0 && read.index[k] != Expr(v))) return false;
+    element.emplace(v, read.index[k]);
+  }
+  return runs_for(path.subspan(depth), element, facts_at(read, facts));
+}
+
+}  // namespace mote

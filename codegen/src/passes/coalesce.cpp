@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two buffers become one: a temporary (the guest) moves into a later temporary, or into an output
+// (the host), whose element it leaves before the host's is stored.
+//
+// The host is stored by one statement, element for element, and every touch of the guest comes
+// before it: in an earlier statement of the round (of the innermost body that holds the guest's
+// touches and that store), or earlier in the round of the store's own loops, then at that very
+// element. Each loop around the store within the round must run over an axis of the element: one
+// that does not would find the guest overwritten from its second turn on. The guest carries nothing
+// from round to round. The host's elements of one round are its own, or what the guest writes is
+// rewritten by the host's store before anything reads it.
+//
+// A host that only copied the guest copies nothing afterwards: so a scatter's sums are in the
+// output from the start.
+//
+// No rounding may be added: temporaries are kept in double or int64, so dtypes must match and an
+// output that hosts is f64 or i64. An output may share its memory with an input in a call in place,
+// and the guest would be written before the last read of that input: so no output hosts that has
+// the dtype and the number of elements of some input. Loop programs do not say which pairs of
+// tensors may share memory. Of several outputs a call may leave one out: it hosts only what its own
+// stores alone read.
+#include <algorithm>
+
+#include "ir/dependence.h"
+#include "ir/references.h"
+#include "mote/codegen/passes.h"
+
+namespace mote {
+namespace {
+
+/// A candidate: the guest's touches, the host's, its only store, and where that store stands.
+struct Pair {
+  const TensorDecl& guest;
+  const TensorDecl& host;
+  const std::vector<TensorReference>& of_guest;
+  const std::vector<TensorReference>& of_host;
+  const TensorReference* store = nullptr;  ///< in of_host
+  std::size_t depth = 0;                   ///< of the round, on the store's path
+  std::vector<Expr> outer = {};            ///< the host's leading index, the same for a whole round
+  std::vector<Expr> inner = {};            ///< the rest, which is the guest's element
+
+  std::span<const Stmt* const> shared_path() const { return std::span(store->path).first(depth); }
+  std::span<const Stmt* const> own_path() const { return std::span(store->path).subspan(depth); }
+  bool is_in_round(const TensorReference& r) const {
+    return shared_depth(r.path, store->path) >= depth;
+  }
+  /// Stands in the same statement of the round's body as the store.
+  bool is_beside_store(const TensorReference& r) const {
+    return shared_depth(r.path, store->path) > depth;
+  }
+};
+
+Expr element_count(const TensorDecl& t) {
+  Expr n(1);
+  for (const Expr& e : t.shape) n = n * e;
+  return n;
+}
+
+bool may_alias_input(const LoopProgram& p, const TensorDecl& output) {
+  return std::any_of(p.tensors.begin(), p.tensors.end(), [&](const TensorDecl& t) {
+    return t.role == TensorRole::input && t.dtype == output.dtype &&
+           element_count(t) == element_count(output);
+  });
+}
+
+/// By what they are, before where they are touched.
+bool may_host(const LoopProgram& p, const TensorDecl& host, const TensorDecl& guest) {
+  if (&host == &guest || host.dtype != guest.dtype || host.role == TensorRole::input) return false;
+  if (host.role == TensorRole::output &&
+      ((host.dtype != DType::f64 && host.dtype != DType::i64) || may_alias_input(p, host)))
+    return false;
+  const std::size_t rank = guest.shape.size();
+  return host.shape.size() >= rank &&
+         std::equal(guest.shape.rbegin(), guest.shape.rend(), host.shape.rbegin());
+}
+
+/// The host's only write, if it is a store; else null.
+const TensorReference* sole_store(const std::vector<TensorReference>& all) {
+  const TensorReference* store = nullptr;
+  for (const TensorReference& r : all) {
+    if (!r.is_write()) continue;
+    if (r.kind != TensorReference::Kind::store || store) return nullptr;
+    store = &r;
+  }
+  return store;
+}
+
+/// Finds the round and the two parts of the store's index; false when the guest's element does not
+/// follow the store's own loops one to one.
+bool place(Pair& pair) {
+  pair.store = sole_store(pair.of_host);
+  if (!pair.store || pair.of_guest.empty()) return false;
+  const auto& path = pair.store->path;
+  pair.depth = path.size();
+  for (const TensorReference& r : pair.of_guest)
+    pair.depth = std::min(pair.depth, shared_depth(r.path, path));
+  const auto split = pair.store->index.end() - static_cast<std::ptrdiff_t>(pair.guest.shape.size());
+  pair.outer.assign(pair.store->index.begin(), split);
+  pair.inner.assign(split, pair.store->index.end());
+
+  const auto elements = plain_variables(pair.inner);
+  if (!elements) return false;
+  const std::set<Symbol> own = variables_of(pair.own_path());
+  if (own != std::set<Symbol>(elements->begin(), elements->end())) return false;
+  const std::set<Symbol> shared = variables_of(pair.shared_path());
+  return std::all_of(pair.outer.begin(), pair.outer.end(), [&](const Expr& e) {
+    return !e.has_load() && std::all_of(e.symbols().begin(), e.symbols().end(), [&](Symbol s) {
+      return s.kind() != SymbolKind::loop || shared.count(s) > 0;
+    });
+  });
+}
+
+/// Every touch of the guest comes before the store of that element, and none is in an index.
+bool guest_leaves_in_time(const Pair& pair) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
+    return r.kind != TensorReference::Kind::index_load && precedes(r, *pair.store) &&
+           (!pair.is_beside_store(r) || r.index == pair.inner);
+  });
+}
+
+/// What the guest holds in a round it got in that round.
+bool guest_carries_nothing(const Pair& pair, const Facts& facts) {
+  if (variables_of(pair.shared_path()).empty()) return true;
+  const auto& all = pair.of_guest;
+  return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
+    if (read.kind == TensorReference::Kind::store) return true;
+    return std::any_of(all.begin(), all.end(), [&](const TensorReference& w) {
+      return is_stored_in_round_of(read, w, facts);
+    });
+  });
+}
+
+/// Different rounds store different elements.
+bool rounds_are_apart(const Pair& pair) {
+  const std::set<Symbol> shared = variables_of(pair.shared_path());
+  return std::all_of(shared.begin(), shared.end(), [&](Symbol v) {
+    return std::find(pair.outer.begin(), pair.outer.end(), Expr(v)) != pair.outer.end();
+  });
+}
+
+/// The host has the guest's elements wherever the guest is touched: its store may stand under
+/// conditions that the guest does not know.
+bool host_has_room(const Pair& pair, const Facts& facts) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
+    const Facts here = facts_at(r, facts);
+    for (std::size_t k = 0; k < pair.outer.size(); ++k)
+      if (!here.prove_nonneg(pair.outer[k]) ||
+          !here.prove_positive(pair.host.shape[k] - pair.outer[k]))
+        return false;
+    return true;
+  });
+}
+
+/// The host's store runs, in the same round, for each element that the guest writes; and the host
+/// is read in the round only after that.
+bool host_is_rewritten(const Pair& pair, const Facts& facts) {
+  for (const TensorReference& w : pair.of_guest) {
+    if (!w.is_write()) continue;
+    std::map<Symbol, Expr> element;
+    for (std::size_t k = 0; k < pair.inner.size(); ++k) {
+      if (w.index[k].has_load()) return false;
+      element.emplace(*pair.inner[k].as_symbol(), w.index[k]);
+    }
+    if (!runs_for(pair.own_path(), element, facts_at(w, facts))) return false;
+  }
+  return std::all_of(pair.of_host.begin(), pair.of_host.end(), [&](const TensorReference& r) {
+    if (r.is_write() || !pair.is_in_round(r)) return true;
+    return precedes(*pair.store, r) && (!pair.is_beside_store(r) || r.index == pair.store->index);
+  });
+}
+
+/// The guest is read for the host's sake alone, by its store or by the guest's own on the way
+/// there.
+bool serves_host_alone(const Pair& pair) {
+  return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
+    return r.is_write() || r.order == pair.store->order ||
+           std::any_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& w) {
+             return w.is_write() && w.order == r.order;
+           });
+  });
+}
+
+using References = std::map<std::string, std::vector<TensorReference>>;
+
+std::optional<Pair> shareable(const LoopProgram& p, const TensorDecl& guest, const TensorDecl& host,
+                              References& touches, const Facts& facts) {
+  if (!may_host(p, host, guest)) return std::nullopt;
+  Pair pair{guest, host, touches[guest.name], touches[host.name]};
+  if (!place(pair) || !guest_leaves_in_time(pair) || !guest_carries_nothing(pair, facts) ||
+      !host_has_room(pair, facts))
+    return std::nullopt;
+  const bool is_one_of_several = host.role == TensorRole::output && p.source->outputs.size() > 1;
+  if (is_one_of_several && !serves_host_alone(pair)) return std::nullopt;
+  if (!rounds_are_apart(pair) && !host_is_rewritten(pair, facts)) return std::nullopt;
+  return pair;
+}
+
+void move_stores(Body& body, const std::string& guest, const std::string& host,
+                 const std::vector<Expr>& outer) {
+  const auto move = [&](auto& s) {
+    if (s.tensor != guest) return;
+    s.tensor = host;
+    s.index.insert(s.index.begin(), outer.begin(), outer.end());
+  };
+  for (Stmt& s : body) {
+    if (Body* nested = nested_body(s)) move_stores(*nested, guest, host, outer);
+    if (auto* store = std::get_if<Store>(&s.kind)) move(*store);
+    if (auto* reduce = std::get_if<StoreReduce>(&s.kind)) move(*reduce);
+  }
+}
+
+/// host[i] = host[i], where the guest was copied.
+bool is_copy_of_itself(const Stmt& s, const std::string& tensor) {
+  const auto* store = std::get_if<Store>(&s.kind);
+  if (!store || store->tensor != tensor) return false;
+  const auto* l = std::get_if<value::Load>(&store->value->kind);
+  return l && l->tensor == tensor && l->index == store->index;
+}
+
+void erase_copies(Body& body, const std::string& tensor) {
+  for (Stmt& s : body)
+    if (Body* nested = nested_body(s)) erase_copies(*nested, tensor);
+  std::erase_if(body, [&](const Stmt& s) { return is_copy_of_itself(s, tensor); });
+}
+
+void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
+             const std::vector<Expr>& outer) {
+  rewrite_values(p.body, [&](const Value& v) {
+    const auto* l = std::get_if<value::Load>(&v->kind);
+    if (!l || l->tensor != guest) return v;
+    std::vector<Expr> index = outer;
+    index.insert(index.end(), l->index.begin(), l->index.end());
+    return load_value(host, std::move(index), v->dtype);
+  });
+  move_stores(p.body, guest, host, outer);
+  erase_copies(p.body, host);
+  std::erase_if(p.tensors, [&](const TensorDecl& t) { return t.name == guest; });
+}
+
+/// Moves the first guest that finds a host: temporaries are tried first, in their order, so that a
+/// chain of them ends in one buffer.
+bool coalesce_one(LoopProgram& p, const Facts& facts) {
+  References touches;
+  for (TensorReference& r : references(p.body)) touches[r.tensor].push_back(std::move(r));
+  for (const TensorDecl& guest : p.tensors) {
+    if (guest.role != TensorRole::temporary || guest.shape.empty()) continue;
+    for (const TensorRole role : {TensorRole::temporary, TensorRole::output}) {
+      for (const TensorDecl& host : p.tensors) {
+        if (host.role != role) continue;
+        const auto pair = shareable(p, guest, host, touches, facts);
+        if (!pair) continue;
+        const std::string from = guest.name;
+        const std::string to = host.name;
+        const std::vector<Expr> outer = pair->outer;
+        move_in(p, from, to, outer);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+LoopProgram coalesce(LoopProgram p) {
+  const Facts facts = base_facts(*p.source);
+  bool changed = false;
+  while (coalesce_one(p, facts)) changed = true;
+  return changed ? eliminate_dead_code(std::move(p)) : p;
+}
+
+}  // namespace mote

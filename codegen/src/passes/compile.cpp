@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of the passes, read from top to bottom, and the loop that takes back a choice of lower:
+// a cheap value that got a tensor so that it is computed once, but whose tensor did not shrink to a
+// scalar, is computed in place instead.
+#include <array>
+
+#include "lower/lower.h"
+#include "mote/base/error.h"
+#include "mote/codegen/passes.h"
+
+namespace mote {
+namespace {
+
+constexpr std::array<Pass, 16> kPasses = {{
+    {"unguard", unguard},
+    {"split", split},
+    {"fuse", fuse},
+    {"contract", contract},
+    {"substitute", substitute},
+    {"contract", contract},
+    {"substitute", substitute},
+    {"dead-code", eliminate_dead_code},
+    {"simplify", simplify},
+    {"demand", demand},
+    {"dead-code", eliminate_dead_code},
+    {"bound", bound},
+    {"simplify", simplify},
+    {"dead-code", eliminate_dead_code},
+    {"defer", defer},
+    {"coalesce", coalesce},
+}};
+
+constexpr bool kVerify =
+#ifdef NDEBUG
+    false;
+#else
+    true;
+#endif
+
+struct Stage {
+  const char* name;
+  LoopProgram program;
+};
+
+void check(const LoopProgram& p) {
+  if (kVerify) verify(p);
+}
+
+/// Runs the passes; `unshared` gets the tensors that there are before some share storage, `stages`,
+/// if wanted, every stage that changed the program, lower's first.
+LoopProgram run_passes(LoopProgram p, std::vector<TensorDecl>& unshared,
+                       std::vector<Stage>* stages) {
+  check(p);
+  if (stages) stages->push_back({"lower", p});
+  std::string text = stages ? to_string(p) : "";
+  for (const Pass& pass : kPasses) {
+    const std::string name = p.name;
+    if (pass.run == coalesce) unshared = p.tensors;
+    try {
+      p = pass.run(std::move(p));
+      check(p);
+    } catch (const InternalError& e) {
+      throw InternalError("in pass " + std::string(pass.name) + " of " + name + ": " + e.what());
+    }
+    if (!stages) continue;
+    std::string now = to_string(p);
+    if (now != text) stages->push_back({pass.name, p});
+    text = std::move(now);
+  }
+  return p;
+}
+
+/// Nodes of temporaries that are left, with storage of their own or not, and could as well be
+/// computed where they are read.
+NodeSet regretted(const std::vector<TensorDecl>& tensors, const Lowered& lowered,
+                  const NodeSet& materialised) {
+  NodeSet nodes;
+  for (const TensorDecl& t : tensors) {
+    if (t.role != TensorRole::temporary || t.shape.empty()) continue;
+    const Uop& u = lowered.temporaries.at(t.name);
+    if (!std::holds_alternative<uop::Map>(u.node().kind)) continue;
+    NodeSet others = materialised;
+    others.erase(u.id());
+    if (!is_expensive(u, others)) nodes.insert(u.id());
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+LoopProgram compile(const std::shared_ptr<const Program>& program,
+                    const std::function<void(const char*, const LoopProgram&)>& observe) {
+  NodeSet barred;
+  while (true) {
+    const NodeSet materialised = choose_materialised(*program, barred);
+    Lowered lowered;
+    try {
+      lowered = lower_with(program, materialised);
+    } catch (const Error& e) {
+      throw Error("while lowering " + program->name + ": " + e.what());
+    }
+    std::vector<Stage> stages;
+    std::vector<TensorDecl> unshared;
+    LoopProgram result = run_passes(lowered.program, unshared, observe ? &stages : nullptr);
+    const std::size_t before = barred.size();
+    barred.merge(regretted(unshared, lowered, materialised));
+    if (barred.size() != before) continue;
+    for (const Stage& s : stages) observe(s.name, s.program);
+    return result;
+  }
+}
+
+}  // namespace mote

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// A temporary that is read only under some conditions is stored only under them, and so are the
+// reductions that only that store needs. So a causal mask on the scores becomes, with bound, loops
+// that end at the diagonal.
+//
+// A condition of a read moves to the store when it says something about the element (it mentions
+// only the variables of the read's index, which become those of the store's), or about a round of
+// loops that enclose both and the element is stored in the round in which it is read. Conditions
+// that load data never move: what they load may differ between the two places.
+#include <algorithm>
+
+#include "ir/dependence.h"
+#include "ir/references.h"
+#include "mote/codegen/passes.h"
+#include "passes/conditions.h"
+
+namespace mote {
+namespace {
+
+void add_new(Conditions& to, const Conditions& from) {
+  for (const Condition& c : from)
+    if (!contains(to, c)) to.push_back(c);
+}
+
+/// The conditions of branches on the path.
+Conditions conditions_of(std::span<const Stmt* const> path) {
+  Conditions all;
+  for (const Stmt* s : path)
+    if (const auto* branch = std::get_if<If>(&s->kind)) add_new(all, branch->conditions);
+  return all;
+}
+
+/// The conditions of this read, said of the element that is stored.
+Conditions conditions_for(const TensorReference& read, const TensorReference& store,
+                          const Facts& facts) {
+  const auto from = plain_variables(read.index);
+  if (!from) return {};
+  const std::vector<Symbol> to = *plain_variables(store.index);
+  std::map<Symbol, Expr> env;
+  for (std::size_t k = 0; k < to.size(); ++k) env.emplace((*from)[k], Expr(to[k]));
+  const std::size_t depth = shared_depth(read.path, store.path);
+  const std::set<Symbol> of_round = variables_of(std::span(store.path).first(depth));
+
+  Conditions own = conditions_of(std::span(read.path).subspan(depth));
+  add_new(own, read.guards);
+  std::optional<bool> same_round;
+  Conditions result;
+  for (const Condition& c : own) {
+    bool movable = !has_load(c);
+    for (const Symbol s : c.e.symbols()) {
+      if (!movable || s.kind() != SymbolKind::loop || env.count(s) > 0) continue;
+      if (!same_round) same_round = is_stored_in_round_of(read, store, facts);
+      movable = *same_round && of_round.count(s) > 0;
+    }
+    if (movable) add_new(result, {{c.kind, c.e.substitute(env)}});
+  }
+  return result;
+}
+
+/// The only write of the temporary, if it is a store at plain variables and nothing reads the
+/// temporary as an index.
+const TensorReference* sole_plain_store(const std::vector<TensorReference>& all) {
+  const TensorReference* store = nullptr;
+  for (const TensorReference& r : all) {
+    if (r.kind == TensorReference::Kind::load) continue;
+    if (r.kind != TensorReference::Kind::store || store) return nullptr;
+    store = &r;
+  }
+  return store && plain_variables(store->index) ? store : nullptr;
+}
+
+/// What every reader of the temporary demands.
+Conditions demanded(const LoopProgram& p, const TensorDecl& t, const Facts& facts) {
+  const std::vector<TensorReference> all = references(p.body, t.name);
+  const TensorReference* store = sole_plain_store(all);
+  if (!store) return {};
+  std::optional<Conditions> common;
+  for (const TensorReference& r : all) {
+    if (&r == store) continue;
+    const Conditions own = conditions_for(r, *store, facts);
+    if (!common) common = own;
+    std::erase_if(*common, [&](const Condition& c) { return !contains(own, c); });
+  }
+  return common.value_or(Conditions{});
+}
+
+/// The statements that only the store to `tensor` needs, itself included: names that they alone
+/// read, folds of accumulators that they alone read.
+class Suppliers {
+ public:
+  Suppliers(const Body& body, const std::string& tensor) {
+    for_each(body, [&](const Stmt& s) { add_statement(s, tensor); });
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const auto& [name, statements] : makers_) {
+        const auto readers = readers_.find(name);
+        if (readers == readers_.end() || !all_known(readers->second)) continue;
+        for (const Stmt* s : statements) changed = known_.insert(s).second || changed;
+      }
+    }
+  }
+
+  bool has(const Stmt& s) const { return known_.count(&s) > 0; }
+
+  /// The name is, or contains, the position of an argmax, of which there is none where its loop
+  /// does not run.
+  static bool reads_position(const Let& let) {
+    bool found = false;
+    for_each_value(let.value, [&](const Value& v) {
+      found =
+          found || (std::holds_alternative<value::Accumulated>(v->kind) && is_integer(v->dtype));
+    });
+    return found;
+  }
+
+  /// The loop computes accumulators and does nothing that anybody else needs.
+  bool are_all_in(const Loop& loop) const {
+    bool all = true;
+    bool folds = false;
+    for_each(loop.body, [&](const Stmt& s) {
+      if (nested_body(s)) return;
+      const bool pure = std::holds_alternative<Fold>(s.kind) || std::holds_alternative<Let>(s.kind);
+      all = all && pure && has(s);
+      folds = folds || std::holds_alternative<Fold>(s.kind);
+    });
+    return all && folds;
+  }
+
+ private:
+  void add_statement(const Stmt& s, const std::string& tensor) {
+    if (const auto* store = std::get_if<Store>(&s.kind); store && store->tensor == tensor)
+      known_.insert(&s);
+    if (const auto* fold = std::get_if<Fold>(&s.kind)) makers_[fold->accumulator].push_back(&s);
+    bool loads_index = false;
+    for_each_expr(s, [&](const Expr& e) {
+      for_each_load(e, [&](const Atom& a) {
+        loads_index = true;
+        if (a.args.empty()) readers_[a.tensor].push_back(&s);
+      });
+    });
+    for_each_value(s, [&](const Value& v) {
+      if (const auto* a = std::get_if<value::Accumulated>(&v->kind))
+        readers_[a->name].push_back(&s);
+      if (const auto* b = std::get_if<value::Bound>(&v->kind)) readers_[b->name].push_back(&s);
+    });
+    if (const auto* let = std::get_if<Let>(&s.kind); let && !loads_index)
+      makers_[let->name].push_back(&s);
+  }
+
+  bool all_known(const std::vector<const Stmt*>& statements) const {
+    return std::all_of(statements.begin(), statements.end(),
+                       [&](const Stmt* s) { return known_.count(s) > 0; });
+  }
+
+  std::map<std::string, std::vector<const Stmt*>> makers_;
+  std::map<std::string, std::vector<const Stmt*>> readers_;
+  std::set<const Stmt*> known_;
+};
+
+Conditions in_scope(const Conditions& conditions, const std::set<Symbol>& scope) {
+  Conditions kept = conditions;
+  std::erase_if(kept, [&](const Condition& c) {
+    const auto& symbols = c.e.symbols();
+    return std::any_of(symbols.begin(), symbols.end(), [&](Symbol s) {
+      return s.kind() == SymbolKind::loop && scope.count(s) == 0;
+    });
+  });
+  return kept;
+}
+
+void put_under(Stmt& s, const Conditions& conditions) {
+  if (conditions.empty()) return;
+  Body inner;
+  inner.push_back(std::move(s));
+  s = {If{conditions, std::move(inner)}};
+}
+
+/// The store and its suppliers come under those of the conditions that can be said where they
+/// stand.
+void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
+           const std::set<Symbol>& scope) {
+  for (Stmt& s : body) {
+    if (Loop* loop = as_loop(s)) {
+      if (suppliers.are_all_in(*loop)) {
+        put_under(s, in_scope(conditions, scope));
+        continue;
+      }
+      std::set<Symbol> inner = scope;
+      inner.insert(loop->variable);
+      apply(loop->body, suppliers, conditions, inner);
+    } else if (auto* branch = std::get_if<If>(&s.kind)) {
+      apply(branch->body, suppliers, conditions, scope);
+    } else if (!suppliers.has(s)) {
+      continue;
+    } else if (std::holds_alternative<Store>(s.kind)) {
+      put_under(s, conditions);
+    } else if (auto* let = std::get_if<Let>(&s.kind)) {
+      if (!Suppliers::reads_position(*let)) continue;
+      const Number none = neutral(ReduceOp::sum, let->value->dtype);
+      let->value = guard_value(in_scope(conditions, scope), let->value, none);
+    } else if (auto* fold = std::get_if<Fold>(&s.kind)) {
+      if (fold->op == ReduceOp::argmax || fold->op == ReduceOp::argmin) continue;
+      fold->value = guard_value(in_scope(conditions, scope), fold->value,
+                                neutral(fold->op, fold->value->dtype));
+    }
+  }
+}
+
+/// A branch that holds only a branch is one branch: bound reads conditions one level deep.
+void merge_nested_branches(Body& body) {
+  for (Stmt& s : body) {
+    Body* nested = nested_body(s);
+    if (!nested) continue;
+    merge_nested_branches(*nested);
+    auto* branch = std::get_if<If>(&s.kind);
+    if (!branch || branch->body.size() != 1) continue;
+    auto* inner = std::get_if<If>(&branch->body.front().kind);
+    if (!inner) continue;
+    add_new(branch->conditions, inner->conditions);
+    Body rest = std::move(inner->body);
+    branch->body = std::move(rest);
+  }
+}
+
+}  // namespace
+
+LoopProgram demand(LoopProgram p) {
+  const Facts facts = base_facts(*p.source);
+  bool changed = false;
+  for (auto t = p.tensors.rbegin(); t != p.tensors.rend(); ++t) {
+    if (t->role != TensorRole::temporary || t->shape.empty()) continue;
+    const Conditions conditions = demanded(p, *t, facts);
+    if (conditions.empty()) continue;
+    const Suppliers suppliers(p.body, t->name);
+    apply(p.body, suppliers, conditions, {});
+    changed = true;
+  }
+  if (!changed) return p;
+  p = simplify(std::move(p));
+  merge_nested_branches(p.body);
+  return p;
+}
+
+}  // namespace mote

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// t[i] = c(i) ? v : f becomes a store under c; each load t[j] becomes c(j) ? t[j] : f. So a guard
+// that sits in a temporary reaches its readers, where it can become a loop limit.
+#include "ir/dependence.h"
+#include "ir/references.h"
+#include "mote/codegen/passes.h"
+#include "passes/conditions.h"
+
+namespace mote {
+namespace {
+
+/// The only statement that writes the tensor, if it is a Store; else null.
+const Store* only_store(const LoopProgram& p, const std::string& tensor) {
+  const Store* found = nullptr;
+  int writes = 0;
+  for_each(p.body, [&](const Stmt& s) {
+    if (const auto* r = std::get_if<StoreReduce>(&s.kind); r && r->tensor == tensor) writes += 2;
+    if (const auto* w = std::get_if<Store>(&s.kind); w && w->tensor == tensor) {
+      found = w;
+      ++writes;
+    }
+  });
+  return writes == 1 ? found : nullptr;
+}
+
+bool is_loaded_in_index(const LoopProgram& p, const std::string& tensor) {
+  bool found = false;
+  for_each(p.body, [&](const Stmt& s) {
+    for_each_expr(s, [&](const Expr& e) {
+      if (!e.has_load()) return;
+      e.transform([&](const Atom& a) {
+        found = found || (a.kind == Atom::Kind::load && a.tensor == tensor);
+        return Expr::from_atom(a);
+      });
+    });
+  });
+  return found;
+}
+
+/// The conditions mention nothing but the variables of the store's index and sizes.
+bool depends_only_on(const Conditions& conditions, const std::vector<Symbol>& variables) {
+  const std::set<Symbol> known(variables.begin(), variables.end());
+  for (const Condition& c : conditions) {
+    if (has_load(c)) return false;
+    for (const Symbol s : c.e.symbols())
+      if (s.kind() == SymbolKind::loop && !known.count(s)) return false;
+  }
+  return true;
+}
+
+void store_under_condition(Body& body, const std::string& tensor) {
+  for (Stmt& s : body) {
+    if (Body* nested = nested_body(s)) {
+      store_under_condition(*nested, tensor);
+    } else if (auto* store = std::get_if<Store>(&s.kind); store && store->tensor == tensor) {
+      const auto guard = std::get<value::Guard>(store->value->kind);
+      Body inner;
+      inner.push_back({Store{tensor, store->index, guard.then}});
+      s = {If{guard.conditions, std::move(inner)}};
+    }
+  }
+}
+
+void unguard_one(LoopProgram& p, const TensorDecl& t, const Facts& facts) {
+  const Store* store = only_store(p, t.name);
+  if (!store) return;
+  const auto* found = std::get_if<value::Guard>(&store->value->kind);
+  const auto variables = plain_variables(store->index);
+  if (!found || !variables || !depends_only_on(found->conditions, *variables)) return;
+  if (is_loaded_in_index(p, t.name)) return;
+  const value::Guard guard = *found;
+  store_under_condition(p.body, t.name);
+  rewrite_values(p.body, [&](const Value& v) {
+    const auto* l = std::get_if<value::Load>(&v->kind);
+    if (!l || l->tensor != t.name) return v;
+    std::map<Symbol, Expr> env;
+    for (std::size_t k = 0; k < variables->size(); ++k) env.emplace((*variables)[k], l->index[k]);
+    Conditions conditions;
+    for (const Condition& c : guard.conditions) conditions.push_back({c.kind, c.e.substitute(env)});
+    return guarded(conditions, v, guard.otherwise, facts);
+  });
+}
+
+}  // namespace
+
+LoopProgram unguard(LoopProgram p) {
+  const Facts facts = base_facts(*p.source);
+  const std::vector<TensorDecl> tensors = p.tensors;
+  for (const TensorDecl& t : tensors)
+    if (t.role == TensorRole::temporary) unguard_one(p, t, facts);
+  return p;
+}
+
+}  // namespace mote

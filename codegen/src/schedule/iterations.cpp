@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dependences between the rounds of one loop, from the index expressions of all accesses in it.
+#include "schedule/iterations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ir/dependence.h"
+#include "ir/references.h"
+#include "mote/base/error.h"
+#include "passes/leave_out.h"
+
+namespace mote {
+namespace {
+
+/// An index, split along a loop: factor · v + fixed + moving, where only `moving` changes within a
+/// round.
+struct Along {
+  Expr factor;
+  Expr fixed;
+  Expr moving;
+};
+
+Expr expr_of(const Term& t) {
+  Expr e = t.coefficient;
+  for (const Atom& a : t.atoms) e = e * Expr::from_atom(a);
+  return e;
+}
+
+std::optional<Along> along(const Expr& index, Symbol v, const std::set<Symbol>& outer) {
+  const auto linear = linear_in(index, v);
+  if (!linear || linear->factor.has_load()) return std::nullopt;
+  const auto moves = [&](const Expr& e) {
+    return e.has_load() || std::ranges::any_of(e.symbols(), [&](Symbol s) {
+             return s.kind() == SymbolKind::loop && !outer.contains(s);
+           });
+  };
+  if (moves(linear->factor)) return std::nullopt;
+  Along a{linear->factor, 0, 0};
+  for (const Term& t : linear->rest.terms()) {
+    const Expr e = expr_of(t);
+    (moves(e) ? a.moving : a.fixed) = (moves(e) ? a.moving : a.fixed) + e;
+  }
+  return a;
+}
+
+/// The source's, and that an output is asked for once or not at all.
+Facts facts_of(const LoopProgram& p) {
+  Facts facts = base_facts(*p.source);
+  for (const TensorDecl& t : p.tensors)
+    if (t.role == TensorRole::output) facts.set_lower(wanted(t.name), 0);
+  return facts;
+}
+
+bool is_in(const TensorReference& r, const Stmt& s) {
+  return std::ranges::find(r.path, &s) != r.path.end();
+}
+
+class Rounds {
+ public:
+  Rounds(const LoopProgram& p, const Stmt& s)
+      : p_(p), s_(s), loop_(*as_loop(s)), base_(facts_of(p)), all_(references(p.body)) {
+    for (const TensorReference& r : all_) {
+      if (!is_in(r, s)) continue;
+      inside_.push_back(&r);
+      for (const Stmt* outer : r.path) {
+        if (outer == &s) break;
+        if (const Loop* l = as_loop(*outer)) outer_.insert(l->variable);
+      }
+    }
+  }
+
+  std::optional<std::set<std::string>> run() const {
+    std::set<std::string> own;
+    if (loop_.begin == Expr(0) && loop_.end == Expr(1)) return own;  // one round
+    std::set<std::string> seen;
+    for (const TensorReference* r : inside_) {
+      if (!r->is_write() || !seen.insert(r->tensor).second) continue;
+      if (are_apart(r->tensor)) continue;
+      if (!is_filled_first(r->tensor)) return std::nullopt;
+      own.insert(r->tensor);
+    }
+    return own;
+  }
+
+ private:
+  std::vector<const TensorReference*> inside(const std::string& tensor) const {
+    std::vector<const TensorReference*> found;
+    for (const TensorReference* r : inside_)
+      if (r->tensor == tensor) found.push_back(r);
+    return found;
+  }
+
+  /// On some axis, no two rounds touch the same position.
+  bool are_apart(const std::string& tensor) const {
+    const TensorDecl& t = *find_tensor(p_, tensor);
+    const auto touched = inside(tensor);
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+      if (are_apart(touched, axis)) return true;
+    return false;
+  }
+
+  /// The variable of a loop over a chunk is ours plus an offset of its own.
+  Expr from_chunk(const TensorReference& r, const Expr& index, Facts* facts) const {
+    std::map<Symbol, Expr> offsets;
+    for (const Stmt* s : r.path) {
+      const Loop* inner = as_loop(*s);
+      if (inner == nullptr || !runs_over_chunk(*inner, loop_, base_)) continue;
+      const Symbol offset(SymbolKind::loop, inner->variable.name() + " offset");
+      offsets.emplace(inner->variable, Expr(loop_.variable) + Expr(offset));
+      if (facts != nullptr) facts->set_range(offset, 0, loop_.step);
+    }
+    return offsets.empty() ? index : index.substitute(offsets);
+  }
+
+  /// Conditions around the reference confine its index to v * length and `length` elements from
+  /// there on: the length, where they do.
+  std::optional<Expr> segment_of(const TensorReference& r, std::size_t axis) const {
+    const Expr& index = r.index[axis];
+    std::optional<Expr> length;
+    bool ends = false;
+    for (const Stmt* s : r.path) {
+      const auto* branch = std::get_if<If>(&s->kind);
+      if (branch == nullptr) continue;
+      for (const Condition& c : branch->conditions) {
+        const auto linear = linear_in(c.e, loop_.variable);
+        if (c.kind != Condition::Kind::nonneg || !linear || linear->factor == Expr(0)) continue;
+        if (linear->rest == index) length = -linear->factor;
+        ends = ends || (length && linear->factor == *length && linear->rest == *length - 1 - index);
+      }
+    }
+    const auto is_size = [](Symbol v) { return v.kind() == SymbolKind::size; };
+    const bool fixed =
+        length && !length->has_load() && std::ranges::all_of(length->symbols(), is_size);
+    return fixed && ends && !changes(index) ? length : std::nullopt;
+  }
+
+  /// What the expression loads is stored in the loop.
+  bool changes(const Expr& e) const {
+    bool changed = false;
+    for_each_load(e, [&](const Atom& a) {
+      changed = changed || std::ranges::any_of(inside_, [&](const TensorReference* r) {
+                  return r->is_write() && r->tensor == a.tensor;
+                });
+    });
+    return changed;
+  }
+
+  bool are_in_segments(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    const auto length = segment_of(*touched.front(), axis);
+    return length && std::ranges::all_of(touched, [&](const TensorReference* r) {
+             return segment_of(*r, axis) == length;
+           });
+  }
+
+  bool are_apart(const std::vector<const TensorReference*>& touched, std::size_t axis) const {
+    if (are_in_segments(touched, axis)) return true;
+    std::optional<Along> first;
+    bool moves = false;
+    for (const TensorReference* r : touched) {
+      const auto a = along(from_chunk(*r, r->index[axis], nullptr), loop_.variable, outer_);
+      if (!a || (first && (a->factor != first->factor || a->fixed != first->fixed))) return false;
+      if (!first) first = a;
+      moves = moves || a->moving != Expr(0);
+    }
+    if (!moves) {
+      const Facts facts = facts_at(*touched.front(), base_);
+      return facts.prove_positive(first->factor) || facts.prove_positive(-first->factor);
+    }
+    return std::ranges::all_of(touched, [&](const TensorReference* r) {
+      Facts facts = facts_at(*r, base_);
+      const Expr index = from_chunk(*r, r->index[axis], &facts);
+      const Expr moving = along(index, loop_.variable, outer_)->moving;
+      const Expr gap = first->factor * loop_.step;
+      const bool up = facts.prove_nonneg(moving) && facts.prove_positive(gap - moving);
+      return up || (facts.prove_nonneg(-moving) && facts.prove_positive(moving - gap));
+    });
+  }
+
+  /// A temporary that nothing outside touches, and each of whose reads finds what its round stored.
+  bool is_filled_first(const std::string& tensor) const {
+    const TensorDecl& t = *find_tensor(p_, tensor);
+    if (t.role != TensorRole::temporary || p_.is_part) return false;
+    const bool only_here = std::ranges::all_of(
+        all_, [&](const TensorReference& r) { return r.tensor != tensor || is_in(r, s_); });
+    if (!only_here) return false;
+    std::vector<TensorReference> touched;
+    for (const TensorReference* r : inside(tensor)) touched.push_back(from_start(t, *r));
+    return std::ranges::all_of(touched, [&](const TensorReference& read) {
+      if (read.kind == TensorReference::Kind::store) return true;
+      return std::ranges::any_of(touched, [&](const TensorReference& store) {
+        return is_stored_in_round_of(read, store, base_);
+      });
+    });
+  }
+
+  /// A tile is indexed from the start of its loop's round: that start is added, so that the index
+  /// is the loop variable again.
+  static TensorReference from_start(const TensorDecl& t, TensorReference r) {
+    if (t.scope.empty()) return r;
+    const Symbol start(SymbolKind::loop, t.scope);
+    for (Expr& e : r.index)
+      if (e.mentions(start)) e = e + Expr(start);
+    return r;
+  }
+
+  const LoopProgram& p_;
+  const Stmt& s_;
+  const Loop& loop_;
+  const Facts base_;
+  const std::vector<TensorReference> all_;
+  std::vector<const TensorReference*> inside_;
+  std::set<Symbol> outer_;
+};
+
+[[noreturn]] void fail(const LoopProgram& p, const std::string& what) {
+  throw InternalError(fmt::format("{}: {}", p.name, what));
+}
+
+void verify_loop(const LoopProgram& p, const Stmt& s) {
+  const Loop& loop = *as_loop(s);
+  const std::string& v = loop.variable.name();
+  const auto own = independent_rounds(p, s);
+  if (!own) fail(p, fmt::format("the rounds of loop {} are not independent", v));
+  if (!loop.simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
+    fail(p, fmt::format("parallel loop {} folds into an accumulator", v));
+  if (loop.simd && holds_loop(loop.body)) fail(p, fmt::format("simd loop {} holds a loop", v));
+  for (const std::string& t : *own) {
+    const std::string scope = find_tensor(p, t)->scope;
+    const bool inside =
+        !scope.empty() && std::ranges::all_of(references(p.body, t), [&](const TensorReference& r) {
+          const auto here = std::ranges::find(r.path, &s);
+          const std::span<const Stmt* const> within(here, r.path.end());
+          return variables_of(within).contains(Symbol(SymbolKind::loop, scope));
+        });
+    if (!inside) fail(p, fmt::format("the rounds of loop {} share the temporary {}", v, t));
+  }
+}
+
+/// Of a loop that folds into no accumulator, and whose rounds are independent.
+std::optional<std::set<std::string>> own_rounds(const LoopProgram& p, const Stmt& s) {
+  const Loop* loop = as_loop(s);
+  if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())
+    return std::nullopt;
+  return independent_rounds(p, s);
+}
+
+}  // namespace
+
+std::set<std::string> outer_folds(const Loop& loop) {
+  const std::set<std::string> declared = accumulators_declared(loop.body);
+  std::set<std::string> outer;
+  for_each(loop.body, [&](const Stmt& s) {
+    const auto* fold = std::get_if<Fold>(&s.kind);
+    if (fold == nullptr || declared.contains(fold->accumulator)) return;
+    const bool own = std::ranges::any_of(
+        loop.accumulators, [&](const Accumulator& a) { return a.name == fold->accumulator; });
+    if (!own) outer.insert(fold->accumulator);
+  });
+  return outer;
+}
+
+bool holds_loop(const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& s) { found = found || as_loop(s) != nullptr; });
+  return found;
+}
+
+std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s) {
+  return Rounds(p, s).run();
+}
+
+std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
+  const auto own = own_rounds(p, s);
+  if (!own) return std::nullopt;
+  SharedLoops found{{as_loop(s)}, *own};
+  std::set<Symbol> variables = {found.loops.front()->variable};
+  while (true) {
+    const Loop& loop = *found.loops.back();
+    if (loop.simd || loop.body.size() != 1 || as_loop(loop.body[0]) == nullptr) return found;
+    const Loop& next = *as_loop(loop.body[0]);
+    const auto moves = [&](const Expr& e) {
+      return e.has_load() ||
+             std::ranges::any_of(variables, [&](Symbol v) { return e.mentions(v); });
+    };
+    if (moves(next.begin) || moves(next.end) || moves(next.step)) return found;
+    const auto inner = own_rounds(p, loop.body[0]);
+    if (!inner || !std::ranges::includes(*inner, found.own)) return found;
+    found.own = *inner;
+    variables.insert(next.variable);
+    found.loops.push_back(&next);
+  }
+}
+
+void verify_rounds(const LoopProgram& p) {
+  int chain = 0;
+  for_each(p.body, [&](const Stmt& s) {
+    const Loop* loop = as_loop(s);
+    chain = std::max(chain - 1, 0);
+    if (loop == nullptr) return;
+    chain = std::max(chain, loop->parallel);
+    if (chain > 0 || loop->simd) verify_loop(p, s);
+  });
+  for (const TensorDecl& t : p.tensors) {
+    if (t.scope.empty()) continue;
+    const Symbol scope(SymbolKind::loop, t.scope);
+    for (const TensorReference& r : references(p.body, t.name))
+      if (!variables_of(r.path).contains(scope))
+        fail(p, fmt::format("{} lives in rounds of {} and is touched outside", t.name, t.scope));
+  }
+}
+
+}  // namespace mote

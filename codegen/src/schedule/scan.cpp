@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds reductions over k, below a loop over n, whose terms are those before the n-th or those
+// behind it. In: native loops without marks; out: the same with an accumulator that is a scalar of
+// the round around n. A suffix is a prefix counted from the end: the element that k or n stands for
+// is then N - 1 - k or N - 1 - n.
+#include "schedule/scan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "ir/dependence.h"
+#include "passes/common_conditions.h"
+#include "passes/conditions.h"
+#include "schedule/combine.h"
+#include "schedule/iterations.h"
+
+namespace mote {
+namespace {
+
+/// The terms of round n: those of all k with n - k >= gap, both counted from the end if `flip`
+/// is 1.
+struct Prefix {
+  Expr flip;  ///< 0 or 1
+  Expr gap;
+  Loop terms;  ///< the loop over k, without the inequality
+};
+
+bool is_fixed(const Expr& e) { return !e.has_load() && !mentions_loop(e); }
+
+/// With upper bounds too.
+Facts bounds_of(const Program& source) {
+  Facts facts = base_facts(source);
+  for (const ParamDecl& d : source.params)
+    if (d.is_integer && d.upper)
+      facts.assume_nonneg(Expr(*d.upper) - Expr(Symbol(SymbolKind::param, d.name)));
+  return facts;
+}
+
+bool can_be_carried(const Accumulator& a) {
+  return joining(a.op).has_value() && (is_real(a.dtype) || is_integer(a.dtype));
+}
+
+bool folds_into(const Stmt& s, const std::vector<Accumulator>& accumulators) {
+  const auto* fold = std::get_if<Fold>(&s.kind);
+  return fold != nullptr && std::ranges::any_of(accumulators, [&](const Accumulator& a) {
+           return a.name == fold->accumulator;
+         });
+}
+
+/// A loop of plain folds as one for each accumulator, since each may have an inequality of its own.
+std::vector<Loop> by_accumulator(const Loop& loop) {
+  const bool is_plain = std::ranges::all_of(
+      loop.body, [&](const Stmt& s) { return folds_into(s, loop.accumulators); });
+  if (!is_plain) return {loop};
+  std::vector<Loop> parts;
+  for (const Accumulator& a : loop.accumulators) {
+    Loop part = loop;
+    part.accumulators = {a};
+    std::erase_if(part.body, [&](const Stmt& s) { return !folds_into(s, {a}); });
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// The loop without what is carried; nullopt where nothing is left.
+std::optional<Loop> rest_of(Loop loop, const std::vector<Prefix>& carried) {
+  for (const Prefix& prefix : carried) {
+    const std::vector<Accumulator>& gone = prefix.terms.accumulators;
+    if (gone.size() == loop.accumulators.size()) return std::nullopt;
+    std::erase_if(loop.body, [&](const Stmt& s) { return folds_into(s, gone); });
+    std::erase_if(loop.accumulators,
+                  [&](const Accumulator& a) { return a.name == gone.front().name; });
+  }
+  return loop;
+}
+
+class Scan {
+ public:
+  explicit Scan(LoopProgram& p) : p_(p), facts_(bounds_of(*p.source)) {}
+
+  /// `round` is the variable of the loop around the body.
+  void run(Body& body, const std::string& round) {
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      if (auto carried = carry(body[k], round)) {
+        body.erase(body.begin() + static_cast<std::ptrdiff_t>(k));
+        body.insert(body.begin() + static_cast<std::ptrdiff_t>(k), carried->begin(),
+                    carried->end());
+      }
+      const Loop* loop = as_loop(body[k]);
+      if (Body* inner = nested_body(body[k]))
+        run(*inner, loop != nullptr ? loop->variable.name() : round);
+    }
+  }
+
+  std::vector<Scanned> steps;
+
+ private:
+  using Prefixes = std::map<std::size_t, std::vector<Prefix>>;  ///< by place in a body
+
+  /// What the loop over n becomes.
+  std::optional<Body> carry(const Stmt& s, const std::string& round) {
+    const Loop* along = as_loop(s);
+    if (along == nullptr || along->begin != Expr(0) || along->step != Expr(1) ||
+        along->end.has_load())
+      return std::nullopt;
+    const std::vector<const Loop*> chain = perfect_chain(*along);
+    const Prefixes found = prefixes_in(chain.back()->body, *along);
+    if (found.empty()) return std::nullopt;
+    const auto shared = shared_loops(p_, s);
+    if (!shared || !shared->own.empty() || shared->loops.size() != chain.size())
+      return std::nullopt;
+    return carried(chain, found, chain.size() > 1 ? chain.back()->variable.name() : round);
+  }
+
+  /// Of those that run in different directions, the ones that run as the first does.
+  Prefixes prefixes_in(const Body& body, const Loop& along) const {
+    Prefixes found;
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const Loop* loop = as_loop(body[k]);
+      if (loop == nullptr || loop->step != Expr(1)) continue;
+      for (const Loop& terms : by_accumulator(*loop)) {
+        auto prefix = prefix_of(terms, along);
+        if (!prefix || !is_alone(prefix->terms.body, body, k, along.variable)) continue;
+        if (found.empty() || prefix->flip == found.begin()->second.front().flip)
+          found[k].push_back(*std::move(prefix));
+      }
+    }
+    return found;
+  }
+
+  std::optional<Prefix> prefix_of(const Loop& loop, const Loop& along) const {
+    if (loop.accumulators.empty() || !std::ranges::all_of(loop.accumulators, can_be_carried))
+      return std::nullopt;
+    auto prefix = in_limits(loop, along);
+    return prefix ? prefix : in_condition(loop, along);
+  }
+
+  std::optional<Prefix> in_limits(const Loop& loop, const Loop& along) const {
+    const Expr n(along.variable);
+    if (loop.begin == Expr(0) && is_gap(n + 1 - loop.end)) return Prefix{0, n + 1 - loop.end, loop};
+    if (loop.end == along.end && is_gap(loop.begin - n)) return Prefix{1, loop.begin - n, loop};
+    return std::nullopt;
+  }
+
+  std::optional<Prefix> in_condition(const Loop& loop, const Loop& along) const {
+    if (loop.begin != Expr(0) || loop.end != along.end) return std::nullopt;
+    for (const Condition& c : common_conditions(loop.body)) {
+      if (c.kind != Condition::Kind::nonneg || has_load(c)) continue;
+      const auto of_n = linear_in(c.e, along.variable);
+      const auto of_k = of_n ? linear_in(of_n->rest, loop.variable) : std::nullopt;
+      if (!of_k || of_k->factor != -of_n->factor) continue;
+      const auto flip = flip_of(of_n->factor);
+      if (!flip || !is_gap(-of_k->rest)) continue;
+      Prefix prefix{*flip, -of_k->rest, loop};
+      prefix.terms.body = without(loop.body, c);
+      return prefix;
+    }
+    return std::nullopt;
+  }
+
+  bool is_gap(const Expr& e) const { return is_fixed(e) && facts_.prove_nonneg(e); }
+
+  /// (1 - sign)/2 where sign is 1 or -1.
+  std::optional<Expr> flip_of(const Expr& sign) const {
+    const Split half = split_by(1 - sign, 2);
+    const bool is_sign = half.remainder == Expr(0) && is_fixed(sign) &&
+                         facts_.prove_nonneg(half.quotient) &&
+                         facts_.prove_nonneg(1 - half.quotient);
+    return is_sign ? std::optional(half.quotient) : std::nullopt;
+  }
+
+  /// Only folds, of values that do not change with n.
+  static bool is_alone(const Body& terms, const Body& body, std::size_t place, Symbol n) {
+    Body rest = body;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
+    const Effects own = effects_of(terms);
+    bool changes = false;
+    for_each(terms, [&](const Stmt& s) {
+      for_each_expr(s, [&](const Expr& e) { changes = changes || e.mentions(n); });
+    });
+    return !changes && own.written.empty() && are_independent(own, effects_of(rest));
+  }
+
+  Body carried(const std::vector<const Loop*>& chain, const Prefixes& prefixes,
+               const std::string& round) {
+    const Loop& along = *chain.front();
+    const Body& body = chain.back()->body;
+    const Expr flip = prefixes.begin()->second.front().flip;
+    const std::string& name = along.variable.name();
+    const Symbol n = flip == Expr(0) ? along.variable
+                                     : Symbol(SymbolKind::loop, fresh_name(p_, name + "_round"));
+    const auto element = [&](const Expr& position) {
+      return position + flip * (along.end - 1 - 2 * position);
+    };
+    Body nest;
+    Loop moved{n, 0, along.end, 1, {}, {}};
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      const auto found = prefixes.find(k);
+      if (found == prefixes.end()) {
+        moved.body.push_back(body[k]);
+        continue;
+      }
+      for (const Prefix& prefix : found->second) {
+        open(prefix.terms.accumulators, round, nest);
+        add_terms(prefix, Expr(n), element(Expr(n) - prefix.gap), moved.body);
+        steps.push_back({n, step(prefix, along)});
+      }
+      if (auto rest = rest_of(*as_loop(body[k]), found->second))
+        moved.body.push_back({*std::move(rest)});
+    }
+    substitute(moved.body, along.variable, element(Expr(n)));
+    rewrite_values(moved.body, [this](const Value& v) { return on_tensor(v); });
+    nest.push_back({std::move(moved)});
+    for (std::size_t k = chain.size(); k-- > 1;) {
+      Loop outer = *chain[k];
+      outer.body = std::move(nest);
+      nest = {{std::move(outer)}};
+    }
+    return nest;
+  }
+
+  /// The accumulators become scalars of the same names, neutral before the first round.
+  void open(const std::vector<Accumulator>& accumulators, const std::string& round, Body& before) {
+    for (const Accumulator& a : accumulators) {
+      p_.tensors.push_back({a.name, TensorRole::temporary, a.dtype, {}, {}, round});
+      carried_.insert(a.name);
+      before.push_back({Store{a.name, {}, constant(neutral(a.op, a.dtype), a.dtype)}});
+    }
+  }
+
+  /// The term of round n, the `element` of k.
+  static void add_terms(const Prefix& prefix, const Expr& n, const Expr& element, Body& out) {
+    Body terms = prefix.terms.body;
+    substitute(terms, prefix.terms.variable, element);
+    as_stores(terms, prefix.terms.accumulators);
+    if (prefix.gap == Expr(0)) {
+      std::ranges::move(terms, std::back_inserter(out));
+    } else {
+      out.push_back({If{{{Condition::Kind::nonneg, n - prefix.gap}}, std::move(terms)}});
+    }
+  }
+
+  static void substitute(Body& body, Symbol variable, const Expr& by) {
+    if (by != Expr(variable))
+      rewrite_exprs(body, [&](const Expr& e) { return e.substitute({{variable, by}}); });
+  }
+
+  static void as_stores(Body& body, const std::vector<Accumulator>& accumulators) {
+    for (Stmt& s : body) {
+      if (Body* inner = nested_body(s)) as_stores(*inner, accumulators);
+      if (!folds_into(s, accumulators)) continue;
+      const Fold fold = std::get<Fold>(s.kind);
+      s = {StoreReduce{fold.accumulator, {}, *joining(fold.op), fold.value}};
+    }
+  }
+
+  Value on_tensor(const Value& v) const {
+    const auto* folded = std::get_if<value::Accumulated>(&v->kind);
+    return folded != nullptr && carried_.contains(folded->name)
+               ? load_value(folded->name, {}, v->dtype)
+               : v;
+  }
+
+  static std::string step(const Prefix& prefix, const Loop& along) {
+    std::vector<std::string> names;
+    for (const Accumulator& a : prefix.terms.accumulators) names.push_back(a.name);
+    const Expr& flip = prefix.flip;
+    const std::string backwards = flip == Expr(0) ? ""
+                                  : flip == Expr(1)
+                                      ? ", backwards"
+                                      : fmt::format(", backwards where {} is 1", flip.to_string());
+    return fmt::format("scan {} along {}{}, carrying {}", prefix.terms.variable.name(),
+                       along.variable.name(), backwards, fmt::join(names, " and "));
+  }
+
+  LoopProgram& p_;
+  const Facts facts_;
+  std::set<std::string> carried_;  ///< accumulators that are tensors now
+};
+
+}  // namespace
+
+std::vector<Scanned> scan_prefixes(LoopProgram& p) {
+  Scan scan(p);
+  scan.run(p.body, "");
+  return scan.steps;
+}
+
+}  // namespace mote

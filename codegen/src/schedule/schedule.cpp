@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedule, read from top to bottom: which versions there are, and the steps of each. In: the
+// loops of compile(); out: native loops with marks.
+#include "mote/codegen/schedule.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "ir/dependence.h"
+#include "passes/conditions.h"
+#include "schedule/combine.h"
+#include "schedule/interchange.h"
+#include "schedule/iterations.h"
+#include "schedule/keep.h"
+#include "schedule/scan.h"
+#include "schedule/unit_strides.h"
+
+namespace mote {
+namespace {
+
+/// Elements of a tile: an array of them, and a few more, stay in the first-level cache.
+constexpr std::int64_t kTile = 256;
+/// Rounds of an innermost loop that one thread takes together.
+constexpr std::int64_t kChunk = 4096;
+
+using Path = std::vector<std::size_t>;  ///< positions in nested bodies, outermost first
+
+Stmt& at(LoopProgram& p, const Path& path) {
+  Stmt* s = &p.body[path.front()];
+  for (std::size_t depth = 1; depth < path.size(); ++depth) s = &(*nested_body(*s))[path[depth]];
+  return *s;
+}
+
+/// Every loop, outer first.
+void collect_loops(const Body& body, const Path& above, std::vector<Path>& out) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    Path path = above;
+    path.push_back(k);
+    if (as_loop(body[k]) != nullptr) out.push_back(path);
+    if (const Body* inner = nested_body(body[k])) collect_loops(*inner, path, out);
+  }
+}
+
+std::vector<Path> loops_of(const LoopProgram& p) {
+  std::vector<Path> out;
+  collect_loops(p.body, {}, out);
+  return out;
+}
+
+/// Lanes can hold it: an order that may change, no position to remember.
+bool has_lanes(const Accumulator& a) { return joining(a.op).has_value() && is_real(a.dtype); }
+
+/// The accumulators of loops around that the loop folds into have lanes, and pay for them: a short
+/// loop with limits of its own in each round does not.
+bool can_fold_outward(const LoopProgram& p, const Loop& loop) {
+  const std::set<std::string> outer = outer_folds(loop);
+  if (outer.empty()) return true;
+  if (mentions_loop(loop.begin) || mentions_loop(loop.end)) return false;
+  bool all = true;
+  for_each(p.body, [&](const Stmt& s) {
+    if (const Loop* l = as_loop(s))
+      for (const Accumulator& a : l->accumulators)
+        all = all && (!outer.contains(a.name) || has_lanes(a));
+  });
+  return all;
+}
+
+// ---- simd: the innermost loops over adjacent elements.
+
+void mark_simd(Version& v) {
+  LoopProgram& p = v.program;
+  for (const Path& path : loops_of(p)) {
+    Stmt& s = at(p, path);
+    Loop& loop = *as_loop(s);
+    if (holds_loop(loop.body) || loop.step != Expr(1)) continue;
+    if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
+    const auto strides = unit_strides(p, s);
+    if (!strides || !are_compatible(p.strides, *strides)) continue;
+    const auto own = independent_rounds(p, s);
+    if (!own || !own->empty()) continue;
+    for (const KnownStride& k : *strides)
+      if (std::ranges::find(p.strides, k) == p.strides.end()) p.strides.push_back(k);
+    loop.simd = true;
+    const bool folds = !loop.accumulators.empty() || !outer_folds(loop).empty();
+    if (v.name.empty()) v.name = "simd_" + loop.variable.name();
+    v.steps.push_back(
+        fmt::format("simd {}{}", loop.variable.name(), folds ? ", accumulators by lanes" : ""));
+  }
+}
+
+// ---- inward: a loop over the last axis of an output goes inside the reductions that it holds.
+
+bool runs_over_last_axis(const LoopProgram& p, const Loop& loop) {
+  bool found = false;
+  for_each(loop.body, [&](const Stmt& s) {
+    const auto* store = std::get_if<Store>(&s.kind);
+    if (store == nullptr || store->index.empty()) return;
+    found = found || (find_tensor(p, store->tensor)->role == TensorRole::output &&
+                      store->index.back() == Expr(loop.variable));
+  });
+  return found;
+}
+
+bool move_inward(Version& v) {
+  for (const Path& path : loops_of(v.program)) {
+    const Loop& loop = *as_loop(at(v.program, path));
+    const bool only_nests = loop.body.size() == 1 && as_loop(loop.body[0]) != nullptr &&
+                            as_loop(loop.body[0])->accumulators.empty();
+    if (!holds_loop(loop.body) || only_nests || !runs_over_last_axis(v.program, loop)) continue;
+    std::string step;
+    auto moved = moved_inward(v.program, at(v.program, path), kTile, step);
+    if (!moved) continue;
+    at(v.program, path) = *std::move(moved);
+    v.steps.push_back(step);
+    return true;
+  }
+  return false;
+}
+
+// ---- parallel: outermost loops with independent rounds.
+
+Expr rounds_of(const Loop& loop) {
+  const Expr extent = loop.end - loop.begin;
+  return mentions_loop(extent) || extent.has_load() ? Expr(1) : extent;
+}
+
+/// The rounds of the innermost loops below, of one branch of the tree.
+Expr work_in(const Body& body) {
+  const Loop* chosen = nullptr;
+  for (const Stmt& s : body) {
+    const Loop* loop = as_loop(s);
+    if (loop != nullptr && (chosen == nullptr || !holds_loop(chosen->body))) chosen = loop;
+  }
+  return chosen == nullptr ? Expr(1) : rounds_of(*chosen) * work_in(chosen->body);
+}
+
+/// The loop, as one over chunks that holds one over the rounds of a chunk.
+std::string split(LoopProgram& p, Stmt& s) {
+  Loop& loop = *as_loop(s);
+  const Symbol start(SymbolKind::loop, fresh_name(p, loop.variable.name() + "_start"));
+  Loop outer{start, loop.begin, loop.end, Expr(kChunk), {}, {}};
+  loop.begin = Expr(start);
+  loop.end = min(Expr(start) + Expr(kChunk), outer.end);
+  std::string step = fmt::format("split {} by {}", loop.variable.name(), kChunk);
+  outer.body.push_back(s);
+  s = {std::move(outer)};
+  return step;
+}
+
+/// Marks the chain of loops from `first` down whose rounds threads may share.
+void mark_parallel(Version& v, const Path& first) {
+  LoopProgram& p = v.program;
+  const auto shared = shared_loops(p, at(p, first));
+  if (!shared) return;
+  Expr work = 1;
+  std::vector<std::string> names;
+  for (const Loop* loop : shared->loops) {
+    work = work * rounds_of(*loop);
+    names.push_back(loop->variable.name());
+  }
+  Path path = first;
+  path.resize(first.size() + names.size() - 1, 0);
+  Loop& last = *as_loop(at(p, path));
+  work = work * work_in(last.body);
+  if (!holds_loop(last.body) && last.step == Expr(1) && shared->own.empty()) {
+    v.steps.push_back(split(p, at(p, path)));
+    names.back() = as_loop(at(p, path))->variable.name();
+  }
+  for (TensorDecl& t : p.tensors)
+    if (shared->own.contains(t.name) && t.scope.empty()) t.scope = names.back();
+  Loop& outermost = *as_loop(at(p, first));
+  outermost.parallel = static_cast<int>(names.size());
+  outermost.work = work;
+  v.steps.push_back(fmt::format("parallel {}", fmt::join(names, ", ")));
+}
+
+/// Marks the outermost loops of the body, those under conditions too.
+void mark_outermost_parallel(Version& v, const Body& body, const Path& above) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    Path path = above;
+    path.push_back(k);
+    if (as_loop(body[k]) != nullptr) {
+      mark_parallel(v, path);
+    } else if (const auto* branch = std::get_if<If>(&body[k].kind)) {
+      mark_outermost_parallel(v, Body(branch->body), path);
+    }
+  }
+}
+
+// ---- versions
+
+/// What all versions begin with; `scans` gets the variables along which something is carried.
+Version native(const LoopProgram& p, std::vector<Symbol>& scans) {
+  Version v{"", {"accumulate natively"}, p};
+  v.program.native = true;
+  for (std::string& step : keep_in_outputs(v.program)) v.steps.push_back(std::move(step));
+  for (Scanned& scanned : scan_prefixes(v.program)) {
+    v.steps.push_back(std::move(scanned.step));
+    scans.push_back(scanned.variable);
+  }
+  return v;
+}
+
+/// A scan along contiguous rows leaves tiles across them alone: they may be one element wide.
+void rely_on_rows(Version& rows, const std::vector<Symbol>& scans) {
+  for (const Symbol v : scans)
+    for (const KnownStride& k : strides_along(rows.program, v))
+      if (are_compatible(rows.program.strides, {k}) &&
+          std::ranges::find(rows.program.strides, k) == rows.program.strides.end())
+        rows.program.strides.push_back(k);
+  if (!rows.program.strides.empty()) rows.name = "scan_" + scans.front().name();
+}
+
+/// The version, and those in which one input repeats along the innermost axis.
+void add_with_repeats(const Version& v, Schedule& s) {
+  s.versions.push_back(v);
+  for (const KnownStride& zero : repeatable(v.program, v.program.strides)) {
+    Version repeated = v;
+    for (KnownStride& k : repeated.program.strides)
+      if (k.tensor == zero.tensor && k.axis == zero.axis) k = zero;
+    repeated.name += "_repeat_" + zero.tensor;
+    repeated.steps.push_back("repeat " + zero.tensor);
+    s.versions.push_back(std::move(repeated));
+  }
+}
+
+}  // namespace
+
+Schedule schedule(const LoopProgram& p) {
+  Schedule s;
+  std::vector<Symbol> scans;
+  const Version start = native(p, scans);
+  Version rows = start;
+  mark_simd(rows);
+  mark_outermost_parallel(rows, Body(rows.program.body), {});
+  Version columns = start;
+  if (move_inward(columns)) {
+    mark_simd(columns);
+    mark_outermost_parallel(columns, Body(columns.program.body), {});
+  }
+  if (rows.program.strides.empty() && !columns.program.strides.empty()) rely_on_rows(rows, scans);
+  if (!rows.program.strides.empty()) add_with_repeats(rows, s);
+  const bool differs = columns.program.strides != rows.program.strides;
+  if (!columns.program.strides.empty() && differs) {
+    if (columns.name == rows.name) columns.name += "_inward";
+    s.versions.push_back(std::move(columns));
+  }
+  Version any = start;
+  mark_outermost_parallel(any, Body(any.program.body), {});
+  s.versions.push_back(std::move(any));
+  return s;
+}
+
+void verify(const Schedule& s) {
+  for (const Version& v : s.versions) verify(v.program);
+}
+
+std::string to_string(const Schedule& s) {
+  std::string out;
+  for (const Version& v : s.versions) {
+    std::string strides;
+    for (const KnownStride& k : v.program.strides)
+      strides += fmt::format("{}axis {} of {} has stride {}", strides.empty() ? "" : ", ", k.axis,
+                             k.tensor, k.stride);
+    out +=
+        fmt::format("{}version {}, {}\n", out.empty() ? "" : "\n", v.name.empty() ? "any" : v.name,
+                    strides.empty() ? "for all other strides" : "where " + strides);
+    for (const std::string& step : v.steps) out += "  step: " + step + "\n";
+    out += to_string(v.program);
+  }
+  return out;
+}
+
+}  // namespace mote

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses that move with a loop variable, by the index expression of each axis.
+#include "schedule/unit_strides.h"
+
+#include <algorithm>
+
+#include "ir/references.h"
+
+namespace mote {
+namespace {
+
+/// The only axis whose index moves with v.
+std::optional<int> moving_axis(const TensorReference& r, Symbol v) {
+  std::optional<int> axis;
+  for (std::size_t k = 0; k < r.index.size(); ++k) {
+    if (!r.index[k].mentions(v)) continue;
+    if (axis) return std::nullopt;
+    axis = static_cast<int>(k);
+  }
+  return axis;
+}
+
+/// By 1 a round.
+bool moves_on(const Expr& index, Symbol v) {
+  const auto linear = linear_in(index, v);
+  return linear && linear->factor == Expr(1);
+}
+
+bool moves(const TensorReference& r, Symbol v) {
+  return std::ranges::any_of(r.index, [v](const Expr& e) { return e.mentions(v); });
+}
+
+}  // namespace
+
+std::optional<std::vector<KnownStride>> unit_strides(const LoopProgram& p, const Stmt& s) {
+  const Symbol v = std::get<Loop>(s.kind).variable;
+  std::vector<KnownStride> needed;
+  for (const TensorReference& r : references(p.body)) {
+    if (std::ranges::find(r.path, &s) == r.path.end() || !moves(r, v)) continue;
+    const TensorDecl* t = find_tensor(p, r.tensor);
+    const auto axis = moving_axis(r, v);
+    if (t == nullptr || !axis || !moves_on(r.index[static_cast<std::size_t>(*axis)], v))
+      return std::nullopt;
+    if (t->role == TensorRole::temporary) {
+      if (*axis + 1 != static_cast<int>(t->shape.size())) return std::nullopt;
+      continue;
+    }
+    const KnownStride stride{r.tensor, *axis, 1};
+    if (std::ranges::find(needed, stride) != needed.end()) continue;
+    if (!are_compatible(needed, {stride})) return std::nullopt;
+    needed.push_back(stride);
+  }
+  return needed;
+}
+
+std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v) {
+  std::vector<KnownStride> found;
+  for (const TensorReference& r : references(p.body)) {
+    const auto axis = moving_axis(r, v);
+    if (!axis || find_tensor(p, r.tensor)->role == TensorRole::temporary) continue;
+    const KnownStride stride{r.tensor, *axis, 1};
+    const bool is_new = std::ranges::find(found, stride) == found.end();
+    if (is_new && are_compatible(found, {stride})) found.push_back(stride);
+  }
+  return found;
+}
+
+bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b) {
+  for (const KnownStride& x : a)
+    for (const KnownStride& y : b)
+      if (x.tensor == y.tensor && x.axis != y.axis) return false;
+  return true;
+}
+
+std::vector<KnownStride> repeatable(const LoopProgram& p, const std::vector<KnownStride>& strides) {
+  std::vector<KnownStride> found;
+  for (const Uop& u : p.source->inputs) {
+    const auto& input = std::get<uop::Input>(u.node().kind);
+    for (const KnownStride& k : strides)
+      if (k.tensor == input.name && input.broadcast[static_cast<std::size_t>(k.axis)])
+        found.push_back({k.tensor, k.axis, 0});
+  }
+  return found;
+}
+
+}  // namespace mote

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runs of a case in a worker: other contents first, then the case's at the same pointers, then
+// the case's again at other pointers, over other poison, with the first pages closed. So a kernel
+// that remembers pointers, contents or memory does not get by.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "isolate/isolated_run.h"
+#include "isolate/other_contents.h"
+#include "isolate/processors.h"
+#include "judge/outcome.h"
+#include "mote/base/error.h"
+#include "mote/base/kernel_call.h"
+
+namespace mote {
+namespace {
+
+using isolate::IsolatedRun;
+
+constexpr std::int64_t kSubjectMemory = std::int64_t{1} << 30U;
+constexpr int kStaleTrials = 4;
+constexpr double kLastLook = 0.2;  ///< seconds
+constexpr double kPatience = 3;    ///< seconds, where a fork may lack threads
+constexpr double kSlower =
+    3;  ///< a fork is at most this many times slower than the program launched anew
+constexpr const char* kLacksThreads =
+    "no result in a fork of this program, which lacks its other threads; it cannot be looked at in "
+    "a "
+    "process without them (the option in_process runs it in this one)";
+
+/// Pools grow to as many threads as there are processors, maybe twice; who goes on leaks.
+int most_threads() { return 2 * static_cast<int>(processors()) + 8; }
+
+bool same_outputs(const RunResult& a, const RunResult& b) {
+  for (std::size_t k = 0; k < a.outputs.size(); ++k)
+    for (std::int64_t at = 0; at < a.outputs[k].count(); ++at)
+      if (!a.outputs[k].same(at, b.outputs[k])) return false;
+  return true;
+}
+
+/// What the subject may have broken in its own process.
+bool spoils_worker(Verdict v) {
+  return v >= Verdict::out_of_bounds && v <= Verdict::late_access && v != Verdict::nondeterministic;
+}
+
+}  // namespace
+
+bool Prepared::is_taken_in_worker(const mote_backend& backend) {
+  IsolatedRun run(case_, options_, *state_, backend, options_.isolation->state().place_of(backend),
+                  limits());
+  const mote_kernel* kernel = run.choose();
+  if (kernel == nullptr) return run.why().verdict != Verdict::declined;
+  return !is_declined(*kernel->contract);
+}
+
+Outcome Prepared::run_isolated(const mote_backend& backend) {
+  Isolation::State& isolation = options_.isolation->state();
+  if (isolation.may_lack_threads(backend)) return run_where_threads_are_missing(backend);
+  IsolatedRun run(case_, options_, *state_, backend, isolation.place_of(backend), limits());
+  return run_calls(run);
+}
+
+/// A fork of this program has its state, but not its threads: a kernel that waits for one of a pool
+/// that began here never returns. So no result soon is a reason to look at it in this program
+/// launched once more, which lacks the state that main() made, but no thread. A kernel is wrong
+/// where it is in both.
+Outcome Prepared::run_where_threads_are_missing(const mote_backend& backend) {
+  Isolation::State& isolation = options_.isolation->state();
+  const auto run_at = [&](const Isolation::State::Place& place, const isolate::Limits& within) {
+    IsolatedRun run(case_, options_, *state_, backend, place, within);
+    return run_calls(run);
+  };
+  const Isolation::State::Place here = isolation.place_of(backend);
+  isolate::Limits soon = limits();
+  soon.seconds = std::min(soon.seconds, kPatience);
+  soon.warm_up_s = 0;
+  if (Outcome outcome = run_at(here, soon); outcome.verdict != Verdict::hung) return outcome;
+  Outcome elsewhere = outcome_of(Verdict::skipped, "");
+  const auto place = isolation.place_elsewhere(backend);
+  const auto begin = std::chrono::steady_clock::now();
+  if (place) elsewhere = run_at(*place, limits());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const bool is_judged = elsewhere.verdict != Verdict::skipped;
+  if (elsewhere.verdict == Verdict::hung) {
+    isolation.settle(backend, false);
+    return elsewhere;
+  }
+  const bool is_sure = is_judged && kSlower * taken.count() < soon.seconds;
+  if (is_sure || (is_judged && !is_failure(elsewhere.verdict))) {
+    isolation.settle(backend, true);
+    return elsewhere;
+  }
+  Outcome outcome = run_at(here, limits());
+  if (outcome.verdict == Verdict::hung && !is_judged)
+    return outcome_of(Verdict::skipped, kLacksThreads);
+  isolation.settle(backend, outcome.verdict == Verdict::hung);
+  return outcome.verdict == Verdict::hung ? elsewhere : outcome;
+}
+
+isolate::Limits Prepared::limits() const {
+  return {.seconds = options_.limit_s.value_or(time_limit(multiply_adds_)),
+          .warm_up_s = options_.warm_up_s,
+          .memory = options_.subject_memory.value_or(kSubjectMemory + 8 * memory_.needed),
+          .stop = options_.stop};
+}
+
+Outcome Prepared::run_calls(IsolatedRun& run) {
+  const mote_kernel* kernel = run.choose();
+  if (kernel == nullptr) return run.why();
+  fill_inputs();
+  if (auto refused = refusal(*kernel->contract, run.workspace())) return *refused;
+  run.place();
+  Outcome outcome = run_in_worker(run, kernel->contract);
+  if (spoils_worker(outcome.verdict) || run.has_failed()) run.restart();
+  return outcome;
+}
+
+Outcome Prepared::run_in_worker(IsolatedRun& run, const mote_contract* contract) {
+  const std::vector<Dense>& inputs = state_->inputs;
+  std::vector<Dense> others = isolate::other_contents(
+      case_, inputs, judgement_.radius,
+      case_.indices | (contract != nullptr ? indices_of(*contract) : MOTE_INDICES_ANY));
+  const RunResult other = run.run(others, Poison::first, 0);
+  if (auto nothing = without_result(other)) return *nothing;
+  const RunResult first = run.run(inputs, Poison::first, 0);
+  if (auto nothing = without_result(first)) return *nothing;
+  const RunResult second = run.run(inputs, Poison::second, 1);
+  if (second.ended) return *second.ended;
+  if (auto leak = leaked_threads(run)) return *leak;
+  Outcome outcome = judged(first, second, contract);
+  const bool differs =
+      outcome.verdict == Verdict::failed || outcome.verdict == Verdict::nondeterministic;
+  const bool remembers = !same_outputs(first, second) ||
+                         (same_outputs(first, other) && asks_for_other_outputs(others));
+  if (differs && remembers && is_stale(run, others, contract)) {
+    outcome.verdict = Verdict::stale;
+    outcome.reason =
+        "right in a fresh process, wrong after a call with other contents at the same pointers";
+  }
+  return outcome;
+}
+
+/// Where it does not (a sum of what was moved on), the same outputs are no sign of memory.
+bool Prepared::asks_for_other_outputs(std::vector<Dense>& contents) const {
+  std::vector<Dense> outputs;
+  for (const CaseTensor& t : case_.outputs) outputs.emplace_back(t.dtype, volume(t.shape));
+  try {
+    state_->reference->run(case_, contents, outputs);
+  } catch (const Error&) {
+    return true;
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    for (std::int64_t at = 0; at < outputs[k].count(); ++at)
+      if (!outputs[k].same(at, state_->expected[k])) return true;
+  return false;
+}
+
+/// Time and again, since a race may be right now and wrong then; not in each of many cases where a
+/// process takes long to start.
+bool Prepared::is_stale(IsolatedRun& run, const std::vector<Dense>& others,
+                        const mote_contract* contract) {
+  if (!run.affords_restarts()) return false;
+  for (int k = 0; k < kStaleTrials; ++k) {
+    if (is_right_alone(run, contract) && !is_right_after(run, others, contract)) continue;
+    run.note_restarts_in_vain();
+    return false;
+  }
+  return true;
+}
+
+std::optional<Outcome> Prepared::leaked_threads(IsolatedRun& run) {
+  while (run.leaves_threads() && run.threads() <= most_threads()) {
+    const RunResult again = run.run(state_->inputs, Poison::first, 0);
+    if (again.ended) return again.ended;
+  }
+  if (!run.leaves_threads()) return std::nullopt;
+  run.set_linger(kLastLook);  // those that are about to write do so
+  if (const RunResult last = run.run(state_->inputs, Poison::first, 0); last.ended)
+    return last.ended;
+  return outcome_of(Verdict::left_threads,
+                    fmt::format("every call leaves a thread behind, {} now", run.threads()));
+}
+
+bool Prepared::is_right_alone(IsolatedRun& run, const mote_contract* contract) {
+  run.restart();
+  const RunResult alone = run.run(state_->inputs, Poison::first, 0);
+  return !without_result(alone) && !is_failure(judged(alone, alone, contract).verdict);
+}
+
+bool Prepared::is_right_after(IsolatedRun& run, const std::vector<Dense>& others,
+                              const mote_contract* contract) {
+  run.restart();
+  run.run(others, Poison::first, 0);
+  const RunResult after = run.run(state_->inputs, Poison::first, 0);
+  const RunResult elsewhere = run.run(state_->inputs, Poison::second, 1);
+  return !without_result(after) && !without_result(elsewhere) &&
+         !is_failure(judged(after, elsewhere, contract).verdict);
+}
+
+}  // namespace mote

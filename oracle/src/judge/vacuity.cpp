@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a case that passed could have told a wrong kernel from a right one. Writing is what every
+// kernel has to do, and poison shows where it does not; so where nothing is read, or where what is
+// read is not 0, a kernel can be wrong: it may read what it must not (0 times NaN, an operand whose
+// factor is 0), hand data on, or leave memory as it is. Zeros that are read and zeros that are
+// expected tell nothing: whatever is done to zeros, they stay.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "judge/compare.h"
+
+namespace mote {
+namespace {
+
+bool all_zero(const Dense& d) {
+  for (std::int64_t k = 0; k < d.count(); ++k)
+    if (!d.is_zero(k)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::string vacuity(const Comparison& c) {
+  bool has_element = false;
+  bool expects_zeros = true;
+  for (std::size_t k = 0; k < c.expected.size(); ++k) {
+    if (c.of.outputs[k].left_out) continue;
+    has_element = has_element || c.expected[k].count() > 0;
+    expects_zeros = expects_zeros && all_zero(c.expected[k]);
+  }
+  if (!has_element) return "proves nothing: no output has an element";
+  const bool reads = std::ranges::any_of(c.inputs, [](const Dense& x) { return x.count() > 0; });
+  if (!reads || !expects_zeros || !std::ranges::all_of(c.inputs, all_zero)) return "";
+  return "proves nothing: all that is read is 0, and all that is expected";
+}
+
+}  // namespace mote

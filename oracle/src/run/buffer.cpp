@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers: raw memory by element size; the meaning of bits only where values are compared.
+#include "run/buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "mote/base/dlpack.h"
+#include "mote/base/error.h"
+#include "mote/uops/element.h"
+
+namespace mote {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+/// A region of more is not looked at as a whole.
+constexpr std::size_t kWholeBytes = std::size_t{1} << 20U;
+/// Memory of a buffer's own of more is pages that exist once they are touched.
+constexpr std::size_t kMostDenseBytes = std::size_t{64} << 20U;
+
+/// Of outputs, the first pattern is a NaN as f32 and as f64, the second a large number, of inputs
+/// the other way round: a kernel that reads one gives different results.
+std::uint64_t pattern_bits(Poison poison, Role role, DType dtype) {
+  const bool first = poison == Poison::first;
+  const std::uint64_t other = role == Role::input ? 0x2 : 0;
+  const bool nan = first == (role == Role::output);
+  switch (dtype) {
+    case DType::f32:
+      return (nan ? 0x7fc0a5a5U : 0xcb5a5a5bU) ^ other;
+    case DType::f64:
+      return (nan ? 0x7ff8a5a5a5a5a5a5ULL : 0xc15a5a5a5a5a5a5bULL) ^ other;
+    case DType::f16:
+      return (nan ? 0x7ea5U : 0xf85bU) ^ other;
+    case DType::bf16:
+      return (nan ? 0x7fe5U : 0xcb5bU) ^ other;
+    case DType::i32:
+      return (first ? 0xa5a5a5a5U : 0x5a5a5a5bU) ^ other;
+    case DType::i64:
+      return (first ? 0xa5a5a5a5a5a5a5a5ULL : 0x5a5a5a5a5a5a5a5bULL) ^ other;
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
+      return (first ? 0xa5U : 0x5aU) ^ other;
+  }
+  throw InternalError("unknown dtype");
+}
+
+/// Calls f with a pointer of the unsigned type of that size.
+template <typename F>
+decltype(auto) with_words(DType dtype, void* data, F&& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(static_cast<std::uint8_t*>(data));
+    case 2:
+      return f(static_cast<std::uint16_t*>(data));
+    case 4:
+      return f(static_cast<std::uint32_t*>(data));
+    default:
+      return f(static_cast<std::uint64_t*>(data));
+  }
+}
+
+template <typename F>
+decltype(auto) with_words(DType dtype, const void* data, F&& f) {
+  return with_words(dtype, const_cast<void*>(data), [&](auto* p) {
+    return f(static_cast<const std::remove_pointer_t<decltype(p)>*>(p));
+  });
+}
+
+}  // namespace
+
+void Dense::Free::operator()(void* p) const { std::free(p); }
+
+Dense::Dense(DType dtype, std::int64_t count) : dtype_(dtype), count_(count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
+  const std::size_t rounded = (bytes / kAlignment + 1) * kAlignment;
+  data_.reset(std::aligned_alloc(kAlignment, rounded));
+  if (!data_) throw std::bad_alloc();
+}
+
+Number Dense::at(std::int64_t linear) const { return load_element(data(), dtype_, linear); }
+
+void Dense::set(std::int64_t linear, const Number& n) { store_element(data(), dtype_, linear, n); }
+
+bool Dense::is_zero(std::int64_t linear) const {
+  const Number n = at(linear);
+  return n.is_real() ? n.real() == 0 : n.integer() == 0;
+}
+
+bool Dense::same(std::int64_t linear, const Dense& other) const {
+  return same_at(linear, other, linear);
+}
+
+bool Dense::same_elements(std::int64_t a, std::int64_t b) const { return same_at(a, *this, b); }
+
+bool Dense::same_at(std::int64_t a, const Dense& other, std::int64_t b) const {
+  const bool equal_bits = with_words(dtype_, data(), [&](const auto* words) {
+    return words[a] == static_cast<decltype(words)>(other.data())[b];
+  });
+  if (equal_bits || !is_real(dtype_)) return equal_bits;
+  return mote::same(at(a), other.at(b));
+}
+
+bool Dense::is_poison(std::int64_t linear, Poison poison) const {
+  return with_words(dtype_, data(), [&](const auto* p) {
+    return p[linear] == pattern_bits(poison, Role::output, dtype_);
+  });
+}
+
+Buffer::Buffer(const CaseTensor& tensor, Role role, const Region& region)
+    : dtype_(tensor.dtype),
+      shape_(tensor.shape),
+      placed_(place(tensor.shape, tensor.layout)),
+      role_(role) {
+  tensor_.device = {kDLCPU, 0};
+  tensor_.ndim = static_cast<int>(shape_.size());
+  tensor_.dtype = to_dlpack(tensor.dtype);
+  tensor_.shape = shape_.data();
+  tensor_.strides = placed_.strides.data();
+  tensor_.byte_offset = static_cast<std::uint64_t>(placed_.offset) * size_of(tensor.dtype);
+  if (region.memory != nullptr) set_region(region);
+}
+
+Buffer::Buffer(const CaseTensor& tensor, Role role) : Buffer(tensor, role, Region{}) { allocate(); }
+
+void Buffer::Unmap::operator()(void* p) const { munmap(p, bytes); }
+
+void Buffer::allocate() {
+  const std::int64_t count = placed_.span + 2 * kGuardElements;
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype_);
+  if (bytes <= kMostDenseBytes) {
+    own_.emplace(dtype_, count);
+    return set_region({own_->data(), count, kGuardElements});
+  }
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  own_pages_ = {pages, Unmap{bytes}};
+  set_region({pages, count, kGuardElements});
+}
+
+void Buffer::set_region(const Region& region) {
+  region_ = region;
+  const std::size_t size = size_of(dtype_);
+  tensor_.data = static_cast<char*>(region.memory) + static_cast<std::size_t>(region.lead) * size;
+  near_ = {{0, region.count}};
+  if (static_cast<std::size_t>(region.count) * size <= kWholeBytes) return;
+  near_ = near_ranges(shape_, placed_.strides, size);
+  for (ElementRange& r : near_)
+    r = {std::max<std::int64_t>(r.begin + first(), 0), std::min(r.end + first(), region.count)};
+}
+
+std::int64_t Buffer::reach() const {
+  if (volume(shape_) == 0) return -1;
+  std::int64_t last = 0;
+  for (std::size_t k = 0; k < shape_.size(); ++k) last += (shape_[k] - 1) * placed_.strides[k];
+  return last;
+}
+
+void Buffer::poison(Poison pattern) {
+  with_words(dtype_, region_.memory, [&](auto* p) {
+    using Word = std::remove_pointer_t<decltype(p)>;
+    for (const ElementRange& r : near_)
+      std::fill(p + r.begin, p + r.end, static_cast<Word>(pattern_bits(pattern, role_, dtype_)));
+  });
+}
+
+void Buffer::write(const Dense& values) {
+  with_words(dtype_, region_.memory, [&](auto* p) {
+    const auto* from = static_cast<const std::remove_pointer_t<decltype(p)>*>(values.data());
+    auto* to = p + first();
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t linear, std::int64_t at) { to[at] = from[linear]; });
+  });
+}
+
+void Buffer::read(Dense& values) const {
+  with_words(dtype_, static_cast<const void*>(region_.memory), [&](const auto* p) {
+    auto* to = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(p)>>*>(values.data());
+    const auto* from = p + first();
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t linear, std::int64_t at) { to[linear] = from[at]; });
+  });
+}
+
+bool Buffer::holds(const Dense& values) const {
+  return with_words(dtype_, static_cast<const void*>(region_.memory), [&](const auto* p) {
+    const auto* expected = static_cast<decltype(p)>(values.data());
+    const auto* from = p + first();
+    bool equal = true;
+    for_each_element(shape_, placed_.strides, [&](std::int64_t linear, std::int64_t at) {
+      equal = equal && from[at] == expected[linear];
+    });
+    return equal;
+  });
+}
+
+std::optional<std::int64_t> Buffer::damage(Poison pattern) {
+  return with_words(dtype_, region_.memory, [&](auto* p) -> std::optional<std::int64_t> {
+    using Word = std::remove_pointer_t<decltype(p)>;
+    const auto poisoned = static_cast<Word>(pattern_bits(pattern, role_, dtype_));
+    auto* elements = p + first();
+    for_each_element(shape_, placed_.strides,
+                     [&](std::int64_t, std::int64_t at) { elements[at] = poisoned; });
+    for (const ElementRange& r : near_)
+      for (std::int64_t k = r.begin; k < r.end; ++k)
+        if (p[k] != poisoned) return k - first();
+    return std::nullopt;
+  });
+}
+
+DLTensor dense_tensor(Dense& values, std::vector<std::int64_t>& shape) {
+  DLTensor t{};
+  t.data = values.data();
+  t.device = {kDLCPU, 0};
+  t.ndim = static_cast<int>(shape.size());
+  t.dtype = to_dlpack(values.dtype());
+  t.shape = shape.data();
+  return t;
+}
+
+}  // namespace mote

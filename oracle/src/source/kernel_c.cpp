@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prototypes of the partial kernels, the whole one, which chooses among them, and they themselves.
+#include "mote/oracle/kernel_c.h"
+
+#include <vector>
+
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+#include "run/partial_calls.h"
+
+namespace mote {
+namespace {
+
+std::string text_of(const LoopProgram& loops, const EmitOptions& how, bool fast) {
+  return fast ? emit_c(schedule(loops), how) : emit_c(loops, how);
+}
+
+}  // namespace
+
+std::string kernel_function(const Resolved& op) { return "mote_" + instance_name(op); }
+
+std::string kernel_c(const Resolved& op, const KernelOptions& options) {
+  const LoopProgram whole = loops_of(op);
+  EmitOptions how;
+  if (op.record != nullptr || op.other_dtype) how.function = kernel_function(op);
+  how.optional_outputs = how.nullable = optional_outputs_of(op);
+  const std::vector<PartialCall> calls = partial_calls(op, {});
+  std::string prototypes, parts;
+  for (const PartialCall& call : calls) {
+    EmitOptions own = how;
+    own.opening = "";
+    own.function += "_" + call.suffix;
+    prototypes += emit_c_prototype(call.loops, own);
+    parts += "\n" + text_of(call.loops, own, options.fast);
+    how.opening += emit_c_choice(whole, {call.loops, own.function, call.outputs});
+  }
+  for (const std::string& input : optional_inputs(op, calls)) how.nullable.push_back(input);
+  const std::string text =
+      prototypes + (prototypes.empty() ? "" : "\n") + text_of(whole, how, options.fast) + parts;
+  if (!options.standalone) return text;
+  const std::string helpers = emit_c_helpers_for(text);
+  return (options.fast ? emit_c_fast_includes() : emit_c_includes()) + "\n" + helpers +
+         (helpers.empty() ? "" : "\n") + text;
+}
+
+}  // namespace mote

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// In: a program for each dtype; out: a file of C for each, with the kernel of the variant fast (or
+// oracle, where there is no fast one) and its thunk, a table of them, and the library. They are
+// compiled as the catalogue's are, for the level of instruction sets that these run at.
+#include "source/program_kernels.h"
+
+#include <fmt/format.h>
+
+#include <list>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "mote/base/command.h"
+#include "mote/base/error.h"
+#include "mote/base/temporary_folder.h"
+#include "mote/codegen/emit_c.h"
+#include "mote/codegen/passes.h"
+#include "mote/codegen/variants.h"
+#include "mote/generated/kernels.h"
+#include "mote/generated/level.h"
+#include "mote/oracle/c_compiler.h"
+#include "mote/oracle/target.h"
+#include "source/build_c.h"
+
+namespace mote {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Kernels of 16-bit reals are fast from there on.
+constexpr int kLevelOfSixteenBits = 3;
+
+struct ProgramKernel {
+  std::string function;  ///< "kernel_f32"
+  DType dtype;
+  LoopProgram loops;
+  bool is_fast;
+};
+
+ProgramKernel kernel_of(const Target& target, DType dtype) {
+  const auto program = target.program({dtype, target.full_mask()});
+  const bool is_narrow = dtype == DType::f16 || dtype == DType::bf16;
+  return {.function = fmt::format("kernel_{}", name(dtype)),
+          .dtype = dtype,
+          .loops = compile(program),
+          .is_fast = has_fast_variant(*program, dtype) &&
+                     (!is_narrow || mote_level() >= kLevelOfSixteenBits)};
+}
+
+std::string text_of(const ProgramKernel& k) {
+  EmitOptions how;
+  how.function = k.function;
+  const std::string text = (k.is_fast ? emit_c(schedule(k.loops), how) : emit_c(k.loops, how)) +
+                           "\n" + emit_c_thunk(k.loops, how);
+  return (k.is_fast ? emit_c_fast_includes() : emit_c_includes()) +
+         "\n#include \"mote/base/thunk.h\"\n\n" + emit_c_helpers_for(text) + "\n" + text;
+}
+
+/// cmake/MoteKernels.cmake has these for the catalogue.
+std::vector<std::string> options_for(const ProgramKernel& k, bool with_threads) {
+  if (!k.is_fast) return {"-O2", "-ffp-contract=off", "-frounding-math", "-fwrapv", "-fno-builtin"};
+  std::vector<std::string> options = {"-O2",
+                                      "-ftree-vectorize",
+                                      "-fwrapv",
+                                      "-fno-math-errno",
+                                      "-fno-trapping-math",
+                                      "-ffp-contract=fast"};
+  if (mote_level() > 0) options.push_back(fmt::format("-march=x86-64-v{}", mote_level()));
+  if (with_threads) options.emplace_back("-fopenmp");
+  return options;
+}
+
+std::string table_text(const Target& target, const std::vector<ProgramKernel>& kernels) {
+  std::string contracts, rows;
+  for (const ProgramKernel& k : kernels) {
+    const std::string contract = "contract_" + std::string(name(k.dtype));
+    contracts += k.is_fast ? fast_contract_c(contract, k.dtype) : oracle_contract_c(contract);
+    contracts += fmt::format(
+        "mote_status {0}_can_run(const mote_call *call);\n"
+        "mote_status {0}_run(const mote_call *call, void *stream);\n",
+        k.function);
+    rows += fmt::format("    {{sizeof(mote_kernel), \"{0}\", &{1}, {2}_can_run, NULL, {2}_run}},\n",
+                        target.op(), contract, k.function);
+  }
+  return fmt::format(
+      "#include \"mote/base/kernel.h\"\n\n{0}\n{1}\n"
+      "static const mote_kernel kernels[] = {{\n{2}}};\n"
+      "static const mote_backend backend = {{sizeof(mote_backend), \"{3}\", \"{4}\", {5}, 0, "
+      "kernels}};\n\n"
+      "MOTE_PLUGIN_EXPORT mote_status mote_plugin_init(mote_plugin *plugin);\n"
+      "mote_status mote_plugin_init(mote_plugin *plugin) {{\n"
+      "  plugin->abi_version = MOTE_ABI_VERSION;\n"
+      "  plugin->backend_count = 1;\n"
+      "  plugin->backends = &backend;\n"
+      "  return MOTE_OK;\n"
+      "}}\n",
+      fast_accuracy_c(), contracts, rows, gen_backend().name, gen_backend().version,
+      kernels.size());
+}
+
+void build_library(const Target& target, const std::vector<ProgramKernel>& kernels,
+                   const fs::path& folder, const fs::path& library, bool with_threads) {
+  std::vector<std::string> words = c_compiler();
+  words.emplace_back("-shared");
+  if (with_threads) words.emplace_back("-fopenmp");
+  words.push_back(object_of(folder, "table", table_text(target, kernels), {"-O1"}));
+  for (const ProgramKernel& k : kernels)
+    words.push_back(object_of(folder, k.function, text_of(k), options_for(k, with_threads)));
+  words.insert(words.end(), {"-lm", "-o", library});
+  run_compiler(target.text(), words);
+}
+
+/// Some compilers come without OpenMP.
+bool has_threads(const fs::path& folder) {
+  write_source(folder / "threads.c",
+               "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n");
+  std::vector<std::string> words = c_compiler();
+  words.insert(words.end(),
+               {"-fopenmp", "-fPIC", "-shared", folder / "threads.c", "-o", folder / "threads.so"});
+  return run_command(words).ok;
+}
+
+}  // namespace
+
+std::string compile_program_kernels(const ProgramKernels& file) {
+  static std::mutex mutex;
+  static std::list<TemporaryFolder> folders;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  const Target& target = *file.target;
+  std::string key = target.text();
+  for (const DType dtype : file.dtypes) key += fmt::format(" {}", name(dtype));
+  if (const auto at = known.find(key); at != known.end()) return at->second;
+  std::vector<ProgramKernel> kernels;
+  for (const DType dtype : file.dtypes) kernels.push_back(kernel_of(target, dtype));
+  const fs::path& folder = folders.emplace_back().path();
+  const fs::path library = folder / "kernels.so";
+  write_headers(folder);
+  try {
+    build_library(target, kernels, folder, library, has_threads(folder));
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: its kernels cannot be compiled: {}", target.text(), e.what()));
+  }
+  return known[key] = library;
+}
+
+}  // namespace mote

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates run in turn on scratch tensors of the same extents and strides, so that whatever slows
+// the machine slows all of them; the least median wins.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/call_workspace.h"
+#include "command/check_call.h"
+#include "command/kernel_call.h"
+#include "command/kernel_choice.h"
+#include "command/signature.h"
+#include "device/device_copy.h"
+#include "mote/runtime/status.h"
+#include "mote/runtime/tune.h"
+#include "tensor/view.h"
+
+namespace mote {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+/// Memory of its own with x's extents and strides; row-major where x's elements share memory in
+/// another way than by strides of 0.
+Tensor same_form(const Tensor& x) {
+  Tensor one = x;  // without the axes that repeat
+  for (int axis = x.rank(); axis-- > 0;)
+    if (x.stride(axis) == 0) one = one.select(axis, 0);
+  const std::optional<Device> device = Device::of(x.device());
+  if (x.element_count() > 0 && one.is_distinct()) return image_of(x, device);
+  return device ? Tensor(x.dtype(), x.shape(), *device) : Tensor(x.dtype(), x.shape());
+}
+
+/// y = x, where y is a same_form of x.
+void fill_from(const Tensor& x, const Tensor& y) {
+  if (x.element_count() == 0) return;
+  Tensor from = x;
+  Tensor to = y;
+  for (int axis = y.rank(); axis-- > 0;) {
+    if (y.stride(axis) != 0) continue;
+    from = from.select(axis, 0);
+    to = to.select(axis, 0);
+  }
+  copy(from, to);
+}
+
+/// The call's tensors, copied.
+class Scratch {
+ public:
+  explicit Scratch(const CallTensors& tensors) : given_(tensors) {
+    const std::size_t count = tensors.operands.size();
+    tensors_.reserve(count);
+    operands_.reserve(count);
+    for (std::size_t n = 0; n < count; ++n) {
+      const CallOperand& o = tensors.operands[n];
+      tensors_.push_back(o.is_output ? place(n) : same_form(*o.tensor));
+      operands_.push_back({o.meaning, &tensors_.back(), o.is_output});
+    }
+    call = given_;
+    call.operands = operands_;
+    restore();
+  }
+  /// Inputs as they were; needed again after a run in place.
+  void restore() {
+    for (std::size_t n = 0; n < operands_.size(); ++n)
+      if (!operands_[n].is_output) fill_from(*given_.operands[n].tensor, tensors_[n]);
+  }
+
+  CallTensors call;
+
+ private:
+  /// Where output n is: with an input that it shares its memory with.
+  Tensor place(std::size_t n) const {
+    const Tensor& y = *given_.operands[n].tensor;
+    for (std::size_t m = 0; m < n; ++m)
+      if (overlap(*given_.operands[m].tensor, y)) return tensors_[m];
+    return same_form(y);
+  }
+
+  const CallTensors& given_;
+  std::vector<Tensor> tensors_;
+  std::vector<CallOperand> operands_;
+};
+
+/// A kernel that takes the call, and its runs so far.
+struct Candidate {
+  NamedKernel named;
+  std::size_t workspace_bytes;
+  int repeats = 1;
+  std::vector<double> samples = {};
+  bool dropped = false;
+
+  double least() const { return *std::ranges::min_element(samples); }
+  double median() const {
+    std::vector<double> sorted = samples;
+    std::ranges::nth_element(sorted,
+                             sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+    return sorted[sorted.size() / 2];
+  }
+};
+
+/// A sample of a short kernel is that many runs.
+constexpr double kSampleNanoseconds = 20e3;
+constexpr int kMostRepeats = 1000;
+/// A kernel whose best run takes that many times the fastest one's is not measured again.
+constexpr double kHopeless = 3;
+
+class Measurement {
+ public:
+  Measurement(const Command& command, const CallTensors& tensors, Context& context)
+      : command_(command),
+        scratch_(tensors),
+        input_room_(tensors.inputs.size()),
+        output_room_(tensors.outputs.size()),
+        views_(tensors.operands.size()),
+        axes_(tensors.operands.size()),
+        dl_(tensors.operands.size()),
+        call_(command, scratch_.call,
+              {.inputs = input_room_,
+               .outputs = output_room_,
+               .views = views_,
+               .scratch = axes_,
+               .dl = dl_}) {
+    options_.context = &context;
+  }
+
+  std::vector<Candidate> measure(const TuningOptions& options) {
+    const Clock::time_point start = Clock::now();
+    find_candidates();
+    for (Candidate& c : candidates_) warm_up(c);
+    for (int round = 0; round < std::max(options.rounds, 1); ++round) {
+      if (round > 0 && nanoseconds_since(start) > options.seconds * 1e9) break;
+      for (Candidate& c : candidates_)
+        if (!c.dropped) sample(c);
+      drop_hopeless();
+    }
+    std::erase_if(candidates_, [](const Candidate& c) { return c.samples.empty(); });
+    if (candidates_.empty()) fail_call(command_, status_, reason_.c_str());
+    return std::move(candidates_);
+  }
+
+ private:
+  void find_candidates() {
+    const CallTensors& t = scratch_.call;
+    for (NamedKernel& named :
+         kernels_of(command_, t.instance, t.input_mask, options_.context->backends())) {
+      if (!may_be_asked(*named.kernel->contract, t, options_.without_nan)) continue;
+      const mote_status answer = call_.can_run(*named.kernel);
+      if (answer != MOTE_OK) {
+        keep(answer);
+        continue;
+      }
+      std::size_t bytes = 0;
+      const mote_status fits = call_.workspace_bytes(*named.kernel, bytes);
+      if (fits != MOTE_OK) {
+        keep(fits);
+        continue;
+      }
+      if (options_.context->workspace().allows(bytes)) candidates_.push_back({named, bytes});
+    }
+  }
+  void keep(mote_status answer) {
+    if (!reason_.empty()) return;
+    status_ = answer;
+    reason_ = call_.message();
+  }
+
+  /// Nanoseconds of that many runs, or nothing where one failed.
+  std::optional<double> time(const Candidate& c, int runs) {
+    CallWorkspace workspace(c.workspace_bytes, options_, scratch_.call.device);
+    call_.call().workspace = workspace.data();
+    call_.call().workspace_bytes = c.workspace_bytes;
+    const Clock::time_point start = Clock::now();
+    for (int k = 0; k < runs; ++k) {
+      const mote_status status = call_.run(*c.named.kernel, nullptr);
+      if (status == MOTE_OK) continue;
+      keep(status);
+      return std::nullopt;
+    }
+    const double duration = nanoseconds_since(start);
+    const mote_status status = workspace.outcome(MOTE_OK, call_.call());
+    if (status == MOTE_OK) return duration;
+    keep(status);
+    return std::nullopt;
+  }
+
+  /// The first run brings code and data near; the second says how many make a sample. What runs in
+  /// place runs once, on what it was given.
+  void warm_up(Candidate& c) {
+    const bool once = scratch_.call.in_place;
+    for (int k = 0; k < 2 && !c.dropped; ++k) {
+      if (once) scratch_.restore();
+      const std::optional<double> duration = time(c, 1);
+      c.dropped = !duration;
+      if (!duration || once) continue;
+      const double repeats = kSampleNanoseconds / std::max(*duration, 1.0);
+      c.repeats = std::clamp(static_cast<int>(repeats), 1, kMostRepeats);
+    }
+  }
+  void sample(Candidate& c) {
+    if (scratch_.call.in_place) scratch_.restore();
+    const std::optional<double> duration = time(c, c.repeats);
+    c.dropped = !duration;
+    if (duration)
+      c.samples.push_back(*duration / c.repeats);
+    else
+      c.samples.clear();
+  }
+  void drop_hopeless() {
+    double best = -1;
+    for (const Candidate& c : candidates_)
+      if (!c.samples.empty() && (best < 0 || c.least() < best)) best = c.least();
+    for (Candidate& c : candidates_)
+      if (!c.samples.empty() && c.least() > kHopeless * best) c.dropped = true;
+  }
+
+  const Command& command_;
+  Scratch scratch_;
+  std::vector<const DLTensor*> input_room_;
+  std::vector<DLTensor*> output_room_;
+  std::vector<KernelView> views_;
+  std::vector<AxisStrides> axes_;
+  std::vector<DLTensor> dl_;
+  KernelCall call_;
+  RunOptions options_;
+  std::vector<Candidate> candidates_;
+  mote_status status_ = MOTE_UNSUPPORTED;
+  std::string reason_;
+};
+
+TuningEntry entry_of(const Command& command, const CallTensors& tensors, const Signature& signature,
+                     const std::vector<Candidate>& candidates) {
+  const Candidate& best = *std::ranges::min_element(candidates, {}, &Candidate::median);
+  TuningEntry entry = {.command = command,
+                       .signature = {signature.words().begin(), signature.words().end()},
+                       .example = describe_call(command, tensors).substr(1),
+                       .kernel = best.named.name,
+                       .fastest = best.named.kernel,
+                       .timings = {}};
+  for (const Candidate& c : candidates) entry.timings.push_back({c.named.name, c.median()});
+  return entry;
+}
+
+}  // namespace
+
+const TuningEntry& autotune(const Command& command, std::span<const Tensor* const> inputs,
+                            std::span<Tensor* const> outputs, Context& context,
+                            const TuningOptions& options) {
+  std::vector<CallOperand> operands(inputs.size() + outputs.size());
+  std::vector<int> slots(operands.size());
+  const CallTensors tensors = check_call(command, inputs, outputs, operands, slots);
+  const Signature signature(command, tensors);
+  TuningTable& table = context.tuning();
+  const TuningEntry* known = table.find(command, signature.words());
+  if (known != nullptr && !options.again) return *known;
+  Measurement measurement(command, tensors, context);
+  table.put(entry_of(command, tensors, signature, measurement.measure(options)));
+  return *table.find(command, signature.words());
+}
+
+const TuningEntry& autotune(const Command& command, std::initializer_list<const Tensor*> inputs,
+                            std::initializer_list<Tensor*> outputs, Context& context,
+                            const TuningOptions& options) {
+  return autotune(command, std::span(inputs.begin(), inputs.size()),
+                  std::span(outputs.begin(), outputs.size()), context, options);
+}
+
+}  // namespace mote

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/kernel_choice.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "mote/base/kernel_call.h"
+#include "mote/base/plugin.h"
+#include "mote/runtime/context.h"
+#include "mote/runtime/status.h"
+#include "mote/runtime/tune.h"
+
+namespace mote {
+namespace {
+
+/// How much workspace a kernel may have: the caller's, of the context's pool, or of the device that
+/// the tensors are on, where that is known; the context's limit holds there too.
+bool allows(const RunOptions& options, const CallTensors& tensors, std::size_t bytes) {
+  if (bytes == 0) return true;
+  if (options.workspace.data() != nullptr) return bytes <= aligned(options.workspace).size();
+  if (!tensors.on_host && !tensors.device) return false;
+  if (options.context != nullptr) return options.context->workspace().allows(bytes);
+  return bytes <= kNoWorkspaceLimit;
+}
+
+/// The first kernel that takes the call. Declines are kept, the first illegal one above all.
+class Choice {
+ public:
+  Choice(KernelCall& call, const CallTensors& tensors, const RunOptions& options)
+      : call_(call), tensors_(tensors), options_(options) {}
+
+  ChosenKernel chosen;
+  mote_status status = MOTE_UNSUPPORTED;
+  std::array<char, 512> reason{};
+
+  /// Whether somebody has taken it.
+  bool ask(const mote_kernel& candidate) {
+    if (chosen.kernel != nullptr) return true;
+    if (std::strcmp(candidate.op, call_.call().op) != 0) return false;
+    if (!may_be_asked(*candidate.contract, tensors_, options_.without_nan)) return false;
+    const mote_status answer = call_.can_run(candidate);
+    if (answer != MOTE_OK) {
+      keep(answer, call_.message());
+      return false;
+    }
+    std::size_t bytes = 0;
+    const mote_status fits = call_.workspace_bytes(candidate, bytes);
+    if (fits != MOTE_OK) {
+      keep(fits, call_.message());
+      return false;
+    }
+    if (allows(options_, tensors_, bytes)) {
+      chosen = {&candidate, bytes};
+      return true;
+    }
+    std::array<char, 128> text{};
+    const bool nowhere = !tensors_.on_host && !tensors_.device;
+    std::snprintf(text.data(), text.size(), "a kernel needs %zu bytes of workspace, %s", bytes,
+                  nowhere ? "and no plug-in that was loaded offers the tensors' device"
+                          : "which is more than there may be");
+    keep(MOTE_OUT_OF_MEMORY, text.data());
+    return false;
+  }
+  void ask(const mote_backend& backend) {
+    for (std::int32_t k = 0; k < backend.kernel_count && chosen.kernel == nullptr; ++k)
+      ask(kernel_at(backend, k));
+  }
+
+ private:
+  void keep(mote_status answer, const char* why) {
+    if (reason.front() != '\0' && (answer != MOTE_INVALID || status == MOTE_INVALID)) return;
+    status = answer;
+    const std::size_t size = std::min(std::strlen(why), reason.size() - 1);
+    std::memcpy(reason.data(), why, size);
+    reason[size] = '\0';
+  }
+
+  KernelCall& call_;
+  const CallTensors& tensors_;
+  const RunOptions& options_;
+};
+
+const mote_backend& given(const Command& command, const mote_backend* backend) {
+  if (backend == nullptr) fail_call(command, MOTE_INVALID, "a backend is null");
+  return *backend;
+}
+
+void ask_all(Choice& choice, const Command& command, const CallTensors& tensors,
+             const RunOptions& options) {
+  for (const mote_backend* backend : options.backends) choice.ask(given(command, backend));
+  if (options.context != nullptr) {
+    if (const mote_kernel* fastest = options.context->tuning().find(command, tensors))
+      choice.ask(*fastest);
+    for (const mote_backend* backend : options.context->backends()) choice.ask(*backend);
+  }
+  for (const GeneratedKernel& k : command.generated()) {
+    if (k.dtype != tensors.instance || k.input_mask != tensors.input_mask) continue;
+    if (k.fast != nullptr) choice.ask(*k.fast);
+    choice.ask(*k.oracle);
+  }
+}
+
+}  // namespace
+
+std::span<std::byte> aligned(std::span<std::byte> workspace) {
+  void* begin = workspace.data();
+  std::size_t bytes = workspace.size();
+  if (std::align(kAlignment, 0, begin, bytes) == nullptr) return {};
+  return {static_cast<std::byte*>(begin), bytes};
+}
+
+void fail_call(const Command& command, mote_status status, const char* reason) {
+  std::string text = *reason != '\0' ? reason : "the kernel gives no reason";
+  const std::string prefix = std::string(command.definition().name) + ": ";
+  if (!text.starts_with(prefix)) text.insert(0, prefix);
+  throw StatusError(status, text);
+}
+
+ChosenKernel choose_kernel(const Command& command, const CallTensors& tensors, KernelCall& call,
+                           const RunOptions& options) {
+  Choice choice(call, tensors, options);
+  ask_all(choice, command, tensors, options);
+  if (choice.chosen.kernel != nullptr) return choice.chosen;
+  if (choice.reason.front() != '\0') fail_call(command, choice.status, choice.reason.data());
+  // The generated kernels of the op are none for this dtype or choice of inputs.
+  fail_call(
+      command, MOTE_UNSUPPORTED,
+      ("no kernel for " + std::string(name(tensors.instance)) + describe_call(command, tensors))
+          .c_str());
+}
+
+bool may_be_asked(const mote_contract& contract, const CallTensors& tensors, bool without_nan) {
+  if (ignores_nan(contract) && !without_nan) return false;
+  if (indices_of(contract) != MOTE_INDICES_ANY)
+    return false;  // a call does not say which indices it has
+  if (!tensors.in_place) return true;
+  for (std::size_t n = 0; n < tensors.operands.size(); ++n)
+    for (std::size_t m = 0; m < n; ++m) {
+      const CallOperand& x = tensors.operands[m];
+      const CallOperand& y = tensors.operands[n];
+      const bool pair = y.is_output && !x.is_output && x.tensor->data() == y.tensor->data();
+      if (pair && !promises_in_place(contract, tensors.slots[m], tensors.slots[n])) return false;
+    }
+  return true;
+}
+
+std::vector<NamedKernel> kernels_of(const Command& command, DType instance, TensorMask input_mask,
+                                    std::span<const mote_backend* const> backends) {
+  std::vector<NamedKernel> kernels;
+  for (const mote_backend* backend : backends) {
+    int place = 0;
+    for (std::int32_t k = 0; k < backend->kernel_count; ++k) {
+      const mote_kernel& kernel = kernel_at(*backend, k);
+      if (std::strcmp(kernel.op, command.definition().name) != 0) continue;
+      kernels.push_back({place == 0 ? std::string(backend->name)
+                                    : std::string(backend->name) + ":" + std::to_string(place),
+                         &kernel});
+      ++place;
+    }
+  }
+  for (const GeneratedKernel& k : command.generated()) {
+    if (k.dtype != instance || k.input_mask != input_mask) continue;
+    if (k.fast != nullptr) kernels.push_back({"gen", k.fast});
+    kernels.push_back({"oracle", k.oracle});
+  }
+  return kernels;
+}
+
+}  // namespace mote

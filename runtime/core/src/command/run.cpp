@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of a command: what can be said without a kernel is checked here, then the tensors are
+// fitted to the kernel's ranks, a kernel is found that takes them, and it runs once for each round
+// of the batch.
+#include "command/call_workspace.h"
+#include "command/check_call.h"
+#include "command/fit.h"
+#include "command/kernel_call.h"
+#include "command/kernel_choice.h"
+#include "mote/runtime/command.h"
+#include "tensor/small_array.h"
+
+namespace mote {
+
+void run(const Command& command, std::span<const Tensor* const> inputs,
+         std::span<Tensor* const> outputs, const RunOptions& options) {
+  const std::size_t count = inputs.size() + outputs.size();
+  SmallArray<CallOperand, kFewOperands> operands(count);
+  SmallArray<int, kFewOperands> slots(count);
+  const CallTensors tensors = check_call(command, inputs, outputs, operands.get(), slots.get());
+  const std::size_t there = tensors.operands.size();
+  SmallArray<const DLTensor*, kFewOperands> input_room(inputs.size());
+  SmallArray<DLTensor*, kFewOperands> output_room(outputs.size());
+  SmallArray<KernelView, kFewOperands> views(there);
+  SmallArray<AxisStrides, kFewOperands> scratch(there);
+  SmallArray<DLTensor, kFewOperands> dl(there);
+  KernelCall call(command, tensors,
+                  {.inputs = input_room.get(),
+                   .outputs = output_room.get(),
+                   .views = views.get(),
+                   .scratch = scratch.get(),
+                   .dl = dl.get()});
+  const ChosenKernel chosen = choose_kernel(command, tensors, call, options);
+  CallWorkspace workspace(chosen.workspace_bytes, options, tensors.device);
+  call.call().workspace = workspace.data();
+  call.call().workspace_bytes = chosen.workspace_bytes;
+  const mote_status status =
+      workspace.outcome(call.run(*chosen.kernel, options.stream), call.call());
+  if (status != MOTE_OK) fail_call(command, status, call.message());
+}
+
+void run(const Command& command, std::initializer_list<const Tensor*> inputs,
+         std::initializer_list<Tensor*> outputs, const RunOptions& options) {
+  run(command, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()),
+      options);
+}
+
+}  // namespace mote

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading, writing, filling and copying of elements, for any strides and dtypes.
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "device/device_copy.h"
+#include "mote/runtime/status.h"
+#include "mote/runtime/tensor.h"
+#include "tensor/element_types.h"
+#include "tensor/lines.h"
+#include "tensor/view.h"
+
+namespace mote {
+namespace {
+
+void check_host(const Tensor& x, const char* op) {
+  const std::string what = std::string("tensor: ") + op + " of " + describe(x);
+  if (x.device().device_type != kDLCPU)
+    throw StatusError(MOTE_UNSUPPORTED, what + ": it is not in the host's memory");
+  if (x.data() == nullptr && x.element_count() > 0)
+    throw StatusError(MOTE_INVALID, what + ": it has no data");
+}
+
+/// It has data, and is the host's or on a device that a plug-in offers.
+void check_place(const Tensor& x, const char* op) {
+  if (is_on_host(x)) return check_host(x, op);
+  device_of(x, op);
+  if (x.data() == nullptr && x.element_count() > 0)
+    throw StatusError(MOTE_INVALID,
+                      std::string("tensor: ") + op + " of " + describe(x) + ": it has no data");
+}
+
+void check_distinct(const Tensor& y, const char* op) {
+  if (!y.is_distinct())
+    throw StatusError(MOTE_INVALID, std::string("tensor: ") + op + " to " + describe(y) +
+                                        " with strides " + to_string(y.strides()) +
+                                        ": elements share memory");
+}
+
+/// One line of elements, with byte strides; `x` may be a single value with stride 0.
+using Line = void (*)(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64_t y_step,
+                      std::int64_t count);
+
+template <DType From, DType To>
+void convert_line(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64_t y_step,
+                  std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k)
+    store_to<To>(y + k * y_step, load_from<From>(x + k * x_step));
+}
+
+template <std::size_t Size>
+void move_line(const std::byte* x, std::int64_t x_step, std::byte* y, std::int64_t y_step,
+               std::int64_t count) {
+  constexpr auto kSize = static_cast<std::int64_t>(Size);
+  if (x_step == kSize && y_step == kSize) {
+    std::memcpy(y, x, static_cast<std::size_t>(count) * Size);
+    return;
+  }
+  for (std::int64_t k = 0; k < count; ++k) std::memcpy(y + k * y_step, x + k * x_step, Size);
+}
+
+/// Elements of one dtype keep their bits: NaN payloads too.
+Line move_line_of(std::size_t size) {
+  if (size == 1) return move_line<1>;
+  if (size == 2) return move_line<2>;
+  return size == 4 ? Line{move_line<4>} : move_line<8>;
+}
+
+Line line_of(DType from, DType to) {
+  if (from == to) return move_line_of(size_of(from));
+  return with_dtype(from, [&]<DType From>() {
+    return with_dtype(to, []<DType To>() { return Line{convert_line<From, To>}; });
+  });
+}
+
+/// x has y's shape; memory does not overlap, or element by element.
+void copy_lines(const Tensor& x, const Tensor& y) {
+  each_line(x, y, line_of(x.dtype(), y.dtype()));
+}
+
+template <DType D, typename Value>
+void fill_as(const Tensor& y, Value value) {
+  typename Element<D>::Stored stored;
+  store_to<D>(&stored, value);
+  copy_lines(Tensor::over(&stored, D, {}).broadcast_to(y.shape()), y);
+}
+
+template <typename Value>
+void fill_with(const Tensor& y, Value value) {
+  check_distinct(y, "fill");
+  check_place(y, "fill");
+  if (!is_on_host(y)) {
+    const Tensor one(y.dtype(), {});
+    fill_with(one, value);
+    return copy(one, y);
+  }
+  with_dtype(y.dtype(), [&]<DType D>() { fill_as<D>(y, value); });
+}
+
+}  // namespace
+
+void* Tensor::element(const AxisList& index) const {
+  check_host(*this, "element");
+  if (index.size() != rank())
+    throw StatusError(MOTE_INVALID, "tensor: element " + to_string(index) + " of " +
+                                        describe(*this) + ": needs " + std::to_string(rank()) +
+                                        " indices");
+  std::int64_t offset = 0;
+  for (int axis = 0; axis < rank(); ++axis) {
+    if (index[axis] < 0 || index[axis] >= raw_.shape[axis])
+      throw StatusError(MOTE_INVALID, "tensor: element " + to_string(index) + " of " +
+                                          describe(*this) + " is out of range");
+    offset += index[axis] * raw_.strides[axis];
+  }
+  return static_cast<std::byte*>(data()) + offset * static_cast<std::int64_t>(size_of(dtype()));
+}
+
+double Tensor::real_at(const AxisList& index) const {
+  const void* at = element(index);
+  return with_dtype(dtype(), [&]<DType D>() { return static_cast<double>(load_from<D>(at)); });
+}
+
+std::int64_t Tensor::integer_at(const AxisList& index) const {
+  const void* at = element(index);
+  return with_dtype(dtype(), [&]<DType D>() {
+    std::int64_t value = 0;
+    store_to<DType::i64>(&value, load_from<D>(at));
+    return value;
+  });
+}
+
+void Tensor::set(const AxisList& index, double value) const {
+  void* at = element(index);
+  with_dtype(dtype(), [&]<DType D>() { store_to<D>(at, value); });
+}
+
+void Tensor::set(const AxisList& index, std::int64_t value) const {
+  void* at = element(index);
+  with_dtype(dtype(), [&]<DType D>() { store_to<D>(at, value); });
+}
+
+void fill(const Tensor& y, double value) { fill_with(y, value); }
+void fill(const Tensor& y, std::int64_t value) { fill_with(y, value); }
+
+void check_copy(const Tensor& x, const Tensor& y) {
+  check_distinct(y, "copy");
+  check_place(x, "copy");
+  check_place(y, "copy");
+  [[maybe_unused]] const Tensor fits = x.broadcast_to(y.shape());
+}
+
+void copy(const Tensor& x, const Tensor& y) {
+  check_copy(x, y);
+  const Tensor source = x.broadcast_to(y.shape());
+  const bool same_elements =
+      source.data() == y.data() && source.strides() == y.strides() && x.dtype() == y.dtype();
+  if (same_elements) return;
+  if (!is_on_host(x) || !is_on_host(y)) return copy_by_device(source, y);
+  copy_lines(overlap(source, y) ? clone(source) : source, y);
+}
+
+Tensor clone(const Tensor& x, const Allocator& allocator) {
+  check_place(x, "clone");
+  if (!is_on_host(x)) {
+    Tensor y(x.dtype(), x.shape(), device_of(x, "clone"), allocator);
+    copy(x, y);
+    return y;
+  }
+  Tensor y(x.dtype(), x.shape(), allocator);
+  copy_lines(x, y);
+  return y;
+}
+
+}  // namespace mote

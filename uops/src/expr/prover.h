@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves e >= 0 from Knowledge by a bounded search: shifting symbols by their lower bounds, adding
+// given inequalities, eliminating loop variables by monotonicity, bounding one / % min max at a
+// time. One Prover serves one question; its answer depends on the knowledge and the question only.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "expr/knowledge.h"
+#include "mote/uops/expr.h"
+
+namespace mote {
+
+class Prover {
+ public:
+  /// `divisors` (of the expression that the question is about) count as >= 1.
+  Prover(const Knowledge& knowledge, std::span<const Expr> divisors);
+
+  /// False when not proved, also by lack of fuel or by overflow.
+  bool nonneg(const Expr& e);
+  /// The work done: a step for each goal, and more for a large one.
+  std::size_t steps() const { return steps_; }
+
+  static constexpr std::size_t kMaxSteps = 1000;
+  static constexpr std::size_t kMaxWeight = 400;  ///< of a goal, in atoms
+  static constexpr int kMaxDepth = 12;
+
+ private:
+  enum class Trend { flat, up, down, unknown };
+
+  bool exhausted() const { return steps_ >= kMaxSteps; }
+  bool prove(const Expr& e, int depth);
+  bool refuted(const Expr& e) const;
+  bool by_lower_bounds(const Expr& e, int depth);
+  bool is_given(const Expr& e) const;
+  bool by_given(const Expr& e, int depth);
+  bool by_given_fact(const Expr& e, const Expr& fact, int depth);
+  bool by_elimination(const Expr& e, int depth);
+  bool by_atoms(const Expr& e, int depth);
+  bool by_quotient(const Expr& base, const Expr& factor, const Atom& atom, int depth);
+  bool by_remainder(const Expr& base, const Expr& factor, const Atom& atom, int depth);
+  bool by_extremum(const Expr& base, const Expr& factor, const Atom& atom, int depth);
+
+  std::optional<std::int64_t> lower_of(const Atom& atom, int depth);
+  std::optional<std::int64_t> lower_of(Symbol symbol, int depth);
+  Trend trend(const Expr& e, Symbol v, int depth);
+  Trend trend(const Atom& atom, Symbol v, int depth);
+  Trend times_sign_of(Trend trend, const Expr& factor, int depth);
+
+  const Knowledge& knowledge_;
+  Inequalities local_;  // from the question's divisors
+  std::vector<const SamplePoint*> samples_;
+  std::unordered_map<Expr, int> failed_;  // the least depth at which a proof failed
+  std::unordered_map<Expr, bool> proved_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace mote

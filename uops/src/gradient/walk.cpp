@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the gradient reads of the forward program, and the walk from outputs to inputs: each node
+// joins what its readers contributed and passes it on by its rule.
+#include "gradient/walk.h"
+
+#include "graph/node.h"
+
+namespace mote {
+
+Primal::Primal(const std::vector<Uop>& nodes,
+               const std::unordered_map<const UopNode*, Uop>& given) {
+  for (const Uop& u : nodes) {
+    const auto found = given.find(u.id());
+    const bool use_given = found != given.end() && usable(u);
+    if (use_given || stored_exactly(u)) exact_.insert(u.id());
+    values_.emplace(u.id(), use_given ? found->second : recomputed(u));
+  }
+}
+
+Uop Primal::recomputed(const Uop& u) const {
+  std::vector<Uop> args = operands(u);
+  bool changed = false;
+  for (Uop& a : args) {
+    changed = changed || of(a).id() != a.id();
+    a = of(a);
+  }
+  return changed ? rebuild(u, args, {}) : u;
+}
+
+/// The rule of a maximum compares its arguments with it: it must not be narrower than they are.
+bool Primal::usable(const Uop& u) const {
+  const auto exact = [&](const Uop& x) { return exact_.contains(x.id()); };
+  const auto& kind = u.node().kind;
+  if (is_wide(u.dtype())) return true;
+  if (const auto* k = std::get_if<uop::Reduce>(&kind))
+    return (k->op != ReduceOp::max && k->op != ReduceOp::min) || exact(k->x);
+  if (const auto* k = std::get_if<uop::Scatter>(&kind))
+    return (k->op != ScatterOp::max && k->op != ScatterOp::min) || (exact(k->base) && exact(k->x));
+  if (const auto* k = std::get_if<uop::SelectScatter>(&kind))
+    return (k->op != ScatterOp::max && k->op != ScatterOp::min) || (exact(k->base) && exact(k->x));
+  return true;
+}
+
+bool Primal::stored_exactly(const Uop& u) const {
+  const auto exact = [&](const Uop& x) { return exact_.contains(x.id()); };
+  const auto fits = [&](const Number& n) { return identical(store_as(n, u.dtype()), n); };
+  const auto& kind = u.node().kind;
+  if (is_wide(u.dtype()) || std::holds_alternative<uop::Input>(kind)) return true;
+  if (const auto* k = std::get_if<uop::Reindex>(&kind)) return exact(k->x) && fits(k->fill);
+  if (const auto* k = std::get_if<uop::Select>(&kind)) return exact(k->x) && fits(k->fill);
+  if (const auto* k = std::get_if<uop::StopGradient>(&kind)) return exact(k->x);
+  const auto* k = std::get_if<uop::Reduce>(&kind);
+  return k && (k->op == ReduceOp::max || k->op == ReduceOp::min) && exact(k->x);
+}
+
+Walk::Walk(const std::vector<Uop>& nodes, const std::unordered_set<const UopNode*>& wrt,
+           const Primal& primal)
+    : nodes_(nodes), primal_(primal) {
+  for (const Uop& u : nodes) {
+    bool active = wrt.contains(u.id());
+    if (passes_gradient(u))
+      for (const Uop& x : operands(u)) active = active || active_.contains(x.id());
+    if (active) active_.insert(u.id());
+  }
+}
+
+void Walk::run() {
+  for (std::size_t k = nodes_.size(); k-- > 0;) {
+    const Uop& u = nodes_[k];
+    const auto found = terms_.find(u.id());
+    if (found == terms_.end() || std::holds_alternative<uop::Input>(u.node().kind)) continue;
+    Site site{u, {}, primal_.of(u), join(std::move(found->second))};
+    std::vector<Uop> to = operands(u);
+    for (const Uop& x : to) site.x.push_back(primal_.of(x));
+    if (const Uop inner = exponent_under(u)) {
+      site.x.push_back(primal_.of(inner));
+      to.back() = inner;
+    }
+    std::vector<Adjoint> terms = gradient_terms(site);
+    for (std::size_t a = 0; a < to.size(); ++a) contribute(to[a], std::move(terms[a]));
+  }
+}
+
+Uop Walk::result(const Uop& input) const {
+  const auto found = terms_.find(input.id());
+  return found == terms_.end() ? zeros_like(input) : materialise(join(found->second));
+}
+
+void Walk::contribute(const Uop& u, Adjoint term) {
+  if (term.value && active_.contains(u.id())) terms_[u.id()].push_back(std::move(term));
+}
+
+}  // namespace mote

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reverse walk over the nodes of a program.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "gradient/rules.h"
+
+namespace mote {
+
+/// The forward program's values as the gradient reads them: outputs that are given are inputs.
+class Primal {
+ public:
+  /// `nodes`, operands first; `given`: node -> the input that holds its value.
+  Primal(const std::vector<Uop>& nodes, const std::unordered_map<const UopNode*, Uop>& given);
+  const Uop& of(const Uop& u) const { return values_.at(u.id()); }
+
+ private:
+  Uop recomputed(const Uop& u) const;
+  bool usable(const Uop& u) const;
+  bool stored_exactly(const Uop& u) const;
+
+  std::unordered_map<const UopNode*, Uop> values_;
+  std::unordered_set<const UopNode*> exact_;  ///< a store to their dtype loses nothing
+};
+
+/// From the gradients of some nodes (seed) to those of inputs (result).
+class Walk {
+ public:
+  /// `nodes`, operands first; `wrt`: the inputs whose gradients are asked for.
+  Walk(const std::vector<Uop>& nodes, const std::unordered_set<const UopNode*>& wrt,
+       const Primal& primal);
+  void seed(const Uop& u, const Uop& g) { contribute(u, {g, {}}); }
+  void run();
+  /// Zeros when nothing arrived.
+  Uop result(const Uop& input) const;
+
+ private:
+  void contribute(const Uop& u, Adjoint term);
+
+  const std::vector<Uop>& nodes_;
+  const Primal& primal_;
+  std::unordered_set<const UopNode*> active_;  ///< what depends on an input that is asked for
+  std::unordered_map<const UopNode*, std::vector<Adjoint>> terms_;
+};
+
+}  // namespace mote

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dtypes of literals and parameters in program text: untyped values wait for a tensor.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "program/text_cursor.h"
+
+namespace mote {
+
+/// Where the texts of nodes stand. It keeps the nodes, so that an address is always the same
+/// node's.
+class Positions {
+ public:
+  /// Notes the place of u, and of the nodes below it that have none (builders make some on the
+  /// way).
+  void note(const Uop& u, std::size_t at);
+  std::optional<std::size_t> find(const UopNode* node) const;
+
+ private:
+  struct Place {
+    Uop u;
+    std::size_t at;
+  };
+  std::unordered_map<const UopNode*, Place> places_;
+};
+
+inline constexpr int kMaxValueNesting = 400;  ///< of values; more than a printed line can hold
+
+/// A node, or what becomes one when its dtype is known.
+struct Value {
+  Uop uop;
+  std::function<Uop(DType)> untyped;
+  int depth = 0;  ///< of untyped values in one another
+};
+
+/// Makes nodes; errors say where, and the places of the nodes are noted.
+class Typing {
+ public:
+  Typing(const TextCursor& text, Positions& positions) : text_(text), positions_(positions) {}
+
+  template <typename F>
+  Uop build(std::size_t at, const F& f) const {
+    const Uop u = text_.build(at, f);
+    positions_.note(u, at);
+    return u;
+  }
+
+  /// The node; Error when its dtype is not known.
+  Uop typed(std::size_t at, const Value& v) const;
+  Uop typed(std::size_t at, const Value& v, DType dtype) const;
+  /// Map(op): untyped arguments take the dtype of those that have one; without any the result
+  /// waits, too.
+  Value combine(MapOp op, std::size_t at, std::vector<Value> args) const;
+  Value number(std::size_t at, Literal n) const;
+  Value boolean(std::size_t at, bool value) const;
+
+ private:
+  const TextCursor& text_;
+  Positions& positions_;
+};
+
+}  // namespace mote
