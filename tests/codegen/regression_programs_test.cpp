@@ -45,6 +45,17 @@ TEST(RegressionPrograms, ComparisonsThatABoolDecides) {
       "output d = 2 == i32(u8(x))");
 }
 
+// Compilers take ~ of a truth for a mistake.
+TEST(RegressionPrograms, TheBitsOfABoolInverted) {
+  expect_agreement(
+      "input x bool[N]\n"
+      "input y u8[N]\n"
+      "output a = bitwise_not(u8(x))\n"
+      "output b = bitwise_not(i32(x))\n"
+      "output c = bitwise_not(i64(i8(x)))\n"
+      "output d = bitwise_not(u8(y > 3))");
+}
+
 TEST(RegressionPrograms, AByteAsAnIndex) {
   expect_agreement(
       "input x f64[N]\n"

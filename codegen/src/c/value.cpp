@@ -75,6 +75,12 @@ std::optional<IntegerRange> byte_range(const Value& v, const LoopProgram& p) {
   return integer_range(v->dtype);
 }
 
+/// A bool, as a number that is 0 or 1.
+bool is_truth(const Value& v, const LoopProgram& p) {
+  const auto range = byte_range(v, p);
+  return range && range->least == 0 && range->greatest == 1;
+}
+
 /// op(x, c) where every x of the range gives the same: compilers warn of such comparisons.
 std::optional<bool> decided(MapOp op, IntegerRange x, std::int64_t c) {
   const auto known = [](bool always, bool never) {
@@ -202,6 +208,8 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
   }
   if (op.op == MapOp::where)
     return choice(first, value(op.args[1], facts), value(op.args[2], facts));
+  if (op.op == MapOp::bitwise_not && is_truth(op.args[0], p_))  // compilers warn of ~ of a truth
+    return {call("mote_not", as_number(first)), kTight, CType::i64};
   if (op.args.size() == 1) return unary(op.op, argument(op.op, first));
   return binary(op.op, argument(op.op, first), argument(op.op, value(op.args[1], facts)));
 }

@@ -31,6 +31,7 @@ void collect(const Body& body, std::vector<const Stmt*>& path, std::vector<Place
 }
 
 bool intersect(const std::set<std::string>& a, const std::set<std::string>& b) {
+  if (a.size() > b.size()) return intersect(b, a);
   return std::any_of(a.begin(), a.end(), [&](const std::string& s) { return b.count(s) > 0; });
 }
 
@@ -90,11 +91,15 @@ Effects effects_of(std::span<const Stmt> body) {
   return e;
 }
 
-Effects united(Effects a, const Effects& b) {
-  a.touched.insert(b.touched.begin(), b.touched.end());
-  a.written.insert(b.written.begin(), b.written.end());
-  a.bound.insert(b.bound.begin(), b.bound.end());
-  a.used.insert(b.used.begin(), b.used.end());
+Effects united(Effects a, Effects b) {
+  const auto unite = [](std::set<std::string>& to, std::set<std::string>& from) {
+    if (to.size() < from.size()) std::swap(to, from);
+    to.merge(from);
+  };
+  unite(a.touched, b.touched);
+  unite(a.written, b.written);
+  unite(a.bound, b.bound);
+  unite(a.used, b.used);
   return a;
 }
 

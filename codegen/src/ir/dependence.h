@@ -26,7 +26,7 @@ struct Effects {
   std::set<std::string> used;   ///< names and accumulators read
 };
 Effects effects_of(std::span<const Stmt> body);
-Effects united(Effects a, const Effects& b);
+Effects united(Effects a, Effects b);
 
 /// Nothing that a writes is touched by b or the reverse, and neither reads the other's accumulators
 /// or names.

@@ -88,6 +88,12 @@ class Collector {
 
 std::vector<TensorReference> references(const Body& body) { return Collector().run(body); }
 
+std::map<std::string, std::vector<TensorReference>> references_by_tensor(const Body& body) {
+  std::map<std::string, std::vector<TensorReference>> all;
+  for (TensorReference& r : references(body)) all[r.tensor].push_back(std::move(r));
+  return all;
+}
+
 std::vector<TensorReference> references(const Body& body, const std::string& tensor) {
   std::vector<TensorReference> all = references(body);
   std::erase_if(all, [&](const TensorReference& r) { return r.tensor != tensor; });

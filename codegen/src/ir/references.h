@@ -4,6 +4,7 @@
 // that hold both.
 #pragma once
 
+#include <map>
 #include <span>
 
 #include "mote/codegen/walk.h"
@@ -27,6 +28,7 @@ struct TensorReference {
 /// a loop and in conditions of a branch are placed outside that loop or branch.
 std::vector<TensorReference> references(const Body& body);
 std::vector<TensorReference> references(const Body& body, const std::string& tensor);
+std::map<std::string, std::vector<TensorReference>> references_by_tensor(const Body& body);
 
 /// Runs before the other, where both run in one round of all loops that they share.
 bool precedes(const TensorReference& a, const TensorReference& b);

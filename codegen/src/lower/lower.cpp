@@ -58,8 +58,11 @@ class Lowering {
   }
 
   std::string fresh(const std::string& hint) {
-    std::string name = hint;
-    for (int k = 2; !names_.insert(name).second; ++k) name = hint + std::to_string(k);
+    if (names_.insert(hint).second) return hint;
+    int& number = last_number_.try_emplace(hint, 1).first->second;  // no name is given back
+    std::string name;
+    do name = hint + std::to_string(++number);
+    while (!names_.insert(name).second);
     return name;
   }
 
@@ -320,6 +323,7 @@ class Lowering {
   std::map<const UopNode*, std::string> tensors_;
   std::map<std::string, Uop> temporaries_;
   std::set<std::string> names_;
+  std::map<std::string, int> last_number_;  ///< by hint: names up to it are taken
 };
 
 }  // namespace

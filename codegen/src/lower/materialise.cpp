@@ -4,7 +4,9 @@
 // shared.
 #include "lower/materialise.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "lower/index_uops.h"
@@ -15,7 +17,12 @@ namespace {
 struct Use {
   bool injective;
 };
-using Uses = std::map<const UopNode*, std::vector<Use>>;
+/// The places that read a node.
+struct Uses {
+  std::size_t count = 0;
+  std::size_t repeated = 0;  ///< at an index that is not injective
+};
+using AllUses = std::map<const UopNode*, Uses>;
 
 /// Places that may each compute a transcendental anew before it gets a tensor.
 constexpr std::size_t kPlacesOfTranscendental = 3;
@@ -78,7 +85,7 @@ class RootAnalysis {
   explicit RootAnalysis(const NodeSet& materialised) : materialised_(materialised) {}
 
   /// An output is stored by a nest that reads the node; a materialised node's nest computes it.
-  Uses run(const Uop& u, bool is_output) {
+  AllUses run(const Uop& u, bool is_output) {
     std::set<Symbol> domain;
     std::vector<Expr> index;
     for (const Expr& extent : u.shape()) index.push_back(fresh(extent, domain));
@@ -87,7 +94,12 @@ class RootAnalysis {
     } else {
       operands_of(u, index, domain);
     }
-    return std::move(uses_);
+    AllUses all;
+    for (const auto& [node, uses] : uses_) {
+      const auto repeated = std::ranges::count_if(uses, [](Use use) { return !use.injective; });
+      all[node] = {uses.size(), static_cast<std::size_t>(repeated)};
+    }
+    return all;
   }
 
  private:
@@ -98,31 +110,35 @@ class RootAnalysis {
     return Expr(s);
   }
 
-  void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
+  /// `known`: whether the index is injective, where the reader has it from the same index.
+  void visit(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain,
+             std::optional<bool> known = {}) {
     if (is_leaf(u)) return;
     std::vector<Use>& uses = uses_[u.id()];
-    const bool injective = is_injective(index, domain);
     const auto [place, first] = visited_.try_emplace({u.id(), index}, uses.size());
+    if (!first && !uses[place->second].injective) return;
+    const bool injective = known ? *known : is_injective(index, domain);
     if (first) {
       uses.push_back({injective});
-    } else if (uses[place->second].injective && !injective) {
+    } else if (!injective) {
       uses[place->second].injective = false;  // the same place, now from within one more loop
     } else {
       return;
     }
-    if (!materialised_.count(u.id())) operands_of(u, index, domain);
+    if (!materialised_.count(u.id())) operands_of(u, index, domain, injective);
   }
 
-  void operands_of(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain) {
+  void operands_of(const Uop& u, const std::vector<Expr>& index, const std::set<Symbol>& domain,
+                   std::optional<bool> known = {}) {
     const auto& kind = u.node().kind;
     if (const auto* r = std::get_if<uop::Reindex>(&kind)) {
       std::vector<Expr> from;
       for (const Expr& e : r->from) from.push_back(at(e, index));
       visit(r->x, from, domain);
     } else if (const auto* m = std::get_if<uop::Map>(&kind)) {
-      for (const Uop& a : m->args) visit(a, index, domain);
+      for (const Uop& a : m->args) visit(a, index, domain, known);
     } else if (const auto* s = std::get_if<uop::StopGradient>(&kind)) {
-      visit(s->x, index, domain);
+      visit(s->x, index, domain, known);
     } else if (const auto* d = std::get_if<uop::Reduce>(&kind)) {
       const std::set<int> reduced(d->axes.begin(), d->axes.end());
       std::set<Symbol> inner = domain;
@@ -133,16 +149,16 @@ class RootAnalysis {
                                         : index[next++]);
       visit(d->x, full, inner);
     } else if (const auto* t = std::get_if<uop::Select>(&kind)) {
-      visit(t->index, index, domain);
+      visit(t->index, index, domain, known);
       std::vector<Expr> at = index;
       at[static_cast<std::size_t>(t->axis)] =
           Expr(Symbol(SymbolKind::loop, "selected" + std::to_string(count_++)));
       visit(t->x, at, domain);
     } else if (const auto* w = std::get_if<uop::Scatter>(&kind)) {
-      visit(w->base, index, domain);
+      visit(w->base, index, domain, known);
       scattered(w->x, nullptr);
     } else if (const auto* v = std::get_if<uop::SelectScatter>(&kind)) {
-      visit(v->base, index, domain);
+      visit(v->base, index, domain, known);
       scattered(v->x, &v->index);
     }
   }
@@ -157,7 +173,7 @@ class RootAnalysis {
   }
 
   const NodeSet& materialised_;
-  Uses uses_;
+  std::map<const UopNode*, std::vector<Use>> uses_;
   /// Which of the node's uses that place is.
   std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
@@ -170,34 +186,40 @@ class UseAnalysis {
   UseAnalysis(std::vector<Uop> outputs, const std::vector<Uop>& order, const NodeSet& materialised)
       : outputs_(std::move(outputs)), order_(order), materialised_(materialised) {}
 
-  Uses uses() {
-    Uses all;
-    for (const Uop& u : outputs_) add(u, true, all);
+  const AllUses& uses() {
+    for (const Uop& u : outputs_) add(u, true);
     for (const Uop& u : order_)
-      if (materialised_.count(u.id())) add(u, false, all);
-    return all;
+      if (materialised_.count(u.id())) add(u, false);
+    return all_;
   }
 
   void changed(const UopNode* node) {
     std::erase_if(roots_, [&](const auto& root) {
-      return root.first.first == node || root.second.count(node) > 0;
+      if (root.first.first != node && root.second.count(node) == 0) return false;
+      for (const auto& [read, uses] : root.second) {
+        all_[read].count -= uses.count;
+        all_[read].repeated -= uses.repeated;
+      }
+      return true;
     });
   }
 
  private:
-  void add(const Uop& u, bool is_output, Uses& all) {
+  void add(const Uop& u, bool is_output) {
     const auto [root, is_new] = roots_.try_emplace({u.id(), is_output});
-    if (is_new) root->second = RootAnalysis(materialised_).run(u, is_output);
+    if (!is_new) return;
+    root->second = RootAnalysis(materialised_).run(u, is_output);
     for (const auto& [node, uses] : root->second) {
-      std::vector<Use>& of_node = all[node];
-      of_node.insert(of_node.end(), uses.begin(), uses.end());
+      all_[node].count += uses.count;
+      all_[node].repeated += uses.repeated;
     }
   }
 
   const std::vector<Uop> outputs_;
   const std::vector<Uop>& order_;
   const NodeSet& materialised_;
-  std::map<std::pair<const UopNode*, bool>, Uses> roots_;
+  std::map<std::pair<const UopNode*, bool>, AllUses> roots_;
+  AllUses all_;  ///< those of all roots together
 };
 
 std::vector<Uop> output_values(const Program& program) {
@@ -217,13 +239,13 @@ bool expensive(const Uop& u, const NodeSet& materialised, std::map<const UopNode
 
 /// A reduction with one injective use is computed in place: no tensor. One at a time, since the
 /// index maps of what it reads change with it. Returns the one that changed.
-const UopNode* inline_one_reduction(const std::vector<Uop>& order, const Uses& uses,
+const UopNode* inline_one_reduction(const std::vector<Uop>& order, const AllUses& uses,
                                     NodeSet& materialised) {
   for (const Uop& u : order) {
     const auto* r = std::get_if<uop::Reduce>(&u.node().kind);
     if (!r || !materialised.count(u.id())) continue;
     const auto found = uses.find(u.id());
-    if (found == uses.end() || found->second.size() != 1 || !found->second[0].injective) continue;
+    if (found == uses.end() || found->second.count != 1 || found->second.repeated != 0) continue;
     materialised.erase(u.id());
     return u.id();
   }
@@ -231,7 +253,7 @@ const UopNode* inline_one_reduction(const std::vector<Uop>& order, const Uses& u
 }
 
 /// The map nearest to its readers that would otherwise be computed again and again.
-const UopNode* materialise_one_map(const std::vector<Uop>& order, const Uses& uses,
+const UopNode* materialise_one_map(const std::vector<Uop>& order, const AllUses& uses,
                                    const NodeSet& barred, NodeSet& materialised) {
   std::map<const UopNode*, bool> memo;
   for (std::size_t k = order.size(); k-- > 0;) {
@@ -239,10 +261,9 @@ const UopNode* materialise_one_map(const std::vector<Uop>& order, const Uses& us
     if (!std::holds_alternative<uop::Map>(u.node().kind) || materialised.count(u.id())) continue;
     const auto found = uses.find(u.id());
     if (found == uses.end()) continue;
-    bool repeated = false;
-    for (const Use& use : found->second) repeated = repeated || !use.injective;
+    const bool repeated = found->second.repeated > 0;
     const bool wanted = (repeated && (!barred.count(u.id()) || expensive(u, materialised, memo))) ||
-                        (is_transcendental(u) && found->second.size() >= kPlacesOfTranscendental);
+                        (is_transcendental(u) && found->second.count >= kPlacesOfTranscendental);
     if (!wanted) continue;
     materialised.insert(u.id());
     return u.id();
@@ -277,7 +298,7 @@ NodeSet choose_materialised(const Program& program, const NodeSet& barred) {
       materialised.insert(u.id());
   UseAnalysis analysis(outputs, order, materialised);
   while (true) {
-    const Uses uses = analysis.uses();
+    const AllUses& uses = analysis.uses();
     const UopNode* changed = inline_one_reduction(order, uses, materialised);
     if (changed == nullptr) changed = materialise_one_map(order, uses, barred, materialised);
     if (changed == nullptr) return materialised;

@@ -240,8 +240,7 @@ void move_in(LoopProgram& p, const std::string& guest, const std::string& host,
 /// Moves the first guest that finds a host: temporaries are tried first, in their order, so that a
 /// chain of them ends in one buffer.
 bool coalesce_one(LoopProgram& p, const Facts& facts) {
-  References touches;
-  for (TensorReference& r : references(p.body)) touches[r.tensor].push_back(std::move(r));
+  References touches = references_by_tensor(p.body);
   for (const TensorDecl& guest : p.tensors) {
     if (guest.role != TensorRole::temporary || guest.shape.empty()) continue;
     for (const TensorRole role : {TensorRole::temporary, TensorRole::output}) {

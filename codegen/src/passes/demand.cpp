@@ -69,9 +69,8 @@ const TensorReference* sole_plain_store(const std::vector<TensorReference>& all)
   return store && plain_variables(store->index) ? store : nullptr;
 }
 
-/// What every reader of the temporary demands.
-Conditions demanded(const LoopProgram& p, const TensorDecl& t, const Facts& facts) {
-  const std::vector<TensorReference> all = references(p.body, t.name);
+/// The conditions that every reader of a temporary is under, from all references to it.
+Conditions demanded(const std::vector<TensorReference>& all, const Facts& facts) {
   const TensorReference* store = sole_plain_store(all);
   if (!store) return {};
   std::optional<Conditions> common;
@@ -228,12 +227,14 @@ void merge_nested_branches(Body& body) {
 LoopProgram demand(LoopProgram p) {
   const Facts facts = base_facts(*p.source);
   bool changed = false;
+  auto all = references_by_tensor(p.body);
   for (auto t = p.tensors.rbegin(); t != p.tensors.rend(); ++t) {
     if (t->role != TensorRole::temporary || t->shape.empty()) continue;
-    const Conditions conditions = demanded(p, *t, facts);
+    const Conditions conditions = demanded(all[t->name], facts);
     if (conditions.empty()) continue;
     const Suppliers suppliers(p.body, t->name);
     apply(p.body, suppliers, conditions, {});
+    all = references_by_tensor(p.body);
     changed = true;
   }
   if (!changed) return p;

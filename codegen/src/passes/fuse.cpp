@@ -29,31 +29,54 @@ std::vector<Limits> sorted_limits(const std::vector<const Loop*>& chain) {
   return r;
 }
 
-/// The ranges of the loops on the path, with `env` applied to their limits.
-void add_ranges(Facts& facts, const std::vector<const Stmt*>& path,
-                const std::map<Symbol, Expr>& env) {
-  for (const Stmt* s : path)
-    if (const Loop* l = as_loop(*s))
-      facts.set_range(l->variable, l->begin.substitute(env), l->end.substitute(env));
+struct Range {
+  Symbol variable;
+  Expr begin;
+  Expr end;
+};
+
+/// An access with the ranges of the loops around it, the outermost first.
+struct Ranged {
+  std::vector<Expr> index;
+  std::vector<Range> ranges;
+};
+
+Ranged ranged(PlacedAccess&& a) {
+  Ranged r{std::move(a.access.index), {}};
+  for (const Stmt* s : a.path)
+    if (const Loop* l = as_loop(*s)) r.ranges.push_back({l->variable, l->begin, l->end});
+  return r;
+}
+
+void substitute(Ranged& a, const std::map<Symbol, Expr>& env) {
+  for (Expr& e : a.index) e = e.substitute(env);
+  for (Range& range : a.ranges) {
+    range.begin = range.begin.substitute(env);
+    range.end = range.end.substitute(env);
+  }
+}
+
+void add_ranges(Facts& facts, const Ranged& a, const std::map<Symbol, Expr>& env) {
+  for (const Range& range : a.ranges)
+    facts.set_range(range.variable, range.begin.substitute(env), range.end.substitute(env));
 }
 
 /// x in round v2 + 1 + delta of the first loop and y in round v2 of the second never meet.
-bool never_meet(const PlacedAccess& x, const Loop& first, const PlacedAccess& y, const Loop& second,
+bool never_meet(const Ranged& x, const Loop& first, const Ranged& y, const Loop& second,
                 const Facts& outer) {
   const Symbol delta(SymbolKind::size, "%delta");  // no program can spell it
   const Expr later = Expr(second.variable) + 1 + Expr(delta);
   const std::map<Symbol, Expr> env = {{first.variable, later}};
-  for (std::size_t k = 0; k < x.access.index.size(); ++k)  // the common case, without a proof
-    if (x.access.index[k] == Expr(first.variable) && y.access.index[k] == Expr(second.variable))
-      return true;
+  for (std::size_t k = 0; k < x.index.size(); ++k)  // the common case, without a proof
+    if (x.index[k] == Expr(first.variable) && y.index[k] == Expr(second.variable)) return true;
   Facts facts = outer;
   facts.set_range(second.variable, second.begin, second.end);
   facts.assume_nonneg(second.end - 1 - later);
-  add_ranges(facts, x.path, env);
-  add_ranges(facts, y.path, {});
-  for (std::size_t k = 0; k < x.access.index.size(); ++k) {
-    const Expr f = x.access.index[k].substitute(env);
-    const Expr& g = y.access.index[k];
+  add_ranges(facts, x, env);
+  add_ranges(facts, y, {});
+  for (std::size_t k = 0; k < x.index.size(); ++k) {
+    const Expr f = x.index[k].substitute(env);
+    const Expr& g = y.index[k];
     if (f.has_load() || g.has_load()) continue;
     if (facts.prove_positive(f - g) || facts.prove_positive(g - f)) return true;
   }
@@ -62,8 +85,8 @@ bool never_meet(const PlacedAccess& x, const Loop& first, const PlacedAccess& y,
 
 /// Accesses of one tensor.
 struct Touches {
-  std::vector<PlacedAccess> reads;
-  std::vector<PlacedAccess> writes;
+  std::vector<Ranged> reads;
+  std::vector<Ranged> writes;
 };
 
 /// What the fuser asks of a statement of the body, again and again.
@@ -80,36 +103,66 @@ Summary summary_of(const Stmt& s, int id, Effects effects) {
   if (!loop) return r;
   for (PlacedAccess& a : placed_accesses(loop->body)) {
     Touches& t = r.touches[a.access.tensor];
-    (a.access.write ? t.writes : t.reads).push_back(std::move(a));
+    (a.access.write ? t.writes : t.reads).push_back(ranged(std::move(a)));
   }
   r.chain = sorted_limits(perfect_chain(*loop));
   return r;
 }
 
-bool never_meet(const std::vector<PlacedAccess>& xs, const Loop& first,
-                const std::vector<PlacedAccess>& ys, const Loop& second, const Facts& outer) {
-  for (const PlacedAccess& x : xs)
-    for (const PlacedAccess& y : ys)
+bool never_meet(const std::vector<Ranged>& xs, const Loop& first, const std::vector<Ranged>& ys,
+                const Loop& second, const Facts& outer) {
+  for (const Ranged& x : xs)
+    for (const Ranged& y : ys)
       if (!never_meet(x, first, y, second, outer)) return false;
   return true;
 }
 
-bool may_merge(const Loop& first, const Summary& earlier, const Loop& second, const Summary& later,
-               const Facts& outer) {
-  const std::set<std::string> read = accumulators_read(second.body);
-  for (const Accumulator& a : first.accumulators)
-    if (read.count(a.name)) return false;
-  if (first.step != Expr(1) || second.step != Expr(1)) return false;
-  for (const auto& [tensor, x] : earlier.touches) {
-    const auto found = later.touches.find(tensor);
-    if (found == later.touches.end()) continue;
-    const Touches& y = found->second;
-    if (!never_meet(x.writes, first, y.writes, second, outer) ||
-        !never_meet(x.writes, first, y.reads, second, outer) ||
-        !never_meet(x.reads, first, y.writes, second, outer))
+/// Calls f(tensor, accesses of a, accesses of b) for each tensor that both touch, until it is
+/// false.
+template <typename F>
+bool all_shared(const Summary& a, const Summary& b, const F& f) {
+  const bool is_a_smaller = a.touches.size() <= b.touches.size();
+  const auto& larger = is_a_smaller ? b.touches : a.touches;
+  for (const auto& [tensor, touches] : is_a_smaller ? a.touches : b.touches) {
+    const auto found = larger.find(tensor);
+    if (found == larger.end()) continue;
+    if (!(is_a_smaller ? f(tensor, touches, found->second) : f(tensor, found->second, touches)))
       return false;
   }
   return true;
+}
+
+/// The summary of what `merged` became, from those of its parts: the accesses of b, whose variable
+/// has become that of `merged`, come behind those of a.
+Summary united(Summary a, Summary b, const Loop& merged, Symbol variable_of_b, int id) {
+  const std::map<Symbol, Expr> env = {{variable_of_b, Expr(merged.variable)}};
+  for (auto& [tensor, touches] : b.touches) {
+    Touches& all = a.touches[tensor];
+    for (auto [from, to] : {std::pair{&touches.reads, &all.reads}, {&touches.writes, &all.writes}})
+      for (Ranged& access : *from) {
+        if (variable_of_b != merged.variable) substitute(access, env);
+        to->push_back(std::move(access));
+      }
+  }
+  a.effects = united(std::move(a.effects), std::move(b.effects));
+  a.chain = sorted_limits(perfect_chain(merged));
+  a.id = id;
+  return a;
+}
+
+bool may_merge(const Loop& first, const Summary& earlier, const Loop& second, const Summary& later,
+               const Facts& outer) {
+  if (first.step != Expr(1) || second.step != Expr(1)) return false;
+  if (!first.accumulators.empty()) {
+    const std::set<std::string> read = accumulators_read(second.body);
+    for (const Accumulator& a : first.accumulators)
+      if (read.count(a.name)) return false;
+  }
+  return all_shared(earlier, later, [&](const std::string&, const Touches& x, const Touches& y) {
+    return never_meet(x.writes, first, y.writes, second, outer) &&
+           never_meet(x.writes, first, y.reads, second, outer) &&
+           never_meet(x.reads, first, y.writes, second, outer);
+  });
 }
 
 class Fuser {
@@ -121,10 +174,8 @@ class Fuser {
 
   void run(Body& body, const Facts& facts) {
     State state;
-    for (const Stmt& s : body)
-      state.summaries.push_back(summary_of(s, state.next_id++, effects_of({&s, 1})));
-    while (merge_one(body, state, facts)) {
-    }
+    for (const Stmt& s : body) state.add(s);
+    merge_all(body, state, facts);
     for (Stmt& s : body) {
       Body* nested = nested_body(s);
       if (!nested) continue;
@@ -135,14 +186,90 @@ class Fuser {
   }
 
  private:
-  /// What is known of a body: summaries, in its order; pairs (by id) that can't or need not be
-  /// merged, which no later merge of others changes; for each limits and temporary whether every
-  /// toucher runs over it so, until the next merge.
+  /// What is known of a body. A statement has an id; that of a merged loop is new, and stands for
+  /// those of its parts.
   struct State {
-    std::vector<Summary> summaries;
-    int next_id = 0;
-    std::set<std::pair<int, int>> settled = {};
-    std::map<std::pair<Limits, std::string>, bool> alike = {};
+    std::vector<Summary> summaries;  ///< in the order of the body
+    std::vector<int> became;         ///< by id: the id of the loop that it is a part of, or itself
+    std::vector<std::size_t> at;     ///< by id: where in the body it stands
+    /// By id: a statement before it that must stay before it, and one behind it that must stay
+    /// behind; -1: none is known. What depends on a part depends on the whole.
+    std::vector<int> blocks_left, blocks_right;
+    /// Pairs that can't or need not be merged, which no later merge of others changes.
+    std::set<std::pair<int, int>> settled;
+    /// For limits and a temporary whether every toucher runs over it so, until the next merge.
+    std::map<std::pair<Limits, std::string>, bool> alike;
+    std::map<std::string, std::vector<int>> touchers;  ///< of each tensor, the ids of loops
+
+    void add(const Stmt& s) {
+      summaries.push_back(summary_of(s, new_id(summaries.size()), effects_of({&s, 1})));
+      const Summary& of_s = summaries.back();
+      if (of_s.chain.empty()) return;
+      for (const std::string& tensor : of_s.effects.touched) touchers[tensor].push_back(of_s.id);
+    }
+
+    int new_id(std::size_t position) {
+      const int id = static_cast<int>(became.size());
+      became.push_back(id);
+      at.push_back(position);
+      blocks_left.push_back(-1);
+      blocks_right.push_back(-1);
+      return id;
+    }
+
+    int now(int id) {
+      while (became[static_cast<std::size_t>(id)] != id) {
+        int& next = became[static_cast<std::size_t>(id)];
+        next = became[static_cast<std::size_t>(next)];
+        id = next;
+      }
+      return id;
+    }
+    std::size_t position(int id) { return at[static_cast<std::size_t>(now(id))]; }
+
+    /// The statement at q may move to p + 1, as far as is known without a search.
+    bool may_go_left(std::size_t p, std::size_t q) {
+      const int other = blocks_left[static_cast<std::size_t>(summaries[q].id)];
+      return other < 0 || position(other) <= p || position(other) >= q;
+    }
+    /// The statement at p may move to q - 1, likewise.
+    bool may_go_right(std::size_t p, std::size_t q) {
+      const int other = blocks_right[static_cast<std::size_t>(summaries[p].id)];
+      return other < 0 || position(other) <= p || position(other) >= q;
+    }
+
+    bool is_free_to_go_left(std::size_t p, std::size_t q) {
+      if (!may_go_left(p, q)) return false;
+      for (std::size_t k = q; --k > p;)
+        if (!are_independent(summaries[k].effects, summaries[q].effects)) {
+          blocks_left[static_cast<std::size_t>(summaries[q].id)] = summaries[k].id;
+          return false;
+        }
+      return true;
+    }
+    bool is_free_to_go_right(std::size_t p, std::size_t q) {
+      if (!may_go_right(p, q)) return false;
+      for (std::size_t k = p + 1; k < q; ++k)
+        if (!are_independent(summaries[k].effects, summaries[p].effects)) {
+          blocks_right[static_cast<std::size_t>(summaries[p].id)] = summaries[k].id;
+          return false;
+        }
+      return true;
+    }
+
+    /// Loop q went into loop p, whose body is `merged` now and stands at one of the two.
+    void merge(std::size_t p, std::size_t q, const Loop& merged, Symbol variable_of_q, bool left) {
+      const int id = new_id(0);
+      for (const std::size_t part : {p, q})
+        became[static_cast<std::size_t>(summaries[part].id)] = id;
+      Summary whole =
+          united(std::move(summaries[p]), std::move(summaries[q]), merged, variable_of_q, id);
+      summaries[left ? p : q] = std::move(whole);
+      summaries.erase(summaries.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
+      for (std::size_t k = p; k < summaries.size(); ++k)
+        at[static_cast<std::size_t>(summaries[k].id)] = k;
+      alike.clear();
+    }
   };
 
   /// Worth it: loops that match entirely, which then share their values and their loading of the
@@ -150,21 +277,21 @@ class Fuser {
   /// so that it can shrink.
   bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b, State& state) const {
     if (of_a.chain == of_b.chain) return true;
-    for (const auto& [t, touches] : of_a.touches)
-      if (of_b.touches.count(t) && temporaries_.count(t) &&
-          every_toucher_has(limits_of(a), t, state))
-        return true;
-    return false;
+    return !all_shared(of_a, of_b, [&](const std::string& t, const Touches&, const Touches&) {
+      return !temporaries_.count(t) || !every_toucher_has(limits_of(a), t, state);
+    });
   }
 
   static bool every_toucher_has(const Limits& limits, const std::string& tensor, State& state) {
     const auto [found, is_new] = state.alike.try_emplace({limits, tensor}, true);
     if (!is_new) return found->second;
-    return found->second =
-               std::all_of(state.summaries.begin(), state.summaries.end(), [&](const Summary& s) {
-                 const bool is_toucher = !s.chain.empty() && s.effects.touched.count(tensor);
-                 return !is_toucher || std::binary_search(s.chain.begin(), s.chain.end(), limits);
-               });
+    std::vector<int>& ids = state.touchers[tensor];
+    for (int& id : ids) id = state.now(id);
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    return found->second = std::ranges::all_of(ids, [&](int id) {
+             return std::ranges::binary_search(state.summaries[state.position(id)].chain, limits);
+           });
   }
 
   /// The loops of a perfect chain change places so that the one with these limits is outermost.
@@ -225,11 +352,15 @@ class Fuser {
     });
   }
 
-  bool merge_one(Body& body, State& state, const Facts& facts) const {
+  /// Merges the first pair that can be, in the order of its second loop and from there to the left,
+  /// until there is none. A merge changes nothing for pairs that stand before it.
+  void merge_all(Body& body, State& state, const Facts& facts) const {
     for (std::size_t q = 1; q < body.size(); ++q)
       for (std::size_t p = q; p-- > 0;)
-        if (as_loop(body[p]) && as_loop(body[q]) && merge(body, p, q, state, facts)) return true;
-    return false;
+        if (as_loop(body[p]) && as_loop(body[q]) && merge(body, p, q, state, facts)) {
+          q = p == 0 ? 0 : p - 1;
+          break;
+        }
   }
 
   /// Whether a loop of the body reads what loop q writes, round by round, and can't be rotated with
@@ -271,36 +402,30 @@ class Fuser {
   }
 
   bool merge(Body& body, std::size_t p, std::size_t q, State& state, const Facts& facts) const {
-    std::vector<Summary>& all = state.summaries;
-    const std::pair<int, int> ids = {all[p].id, all[q].id};
+    if (!state.may_go_left(p, q) && !state.may_go_right(p, q)) return false;
+    const std::pair<int, int> ids = {state.summaries[p].id, state.summaries[q].id};
     if (state.settled.count(ids)) return false;
     std::optional<Loop> b = matched(body, p, q, state, facts);
     if (!b) {
       state.settled.insert(ids);
       return false;
     }
-    const auto is_free_of = [&](const Summary& s) {
-      return std::all_of(all.begin() + static_cast<std::ptrdiff_t>(p) + 1,
-                         all.begin() + static_cast<std::ptrdiff_t>(q), [&](const Summary& between) {
-                           return are_independent(between.effects, s.effects);
-                         });
-    };
-    const bool left = is_free_of(all[q]);
-    if (!left && !is_free_of(all[p])) return false;
-    Loop merged = *as_loop(body[p]);
-    rewrite_exprs(b->body, [&](const Expr& e) {
-      return e.substitute({{b->variable, Expr(merged.variable)}});
-    });
+    const bool left = state.is_free_to_go_left(p, q);
+    if (!left && !state.is_free_to_go_right(p, q)) return false;
+    Loop merged = std::move(*as_loop(body[p]));
+    Summary& of_b = state.summaries[q];
+    if (limits_of(*as_loop(body[q])) != limits_of(merged))  // its loops have changed places
+      of_b = summary_of(Stmt{*b}, of_b.id, std::move(of_b.effects));
+    if (b->variable != merged.variable)
+      rewrite_exprs(b->body, [&](const Expr& e) {
+        return e.substitute({{b->variable, Expr(merged.variable)}});
+      });
     std::move(b->body.begin(), b->body.end(), std::back_inserter(merged.body));
     merged.accumulators.insert(merged.accumulators.end(), b->accumulators.begin(),
                                b->accumulators.end());
-    const std::size_t stays = left ? p : q;
-    const auto goes = static_cast<std::ptrdiff_t>(left ? q : p);
-    body[stays] = {std::move(merged)};
-    all[stays] = summary_of(body[stays], state.next_id++, united(all[p].effects, all[q].effects));
-    body.erase(body.begin() + goes);
-    all.erase(all.begin() + goes);
-    state.alike.clear();
+    state.merge(p, q, merged, b->variable, left);
+    body[left ? p : q] = {std::move(merged)};
+    body.erase(body.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
     return true;
   }
 
