@@ -8,53 +8,10 @@
 
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
+#include "passes/fused_body.h"
 
 namespace mote {
 namespace {
-
-struct Limits {
-  Expr begin;
-  Expr end;
-  Expr step;
-  friend auto operator<=>(const Limits&, const Limits&) = default;
-  friend bool operator==(const Limits&, const Limits&) = default;
-};
-
-Limits limits_of(const Loop& l) { return {l.begin, l.end, l.step}; }
-
-std::vector<Limits> sorted_limits(const std::vector<const Loop*>& chain) {
-  std::vector<Limits> r;
-  for (const Loop* l : chain) r.push_back(limits_of(*l));
-  std::sort(r.begin(), r.end());
-  return r;
-}
-
-struct Range {
-  Symbol variable;
-  Expr begin;
-  Expr end;
-};
-
-/// An access with the ranges of the loops around it, the outermost first.
-struct Ranged {
-  std::vector<Expr> index;
-  std::vector<Range> ranges;
-};
-
-Ranged ranged(PlacedAccess&& a) {
-  Ranged r{std::move(a.access.index), {}};
-  for (const Stmt* s : a.path)
-    if (const Loop* l = as_loop(*s)) r.ranges.push_back({l->variable, l->begin, l->end});
-  return r;
-}
-
-void substitute(Ranged& a, const std::map<Symbol, Expr>& env) {
-  for (Expr& e : a.index) e = e.substitute(env);
-  for (Range& range : a.ranges) {
-    range.begin = range.begin.substitute(env);
-    range.end = range.end.substitute(env);
-  }
-}
 
 void add_ranges(Facts& facts, const Ranged& a, const std::map<Symbol, Expr>& env) {
   for (const Range& range : a.ranges)
@@ -83,71 +40,12 @@ bool never_meet(const Ranged& x, const Loop& first, const Ranged& y, const Loop&
   return false;
 }
 
-/// Accesses of one tensor.
-struct Touches {
-  std::vector<Ranged> reads;
-  std::vector<Ranged> writes;
-};
-
-/// What the fuser asks of a statement of the body, again and again.
-struct Summary {
-  int id = 0;  ///< a new one for each merged loop
-  Effects effects;
-  std::map<std::string, Touches> touches = {};  ///< of a loop's body
-  std::vector<Limits> chain = {};               ///< of a loop's perfect chain, sorted
-};
-
-Summary summary_of(const Stmt& s, int id, Effects effects) {
-  Summary r{id, std::move(effects)};
-  const Loop* loop = as_loop(s);
-  if (!loop) return r;
-  for (PlacedAccess& a : placed_accesses(loop->body)) {
-    Touches& t = r.touches[a.access.tensor];
-    (a.access.write ? t.writes : t.reads).push_back(ranged(std::move(a)));
-  }
-  r.chain = sorted_limits(perfect_chain(*loop));
-  return r;
-}
-
 bool never_meet(const std::vector<Ranged>& xs, const Loop& first, const std::vector<Ranged>& ys,
                 const Loop& second, const Facts& outer) {
   for (const Ranged& x : xs)
     for (const Ranged& y : ys)
       if (!never_meet(x, first, y, second, outer)) return false;
   return true;
-}
-
-/// Calls f(tensor, accesses of a, accesses of b) for each tensor that both touch, until it is
-/// false.
-template <typename F>
-bool all_shared(const Summary& a, const Summary& b, const F& f) {
-  const bool is_a_smaller = a.touches.size() <= b.touches.size();
-  const auto& larger = is_a_smaller ? b.touches : a.touches;
-  for (const auto& [tensor, touches] : is_a_smaller ? a.touches : b.touches) {
-    const auto found = larger.find(tensor);
-    if (found == larger.end()) continue;
-    if (!(is_a_smaller ? f(tensor, touches, found->second) : f(tensor, found->second, touches)))
-      return false;
-  }
-  return true;
-}
-
-/// The summary of what `merged` became, from those of its parts: the accesses of b, whose variable
-/// has become that of `merged`, come behind those of a.
-Summary united(Summary a, Summary b, const Loop& merged, Symbol variable_of_b, int id) {
-  const std::map<Symbol, Expr> env = {{variable_of_b, Expr(merged.variable)}};
-  for (auto& [tensor, touches] : b.touches) {
-    Touches& all = a.touches[tensor];
-    for (auto [from, to] : {std::pair{&touches.reads, &all.reads}, {&touches.writes, &all.writes}})
-      for (Ranged& access : *from) {
-        if (variable_of_b != merged.variable) substitute(access, env);
-        to->push_back(std::move(access));
-      }
-  }
-  a.effects = united(std::move(a.effects), std::move(b.effects));
-  a.chain = sorted_limits(perfect_chain(merged));
-  a.id = id;
-  return a;
 }
 
 bool may_merge(const Loop& first, const Summary& earlier, const Loop& second, const Summary& later,
@@ -173,7 +71,7 @@ class Fuser {
   }
 
   void run(Body& body, const Facts& facts) {
-    State state;
+    FusedBody state;
     for (const Stmt& s : body) state.add(s);
     merge_all(body, state, facts);
     for (Stmt& s : body) {
@@ -186,112 +84,15 @@ class Fuser {
   }
 
  private:
-  /// What is known of a body. A statement has an id; that of a merged loop is new, and stands for
-  /// those of its parts.
-  struct State {
-    std::vector<Summary> summaries;  ///< in the order of the body
-    std::vector<int> became;         ///< by id: the id of the loop that it is a part of, or itself
-    std::vector<std::size_t> at;     ///< by id: where in the body it stands
-    /// By id: a statement before it that must stay before it, and one behind it that must stay
-    /// behind; -1: none is known. What depends on a part depends on the whole.
-    std::vector<int> blocks_left, blocks_right;
-    /// Pairs that can't or need not be merged, which no later merge of others changes.
-    std::set<std::pair<int, int>> settled;
-    /// For limits and a temporary whether every toucher runs over it so, until the next merge.
-    std::map<std::pair<Limits, std::string>, bool> alike;
-    std::map<std::string, std::vector<int>> touchers;  ///< of each tensor, the ids of loops
-
-    void add(const Stmt& s) {
-      summaries.push_back(summary_of(s, new_id(summaries.size()), effects_of({&s, 1})));
-      const Summary& of_s = summaries.back();
-      if (of_s.chain.empty()) return;
-      for (const std::string& tensor : of_s.effects.touched) touchers[tensor].push_back(of_s.id);
-    }
-
-    int new_id(std::size_t position) {
-      const int id = static_cast<int>(became.size());
-      became.push_back(id);
-      at.push_back(position);
-      blocks_left.push_back(-1);
-      blocks_right.push_back(-1);
-      return id;
-    }
-
-    int now(int id) {
-      while (became[static_cast<std::size_t>(id)] != id) {
-        int& next = became[static_cast<std::size_t>(id)];
-        next = became[static_cast<std::size_t>(next)];
-        id = next;
-      }
-      return id;
-    }
-    std::size_t position(int id) { return at[static_cast<std::size_t>(now(id))]; }
-
-    /// The statement at q may move to p + 1, as far as is known without a search.
-    bool may_go_left(std::size_t p, std::size_t q) {
-      const int other = blocks_left[static_cast<std::size_t>(summaries[q].id)];
-      return other < 0 || position(other) <= p || position(other) >= q;
-    }
-    /// The statement at p may move to q - 1, likewise.
-    bool may_go_right(std::size_t p, std::size_t q) {
-      const int other = blocks_right[static_cast<std::size_t>(summaries[p].id)];
-      return other < 0 || position(other) <= p || position(other) >= q;
-    }
-
-    bool is_free_to_go_left(std::size_t p, std::size_t q) {
-      if (!may_go_left(p, q)) return false;
-      for (std::size_t k = q; --k > p;)
-        if (!are_independent(summaries[k].effects, summaries[q].effects)) {
-          blocks_left[static_cast<std::size_t>(summaries[q].id)] = summaries[k].id;
-          return false;
-        }
-      return true;
-    }
-    bool is_free_to_go_right(std::size_t p, std::size_t q) {
-      if (!may_go_right(p, q)) return false;
-      for (std::size_t k = p + 1; k < q; ++k)
-        if (!are_independent(summaries[k].effects, summaries[p].effects)) {
-          blocks_right[static_cast<std::size_t>(summaries[p].id)] = summaries[k].id;
-          return false;
-        }
-      return true;
-    }
-
-    /// Loop q went into loop p, whose body is `merged` now and stands at one of the two.
-    void merge(std::size_t p, std::size_t q, const Loop& merged, Symbol variable_of_q, bool left) {
-      const int id = new_id(0);
-      for (const std::size_t part : {p, q})
-        became[static_cast<std::size_t>(summaries[part].id)] = id;
-      Summary whole =
-          united(std::move(summaries[p]), std::move(summaries[q]), merged, variable_of_q, id);
-      summaries[left ? p : q] = std::move(whole);
-      summaries.erase(summaries.begin() + static_cast<std::ptrdiff_t>(left ? q : p));
-      for (std::size_t k = p; k < summaries.size(); ++k)
-        at[static_cast<std::size_t>(summaries[k].id)] = k;
-      alike.clear();
-    }
-  };
-
   /// Worth it: loops that match entirely, which then share their values and their loading of the
   /// cache; or a temporary that both touch and that every toucher here runs over with these limits,
   /// so that it can shrink.
-  bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b, State& state) const {
+  bool is_profitable(const Loop& a, const Summary& of_a, const Summary& of_b,
+                     FusedBody& state) const {
     if (of_a.chain == of_b.chain) return true;
     return !all_shared(of_a, of_b, [&](const std::string& t, const Touches&, const Touches&) {
-      return !temporaries_.count(t) || !every_toucher_has(limits_of(a), t, state);
+      return !temporaries_.count(t) || !state.every_toucher_has(limits_of(a), t);
     });
-  }
-
-  static bool every_toucher_has(const Limits& limits, const std::string& tensor, State& state) {
-    const auto [found, is_new] = state.alike.try_emplace({limits, tensor}, true);
-    if (!is_new) return found->second;
-    std::vector<int>& ids = state.touchers[tensor];
-    for (int& id : ids) id = state.now(id);
-    std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
-    return found->second = std::ranges::all_of(ids, [&](int id) {
-             return std::ranges::binary_search(state.summaries[state.position(id)].chain, limits);
-           });
   }
 
   /// The loops of a perfect chain change places so that the one with these limits is outermost.
@@ -354,7 +155,7 @@ class Fuser {
 
   /// Merges the first pair that can be, in the order of its second loop and from there to the left,
   /// until there is none. A merge changes nothing for pairs that stand before it.
-  void merge_all(Body& body, State& state, const Facts& facts) const {
+  void merge_all(Body& body, FusedBody& state, const Facts& facts) const {
     for (std::size_t q = 1; q < body.size(); ++q)
       for (std::size_t p = q; p-- > 0;)
         if (as_loop(body[p]) && as_loop(body[q]) && merge(body, p, q, state, facts)) {
@@ -366,7 +167,7 @@ class Fuser {
   /// Whether a loop of the body reads what loop q writes, round by round, and can't be rotated with
   /// it: a temporary that those two would share in one round would have to be kept for all.
   bool has_readers_in_step(const Body& body, std::size_t q, const Limits& rotated_to,
-                           const State& state) const {
+                           const FusedBody& state) const {
     const auto reads = [&](const Summary& s) {
       return std::any_of(s.touches.begin(), s.touches.end(), [&](const auto& touched) {
         const auto written = state.summaries[q].touches.find(touched.first);
@@ -384,7 +185,7 @@ class Fuser {
   }
 
   /// Loop q as it would be merged into loop p; nullopt if it can't be or it is not worth it.
-  std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, State& state,
+  std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, FusedBody& state,
                               const Facts& facts) const {
     const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];
     const Loop& a = *as_loop(body[p]);
@@ -401,7 +202,7 @@ class Fuser {
     return turned;
   }
 
-  bool merge(Body& body, std::size_t p, std::size_t q, State& state, const Facts& facts) const {
+  bool merge(Body& body, std::size_t p, std::size_t q, FusedBody& state, const Facts& facts) const {
     if (!state.may_go_left(p, q) && !state.may_go_right(p, q)) return false;
     const std::pair<int, int> ids = {state.summaries[p].id, state.summaries[q].id};
     if (state.settled.count(ids)) return false;
