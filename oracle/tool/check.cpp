@@ -32,9 +32,9 @@ namespace mote::tool {
 namespace {
 
 constexpr double kDefaultBudget = 20;
-constexpr std::uint64_t kMostCases = 1'000'000'000'000'000;
-constexpr std::uint64_t kMostFailures = 1'000'000;
-constexpr std::uint64_t kMostWorkers = 256;
+constexpr std::uint64_t kMaxCases = 1'000'000'000'000'000;
+constexpr std::uint64_t kMaxFailures = 1'000'000;
+constexpr std::uint64_t kMaxWorkerProcesses = 256;
 
 struct CheckArguments {
   std::vector<std::string> ops;
@@ -101,7 +101,7 @@ CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case
   campaign.cases = std::move(cases);
   if (!options.budget.empty()) campaign.budget_s = parse_seconds("budget", options.budget);
   if (!options.count.empty()) {
-    campaign.count = static_cast<std::int64_t>(parse_whole("count", options.count, 0, kMostCases));
+    campaign.count = static_cast<std::int64_t>(parse_whole("count", options.count, 0, kMaxCases));
   }
   const bool bounded = campaign.budget_s || campaign.count || !options.cases.empty();
   if (!bounded) campaign.budget_s = kDefaultBudget;
@@ -112,7 +112,7 @@ CampaignOptions campaign_options(const CheckArguments& options, std::vector<Case
   if (options.fail_fast) campaign.max_failures = 1;
   if (!options.max_failures.empty()) {
     campaign.max_failures =
-        static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMostFailures));
+        static_cast<int>(parse_whole("max-failures", options.max_failures, 1, kMaxFailures));
   }
   if (!options.shrink.empty()) campaign.shrink_s = parse_seconds("shrink", options.shrink);
   campaign.run.guard_crashes = options.subject.in_process;
@@ -185,7 +185,7 @@ Plan plan_of(const CheckArguments& options) {
 
 int workers_of(const CheckArguments& options) {
   if (options.workers.empty()) return 1;
-  const std::uint64_t workers = parse_whole("workers", options.workers, 1, kMostWorkers);
+  const std::uint64_t workers = parse_whole("workers", options.workers, 1, kMaxWorkerProcesses);
   if (workers > 1 && options.subject.in_process)
     throw Error("workers: a crash in process would end one of them; leave out --in-process");
   return static_cast<int>(workers);

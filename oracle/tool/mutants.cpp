@@ -21,7 +21,7 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::uint64_t kMostCasesEach = 1'000'000'000;
+constexpr std::uint64_t kMaxCasesEach = 1'000'000'000;
 
 struct MutantsArguments {
   std::vector<std::string> names;
@@ -91,8 +91,7 @@ int mutants(const MutantsArguments& options) {
   MutantOptions measured;
   measured.folder = folder_of(options);
   measured.budget_s = parse_seconds("budget", options.budget);
-  measured.count =
-      static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMostCasesEach));
+  measured.count = static_cast<std::int64_t>(parse_whole("count", options.count, 1, kMaxCasesEach));
   measured.seed = parse_whole("seed", options.seed, 0, std::numeric_limits<std::uint64_t>::max());
   if (!options.shrink.empty()) measured.shrink_s = parse_seconds("shrink", options.shrink);
   measured.run.guard_crashes = options.subject.in_process;

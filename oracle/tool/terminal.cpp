@@ -53,7 +53,7 @@ Screen screen_of_output(const std::string& color) {
   if (color != "auto" && color != "always" && color != "never")
     throw Error(fmt::format("color '{}': expected auto, always or never", color));
   const std::size_t columns = columns_of_file(STDOUT_FILENO);
-  return {columns == 0 ? kMostColumns : std::min(columns, kMostColumns),
+  return {columns == 0 ? kMaxColumns : std::min(columns, kMaxColumns),
           color == "always" || (color == "auto" && has_colours())};
 }
 

@@ -8,7 +8,7 @@
 
 namespace mote::tool {
 
-/// Standard output: as wide as $COLUMNS or the terminal says, kMostColumns at most. `color` is
+/// Standard output: as wide as $COLUMNS or the terminal says, kMaxColumns at most. `color` is
 /// "always", "never" or "auto": then $NO_COLOR means none, $CLICOLOR_FORCE some, and without them a
 /// terminal has colours, unless $TERM is dumb or $CLICOLOR is 0. Throws Error for another word.
 Screen screen_of_output(const std::string& color);

@@ -27,9 +27,9 @@ struct Held {
 };
 
 bool holds_quad(double lo, double hi, Quad x) {
-  constexpr double kMost = std::numeric_limits<double>::max();
-  if (x > Quad(kMost)) return hi >= kMost;
-  if (x < Quad(-kMost)) return lo <= -kMost;
+  constexpr double kGreatestMagnitude = std::numeric_limits<double>::max();
+  if (x > Quad(kGreatestMagnitude)) return hi >= kGreatestMagnitude;
+  if (x < Quad(-kGreatestMagnitude)) return lo <= -kGreatestMagnitude;
   return Quad(lo) <= x && x <= Quad(hi);
 }
 

@@ -17,7 +17,7 @@ namespace mote::test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kMost = std::numeric_limits<double>::max();
+constexpr double kGreatestMagnitude = std::numeric_limits<double>::max();
 
 /// Within the ends; what is beyond the doubles counts as infinite and as the greatest.
 bool holds(const Number& lo, const Number& hi, const Truth& t) {
@@ -27,8 +27,8 @@ bool holds(const Number& lo, const Number& hi, const Truth& t) {
   const double a = lo.real(), b = hi.real();
   if (a == -kInf && b == kInf) return true;
   if (mpfr::isnan(x) || std::isnan(a)) return mpfr::isnan(x) && std::isnan(a) && std::isnan(b);
-  if (x > kMost) return b >= kMost;
-  if (x < -kMost) return a <= -kMost;
+  if (x > kGreatestMagnitude) return b >= kGreatestMagnitude;
+  if (x < -kGreatestMagnitude) return a <= -kGreatestMagnitude;
   return x >= a && x <= b;
 }
 

@@ -18,7 +18,7 @@ namespace mote::onnx {
 namespace {
 
 /// The evaluator keeps every value of every node, 16 bytes each; larger calls go without it.
-constexpr double kMostEvaluated = 1'000'000;
+constexpr double kMaxEvaluated = 1'000'000;
 
 /// One instance with its inputs and parameters.
 struct Prepared {
@@ -212,7 +212,7 @@ std::vector<Array> Kernels::run_all(const std::string& op, DType dtype,
   for (const Array& a : p.present) shapes.push_back(a.shape);
   const Binding binding = mote::bind(*p.program, shapes, p.params);
   std::vector<Array> results = run_generated(p, binding.outputs);
-  if (multiply_adds(*p.program, binding) <= kMostEvaluated) {
+  if (multiply_adds(*p.program, binding) <= kMaxEvaluated) {
     expect_evaluated(p, results);
     ++evaluated_;
   }

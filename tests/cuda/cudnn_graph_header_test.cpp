@@ -138,7 +138,7 @@ static_assert(kHeuristicA == CUDNN_HEUR_MODE_A);
 static_assert(kHeuristicLast == CUDNN_HEUR_MODE_FALLBACK);
 static_assert(kTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 static_assert(kStrictNan == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
-static_assert(kMostNotes == CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+static_assert(kMaxNotes == CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 static_assert(kLayerNorm == CUDNN_LAYER_NORM);
 static_assert(kInstanceNorm == CUDNN_INSTANCE_NORM);
 static_assert(kRmsNorm == CUDNN_RMS_NORM);

@@ -13,7 +13,7 @@
 
 #include "mote/base/kernel.h"
 
-enum { kMaxRank = 4, kMostTensors = 6 };
+enum { kMaxRank = 4, kMaxTensors = 6 };
 
 /* A tensor at rank 4: missing leading axes have extent 1. Absent where type.bits is 0. */
 typedef struct {
@@ -24,8 +24,8 @@ typedef struct {
 } mutant_tensor;
 
 typedef struct {
-  mutant_tensor in[kMostTensors];
-  mutant_tensor out[kMostTensors];
+  mutant_tensor in[kMaxTensors];
+  mutant_tensor out[kMaxTensors];
 } mutant_call;
 
 static inline int mutant_has(const mutant_tensor* t) { return t->type.bits != 0; }
@@ -165,7 +165,7 @@ static inline int mutant_open(const DLTensor* from, mutant_tensor* to) {
 /* Every tensor of the call; those that it leaves out are absent. */
 static inline mote_status mutant_open_call(const mote_call* call, mutant_call* c) {
   memset(c, 0, sizeof *c);
-  int refused = call->input_count > kMostTensors || call->output_count > kMostTensors;
+  int refused = call->input_count > kMaxTensors || call->output_count > kMaxTensors;
   for (int k = 0; k < call->input_count && !refused; ++k)
     refused = mutant_open(call->inputs[k], &c->in[k]);
   for (int k = 0; k < call->output_count && !refused; ++k)

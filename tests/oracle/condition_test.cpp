@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "mote/oracle/generate.h"
 #include "mote/oracle/shrink.h"
 

@@ -398,7 +398,7 @@ TEST(Redraw, GivesUpWhereNothingIsTaken) {
     return false;
   };
   EXPECT_FALSE(another_draw({find_target("gemm"), DType::i32, 6, 1}, takes));
-  EXPECT_EQ(asked.size(), kMostAttempts);
+  EXPECT_EQ(asked.size(), kMaxAttempts);
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ class Writer {
   void pack_loops(const Loop& loop, const Facts& facts);
   bool block_round(const Body& b, const Facts& facts, bool settled = true);
   void block_loop(const Loop& loop, const Facts& facts);
-  void shared_rounds(const Loop& loop, const cuda::Share& share, const Facts& facts);
-  void packed_rounds(const Loop& loop, const cuda::PackedLoop& packed, const cuda::Share& share,
-                     const Facts& facts, const std::string& begin, const std::string& end);
+  void shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts);
+  void packed_iterations(const Loop& loop, const cuda::PackedLoop& packed, const cuda::Share& share,
+                         const Facts& facts, const std::string& begin, const std::string& end);
   void grid_digits(const std::vector<const Loop*>& chain, const Facts& facts);
   std::vector<std::string> extents(const std::vector<cuda::TileAxis>& axes, const Facts& facts);
   std::vector<std::string> digits(const std::vector<cuda::TileAxis>& axes,

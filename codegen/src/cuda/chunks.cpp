@@ -26,7 +26,7 @@ namespace {
 
 /// Rounds of a launch that are enough: more chunks make more work for the second nest alone.
 constexpr std::int64_t kRounds = 262144;
-constexpr std::int64_t kMostChunks = 512;
+constexpr std::int64_t kMaxChunks = 512;
 /// Chunks begin at multiples of these: of elements, so that threads may take 16 bytes of them at a
 /// time and have several, and of rows, which a block's warps share.
 constexpr std::int64_t kElements = 64;
@@ -172,7 +172,7 @@ class Chunks {
     auto [shape, place] = rounds_of(shared);
     Expr rounds = 1;
     for (const Expr& e : shape) rounds = rounds * e;
-    const Expr wanted = min(kMostChunks, ceil_div(kRounds, max(1, rounds)));
+    const Expr wanted = min(kMaxChunks, ceil_div(kRounds, max(1, rounds)));
     const std::int64_t unit = holds_loop(loop.body) ? kRows : kElements;
     const Expr units = max(1, ceil_div(loop.end, unit * wanted));
     const Expr chunk = unit * make_.size("chunk" + std::to_string(unit), units);

@@ -42,7 +42,7 @@ std::set<std::string> others_touched(const Stages& all, std::size_t stage) {
 }
 
 /// What one of the shared rounds goes over.
-Expr terms_of_rounds(const Body& stage) {
+Expr terms_of_iterations(const Body& stage) {
   Expr terms = 0;
   for_each(stage, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);
@@ -76,7 +76,7 @@ std::optional<Division> divided(const Stages& all, std::size_t stage) {
   if (!made) {
     const auto steps = distributed(alone, Steps::loops);
     made = in_chunks(steps ? *steps : alone);
-    if (!made && steps) made = Chunked{*steps, terms_of_rounds(all.stages[stage].body)};
+    if (!made && steps) made = Chunked{*steps, terms_of_iterations(all.stages[stage].body)};
   }
   if (!made) return std::nullopt;
   Division out{cut(made->program), made->terms};

@@ -23,7 +23,7 @@ class PackFinder {
   PackFinder(const LoopProgram& p, const Body& stage) : p_(p), stage_(stage) {}
 
   std::optional<PackForm> run() {
-    if (!find_loops() || !has_plain_rounds() || !part_accesses()) return std::nullopt;
+    if (!find_loops() || !has_plain_iterations() || !part_accesses()) return std::nullopt;
     flatten();
     if (mentions_old_variables()) return std::nullopt;
     return std::move(form_);
@@ -47,7 +47,7 @@ class PackFinder {
     return true;
   }
 
-  bool has_plain_rounds() const {
+  bool has_plain_iterations() const {
     return std::ranges::all_of(round_->body, [](const Stmt& s) {
       return std::holds_alternative<Let>(s.kind) || std::holds_alternative<Store>(s.kind);
     });

@@ -34,7 +34,7 @@ class LoopPacker {
 
   std::optional<PackedLoop> run(std::vector<PackedRow>& rows) {
     if (!begins_at_pack() || loop_.step != Expr(1) || loop_.end.has_load()) return {};
-    if (!has_plain_rounds(loop_.body) || !find_packs() || packs_.empty()) return {};
+    if (!has_plain_iterations(loop_.body) || !find_packs() || packs_.empty()) return {};
     int widest = 1;
     for (const RowPack& pack : packs_)
       widest = std::max(widest, bytes_of(*find_tensor(p_, pack.tensor)));
@@ -66,12 +66,12 @@ class LoopPacker {
   }
 
   /// Nothing is read where a condition that moves forbids it: a pack is read whole, and at once.
-  bool has_plain_rounds(const Body& rounds) const {
+  bool has_plain_iterations(const Body& rounds) const {
     bool plain = true;
     for (const Stmt& s : rounds) {
       if (const auto* branch = std::get_if<If>(&s.kind)) {
         plain = plain && &rounds == &loop_.body && is_still(branch->conditions) &&
-                has_plain_rounds(branch->body);
+                has_plain_iterations(branch->body);
         continue;
       }
       plain = plain && !std::holds_alternative<Loop>(s.kind) &&
@@ -246,9 +246,9 @@ std::optional<RowPackForm> row_pack_form(const LoopProgram& p) {
 namespace mote::emit {
 
 /// The rounds that fill packs.
-void Writer::packed_rounds(const Loop& loop, const cuda::PackedLoop& packed,
-                           const cuda::Share& share, const Facts& facts, const std::string& begin,
-                           const std::string& end) {
+void Writer::packed_iterations(const Loop& loop, const cuda::PackedLoop& packed,
+                               const cuda::Share& share, const Facts& facts,
+                               const std::string& begin, const std::string& end) {
   const std::string& v = names_.symbol(loop.variable);
   line(fmt::format("for (int64_t {0} = {5}{3} * {2}; {0} + {2} <= {1}; {0} += {4} * {2}) {{", v,
                    end, packed.elements, share.who, share.count, begin));

@@ -42,7 +42,7 @@ bool is_shareable(const LoopProgram& p, const Stmt& s) {
   if (nest.size() > 1 && !is_at_own_place(*nest.back())) return false;
   const Stmt* at = &s;
   for (const Loop* loop : nest) {
-    const auto own = independent_rounds(p, *at);
+    const auto own = independent_iterations(p, *at);
     if (!own || !own->empty() || loop->step != Expr(1)) return false;
     if (loop != nest.front() && (loop->begin.has_load() || loop->end.has_load())) return false;
     at = &loop->body.front();
@@ -159,7 +159,7 @@ const char* block_function(ReduceOp op) {
 }  // namespace
 
 /// The rounds of a loop, shared among threads: `who` of so many.
-void Writer::shared_rounds(const Loop& loop, const cuda::Share& share, const Facts& facts) {
+void Writer::shared_iterations(const Loop& loop, const cuda::Share& share, const Facts& facts) {
   const std::string& v = names_.symbol(loop.variable);
   const auto in_parentheses = [](const std::string& text) {
     return text.find(' ') == std::string::npos ? text : "(" + text + ")";
@@ -174,7 +174,7 @@ void Writer::shared_rounds(const Loop& loop, const cuda::Share& share, const Fac
   if (row_packs_ != nullptr)
     if (const auto packed = row_packs_->loops.find(loop.variable);
         packed != row_packs_->loops.end()) {
-      packed_rounds(loop, packed->second, share, facts, begin, end);
+      packed_iterations(loop, packed->second, share, facts, begin, end);
       const std::string count =
           from_0 ? in_parentheses(end) : fmt::format("({} - {})", in_parentheses(end), first);
       offset += fmt::format("{0} / {1} * {1} + ", count, packed->second.elements);
@@ -212,7 +212,7 @@ void Writer::block_loop(const Loop& loop, const Facts& facts) {
     ++indent_;
   }
   const bool is_nest = nest.size() > 1;
-  shared_rounds(
+  shared_iterations(
       *nest.back(),
       is_nest ? cuda::Share{"threadIdx.x % 32", "32"} : cuda::Share{"threadIdx.x", "blockDim.x"},
       inside);

@@ -27,7 +27,7 @@ namespace {
 
 /// Threads that are enough: more read more, and take turns.
 constexpr std::int64_t kThreads = 16384;
-constexpr std::int64_t kMostSegments = 4096;
+constexpr std::int64_t kMaxSegments = 4096;
 
 /// Loops with names and branches between them around a body without loops.
 struct Nest {
@@ -132,7 +132,7 @@ class Segments {
       const bool is_axis =
           std::ranges::any_of(apart, [&](const Loop* l) { return at == Expr(l->variable); });
       if (is_axis || !is_fixed(t.shape[axis])) continue;
-      const Expr wanted = min(kMostSegments, ceil_div(kThreads, max(1, threads)));
+      const Expr wanted = min(kMaxSegments, ceil_div(kThreads, max(1, threads)));
       const Expr length = max(1, ceil_div(t.shape[axis], wanted));
       const Expr count = ceil_div(t.shape[axis], length);
       const Expr segment = make_.size("segment", length);

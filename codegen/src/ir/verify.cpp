@@ -193,7 +193,7 @@ void Verifier::operator()(const Let& let) {
 
 void verify(const LoopProgram& p) {
   Verifier(p).run();
-  verify_rounds(p);
+  verify_iterations(p);
 }
 
 }  // namespace mote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conditions that everything in a body stands under, be it by branches or by guards of folds.
-// What bound turns into limits of a loop, and what scan recognises.
+// What tighten turns into limits of a loop, and what scan recognises.
 #pragma once
 
 #include "mote/codegen/loops.h"

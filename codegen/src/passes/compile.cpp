@@ -23,7 +23,7 @@ constexpr std::array<Pass, 16> kPasses = {{
     {"simplify", simplify},
     {"demand", demand},
     {"dead-code", eliminate_dead_code},
-    {"bound", bound},
+    {"tighten", tighten},
     {"simplify", simplify},
     {"dead-code", eliminate_dead_code},
     {"defer", defer},

@@ -49,7 +49,7 @@ bool is_an_axis(const Loop& loop, const std::vector<PlacedAccess>& all,
 }
 
 /// What is read was stored in the same round of all common loops.
-bool flows_within_rounds(const LoopProgram& p, const std::string& tensor) {
+bool flows_within_iterations(const LoopProgram& p, const std::string& tensor) {
   const Facts facts = base_facts(*p.source);
   const std::vector<TensorReference> all = references(p.body, tensor);
   return std::all_of(all.begin(), all.end(), [&](const TensorReference& read) {
@@ -73,7 +73,7 @@ std::set<Symbol> carried_variables(const LoopProgram& p, const std::string& tens
       for (std::size_t k = 0; k < alike.size(); ++k)
         if (!alike[k] && a.access.index[k].mentions(loop->variable)) return variables;
     if (!is_an_axis(*loop, all, alike) && !rounds_meet) {
-      if (!flows_within_rounds(p, tensor)) return variables;
+      if (!flows_within_iterations(p, tensor)) return variables;
       rounds_meet = true;
     }
     variables.insert(loop->variable);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A temporary that is read only under some conditions is stored only under them, and so are the
-// reductions that only that store needs. So a causal mask on the scores becomes, with bound, loops
-// that end at the diagonal.
+// reductions that only that store needs. So a causal mask on the scores becomes, with tighten,
+// loops that end at the diagonal.
 //
 // A condition of a read moves to the store when it says something about the element (it mentions
 // only the variables of the read's index, which become those of the store's), or about a round of
@@ -206,7 +206,7 @@ void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
   }
 }
 
-/// A branch that holds only a branch is one branch: bound reads conditions one level deep.
+/// A branch that holds only a branch is one branch: tighten reads conditions one level deep.
 void merge_nested_branches(Body& body) {
   for (Stmt& s : body) {
     Body* nested = nested_body(s);

@@ -64,17 +64,17 @@ void branch_on_congruences(Body& body) {
   }
 }
 
-class Bounder {
+class Tightener {
  public:
-  explicit Bounder(const LoopProgram& p) : p_(p) {}
+  explicit Tightener(const LoopProgram& p) : p_(p) {}
 
-  Body bounded(Body body, const Facts& facts) const {
+  Body tightened(Body body, const Facts& facts) const {
     Body out;
     for (Stmt& s : body) {
       if (auto* loop = std::get_if<Loop>(&s.kind)) {
-        bound_loop(std::move(*loop), facts, out);
+        tighten_loop(std::move(*loop), facts, out);
       } else if (auto* branch = std::get_if<If>(&s.kind)) {
-        branch->body = bounded(std::move(branch->body), assuming(facts, branch->conditions));
+        branch->body = tightened(std::move(branch->body), assuming(facts, branch->conditions));
         out.push_back(std::move(s));
       } else {
         out.push_back(std::move(s));
@@ -84,10 +84,10 @@ class Bounder {
   }
 
  private:
-  void bound_loop(Loop loop, const Facts& facts, Body& out) const {
+  void tighten_loop(Loop loop, const Facts& facts, Body& out) const {
     Facts inner = facts;
     inner.set_range(loop.variable, loop.begin, loop.end);
-    loop.body = bounded(std::move(loop.body), inner);
+    loop.body = tightened(std::move(loop.body), inner);
     Conditions outside;
     for (const Condition& c : common_conditions(loop.body)) {
       if (!c.e.mentions(loop.variable)) {
@@ -126,8 +126,8 @@ class Bounder {
 
 }  // namespace
 
-LoopProgram bound(LoopProgram p) {
-  p.body = Bounder(p).bounded(p.body, base_facts(*p.source));
+LoopProgram tighten(LoopProgram p) {
+  p.body = Tightener(p).tightened(p.body, base_facts(*p.source));
   return p;
 }
 

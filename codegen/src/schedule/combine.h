@@ -9,7 +9,7 @@
 namespace mote {
 
 /// nullopt for what remembers a position and for any and all.
-inline std::optional<ScatterOp> joining(ReduceOp op) {
+inline std::optional<ScatterOp> combine_of(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
       return ScatterOp::add;

@@ -147,7 +147,8 @@ class Inward {
 
   Stmt on_arrays(const Stmt& s) {
     if (const auto* fold = std::get_if<Fold>(&s.kind))
-      return {StoreReduce{arrays_.at(fold->accumulator), place(), *joining(fold->op), fold->value}};
+      return {
+          StoreReduce{arrays_.at(fold->accumulator), place(), *combine_of(fold->op), fold->value}};
     if (const auto* reduced = std::get_if<StoreReduce>(&s.kind)) {
       const auto scalar = arrays_.find(reduced->tensor);
       if (scalar == arrays_.end()) return s;
@@ -174,7 +175,7 @@ class Inward {
       if (e->has_load() || e->mentions(loop_.variable)) throw Impossible{};
     Body starts;
     for (const Accumulator& a : loop.accumulators) {
-      if (!joining(a.op) || !is_real(a.dtype)) throw Impossible{};
+      if (!combine_of(a.op) || !is_real(a.dtype)) throw Impossible{};
       starts.push_back(
           {Store{array_for(a.name, a.dtype), place(), constant(neutral(a.op, a.dtype), a.dtype)}});
     }
@@ -208,7 +209,7 @@ class Inward {
 
 std::optional<Stmt> moved_inward(LoopProgram& p, const Stmt& loop, std::int64_t tile,
                                  std::string& step) {
-  const auto own = independent_rounds(p, loop);
+  const auto own = independent_iterations(p, loop);
   const Loop& moving = *as_loop(loop);
   const auto lives_here = [&](const std::string& t) {
     return find_tensor(p, t)->scope == moving.variable.name();

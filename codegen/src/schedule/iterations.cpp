@@ -222,7 +222,7 @@ class Rounds {
 void verify_loop(const LoopProgram& p, const Stmt& s) {
   const Loop& loop = *as_loop(s);
   const std::string& v = loop.variable.name();
-  const auto own = independent_rounds(p, s);
+  const auto own = independent_iterations(p, s);
   if (!own) fail(p, fmt::format("the rounds of loop {} are not independent", v));
   if (!loop.simd && (!loop.accumulators.empty() || !outer_folds(loop).empty()))
     fail(p, fmt::format("parallel loop {} folds into an accumulator", v));
@@ -240,11 +240,11 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
 }
 
 /// Of a loop that folds into no accumulator, and whose rounds are independent.
-std::optional<std::set<std::string>> own_rounds(const LoopProgram& p, const Stmt& s) {
+std::optional<std::set<std::string>> own_iterations(const LoopProgram& p, const Stmt& s) {
   const Loop* loop = as_loop(s);
   if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())
     return std::nullopt;
-  return independent_rounds(p, s);
+  return independent_iterations(p, s);
 }
 
 }  // namespace
@@ -268,12 +268,12 @@ bool holds_loop(const Body& body) {
   return found;
 }
 
-std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s) {
+std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p, const Stmt& s) {
   return Rounds(p, s).run();
 }
 
 std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
-  const auto own = own_rounds(p, s);
+  const auto own = own_iterations(p, s);
   if (!own) return std::nullopt;
   SharedLoops found{{as_loop(s)}, *own};
   std::set<Symbol> variables = {found.loops.front()->variable};
@@ -286,7 +286,7 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
              std::ranges::any_of(variables, [&](Symbol v) { return e.mentions(v); });
     };
     if (moves(next.begin) || moves(next.end) || moves(next.step)) return found;
-    const auto inner = own_rounds(p, loop.body[0]);
+    const auto inner = own_iterations(p, loop.body[0]);
     if (!inner || !std::ranges::includes(*inner, found.own)) return found;
     found.own = *inner;
     variables.insert(next.variable);
@@ -294,7 +294,7 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s) {
   }
 }
 
-void verify_rounds(const LoopProgram& p) {
+void verify_iterations(const LoopProgram& p) {
   int chain = 0;
   for_each(p.body, [&](const Stmt& s) {
     const Loop* loop = as_loop(s);

@@ -22,7 +22,7 @@ bool holds_loop(const Body& body);
 /// that each round fills before it reads them: those are returned, to be given to each round.
 /// nullopt: the rounds may depend on one another. Accumulators are not looked at. A loop of one
 /// round is independent of what it touches.
-std::optional<std::set<std::string>> independent_rounds(const LoopProgram& p, const Stmt& s);
+std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p, const Stmt& s);
 
 /// A loop, and those right below it, whose rounds may all run at once.
 struct SharedLoops {
@@ -35,6 +35,6 @@ std::optional<SharedLoops> shared_loops(const LoopProgram& p, const Stmt& s);
 
 /// Throws InternalError for a loop that is marked parallel or simd and whose rounds are not
 /// independent, and for a temporary that is touched outside the rounds it lives in.
-void verify_rounds(const LoopProgram& p);
+void verify_iterations(const LoopProgram& p);
 
 }  // namespace mote

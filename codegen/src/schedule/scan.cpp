@@ -41,7 +41,7 @@ Facts bounds_of(const Program& source) {
 }
 
 bool can_be_carried(const Accumulator& a) {
-  return joining(a.op).has_value() && (is_real(a.dtype) || is_integer(a.dtype));
+  return combine_of(a.op).has_value() && (is_real(a.dtype) || is_integer(a.dtype));
 }
 
 bool folds_into(const Stmt& s, const std::vector<Accumulator>& accumulators) {
@@ -254,7 +254,7 @@ class Scan {
       if (Body* inner = nested_body(s)) as_stores(*inner, accumulators);
       if (!folds_into(s, accumulators)) continue;
       const Fold fold = std::get<Fold>(s.kind);
-      s = {StoreReduce{fold.accumulator, {}, *joining(fold.op), fold.value}};
+      s = {StoreReduce{fold.accumulator, {}, *combine_of(fold.op), fold.value}};
     }
   }
 

@@ -51,7 +51,7 @@ std::vector<Path> loops_of(const LoopProgram& p) {
 }
 
 /// Lanes can hold it: an order that may change, no position to remember.
-bool has_lanes(const Accumulator& a) { return joining(a.op).has_value() && is_real(a.dtype); }
+bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
 
 /// The accumulators of loops around that the loop folds into have lanes, and pay for them: a short
 /// loop with limits of its own in each round does not.
@@ -79,7 +79,7 @@ void mark_simd(Version& v) {
     if (!std::ranges::all_of(loop.accumulators, has_lanes) || !can_fold_outward(p, loop)) continue;
     const auto strides = unit_strides(p, s);
     if (!strides || !are_compatible(p.strides, *strides)) continue;
-    const auto own = independent_rounds(p, s);
+    const auto own = independent_iterations(p, s);
     if (!own || !own->empty()) continue;
     for (const KnownStride& k : *strides)
       if (std::ranges::find(p.strides, k) == p.strides.end()) p.strides.push_back(k);

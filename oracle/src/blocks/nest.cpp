@@ -99,7 +99,7 @@ void Nest::make_lists(std::size_t at) {
   loop.around.erase(at);  // no other is inside of it
   loop.strides.assign(loops_.count(), 0);
   const std::int64_t lists = make_strides(loop.around, loops_, loop.strides);
-  loop.keeps = lists > 0 && lists <= kMostEntries / loops_.extent(at);
+  loop.keeps = lists > 0 && lists <= kMaxEntries / loops_.extent(at);
   loop.lists.resize(loop.keeps ? static_cast<std::size_t>(lists) : 1);
   loop.known.assign(loop.lists.size(), 0);
 }
@@ -138,7 +138,7 @@ void Nest::make_lines(Reading& r) const {
   around.erase(innermost);
   r.strides.assign(loops_.count(), 0);
   const std::int64_t lines = make_strides(around, loops_, r.strides);
-  if (lines > 0 && lines <= kMostEntries / loops_.extent(innermost))
+  if (lines > 0 && lines <= kMaxEntries / loops_.extent(innermost))
     r.lines.resize(static_cast<std::size_t>(lines));
 }
 

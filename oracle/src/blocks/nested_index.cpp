@@ -28,7 +28,7 @@ std::int64_t make_strides(const std::set<std::size_t>& which, const Loops& loops
   for (std::size_t loop = loops.count(); loop-- > 0;) {
     if (!which.contains(loop)) continue;
     strides[loop] = count;
-    if (count > kMostEntries / loops.extent(loop)) return 0;
+    if (count > kMaxEntries / loops.extent(loop)) return 0;
     count *= loops.extent(loop);
   }
   return count;
@@ -132,7 +132,7 @@ NestedIndex::Part::Part(IndexTree terms, std::size_t loop, const Loops& loops)
   std::set<std::size_t> around = moving_;
   around.erase(loop);
   const std::int64_t rows = make_strides(around, loops, strides_);
-  keeps_ = rows > 0 && rows <= kMostEntries / loops.extent(loop);
+  keeps_ = rows > 0 && rows <= kMaxEntries / loops.extent(loop);
   rows_.resize(keeps_ ? static_cast<std::size_t>(rows) : 1, nullptr);
 }
 

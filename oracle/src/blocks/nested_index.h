@@ -11,7 +11,7 @@
 namespace mote::blocks {
 
 /// Entries of a table; positions in all lists of a loop: a megabyte.
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 17U;
+constexpr std::int64_t kMaxEntries = std::int64_t{1} << 17U;
 
 /// The loops over a shape, its axes in some order from the outermost loop inwards: one for each
 /// axis that moves, and one for several of the last of them. `conditions` are the axes that each

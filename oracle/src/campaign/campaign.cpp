@@ -143,7 +143,7 @@ class Campaign {
   /// Another case where no backend could have one of its kind: valid indices along an axis without
   /// elements.
   Case draw(const Stream& stream, std::uint64_t position) const {
-    constexpr std::uint64_t kMostDraws = 64;
+    constexpr std::uint64_t kMaxDraws = 64;
     const auto can_take = [&](const Case& c, const BackendEntry& e) {
       return has_kernel(e, *c.target) &&
              ((with_indices_for(c, *e.backend).indices & MOTE_INDICES_VALID) == 0 ||
@@ -153,7 +153,7 @@ class Campaign {
       const std::uint64_t seed = draw == 0 ? options_.seed : mix(options_.seed + draw);
       Case c = generate(stream.target, stream.dtype, seed, position);
       const auto takes_it = [&](const BackendEntry& e) { return can_take(c, e); };
-      if (draw == kMostDraws || std::ranges::any_of(options_.backends, takes_it)) return c;
+      if (draw == kMaxDraws || std::ranges::any_of(options_.backends, takes_it)) return c;
     }
   }
 

@@ -8,13 +8,13 @@
 namespace mote {
 namespace {
 
-constexpr std::int64_t kMostHangs = 3;
+constexpr std::int64_t kMaxHangs = 3;
 constexpr std::uint64_t kTogether = 4;  ///< cases of an op that one shard runs
 
 }  // namespace
 
 bool hangs_too_often(const Tally& tally, const std::string& op, const BackendEntry& e) {
-  return tally.count(op, e.name(), Verdict::hung) >= kMostHangs;
+  return tally.count(op, e.name(), Verdict::hung) >= kMaxHangs;
 }
 
 CaseSchedule::CaseSchedule(const CampaignOptions& options, const Targets& targets,

@@ -10,11 +10,11 @@
 namespace mote {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxShards = std::numeric_limits<std::uint32_t>::max();
 
 Shard shard_of(const std::string& index, const std::string& count) {
   Shard shard;
-  shard.count = parse_whole("number of shards", count, 1, kMost);
+  shard.count = parse_whole("number of shards", count, 1, kMaxShards);
   shard.index = parse_whole("shard", index, 0, shard.count - 1);
   return shard;
 }

@@ -13,7 +13,7 @@
 namespace mote {
 
 /// Cases that are counted as declined before a stream ends of which nothing was taken: for most of
-/// them kMostAttempts others were declined too, as a kernel of 3x3 convolutions takes one of some
+/// them kMaxAttempts others were declined too, as a kernel of 3x3 convolutions takes one of some
 /// hundred.
 constexpr std::int64_t kDeclinesThatEndAStream = 15;
 

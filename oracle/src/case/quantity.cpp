@@ -17,7 +17,7 @@
 namespace mote {
 namespace {
 
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 
 void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -81,7 +81,7 @@ std::optional<double> seconds_in(std::string_view text) {
     if (scale == 0 || !(value >= 0)) return std::nullopt;
     sum += value * scale;
   }
-  return sum < kMostSeconds ? std::optional(sum) : std::nullopt;
+  return sum < kMaxSeconds ? std::optional(sum) : std::nullopt;
 }
 
 }  // namespace

@@ -9,14 +9,14 @@
 #include <span>
 
 #include "case/like.h"
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "generate/random.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::size_t kMostParts = 3;
+constexpr std::size_t kMaxParts = 3;
 /// The least number of passing runs that a part excludes: fewer may pass because of their data.
 constexpr std::ptrdiff_t kLeastExcluded = 3;
 constexpr int kRounds = 6;
@@ -25,8 +25,8 @@ constexpr std::uint64_t kWays = 24;   ///< in which a case is made to be one whe
 constexpr int kTries = 8;             ///< variations of a base that are looked at, for each part
 constexpr std::uint64_t kDrawnInRound = 40;  ///< in a round, as they come
 constexpr std::uint64_t kFirstDrawn = 2000;
-constexpr double kMostFreshWork = 3e8;  ///< multiply-adds of all rounds together
-constexpr double kMostOfOne = 1e7;
+constexpr double kMaxFreshWork = 3e8;  ///< multiply-adds of all rounds together
+constexpr double kMaxOfOne = 1e7;
 /// So many fresh cases there must be for what is said, with the condition and without it; and so
 /// many near another one to compare it with.
 constexpr std::int64_t kLeastWith = 6, kLeastWithout = 12, kLeastNear = 3;
@@ -83,7 +83,7 @@ Parts cover(const Case& smallest, const Sides& sides) {
   std::ranges::stable_sort(usable, {}, &Predicate::cost);
   std::vector<const Sample*> passing = sides.passing;
   Parts chosen;
-  while (!passing.empty() && chosen.size() < kMostParts) {
+  while (!passing.empty() && chosen.size() < kMaxParts) {
     const auto excluded = [&](const Predicate& p) {
       return std::ranges::count_if(passing, [&](const Sample* s) { return !p.holds(*s); });
     };
@@ -102,8 +102,8 @@ class Tester {
  public:
   Tester(const Case& smallest, const Judge& judge)
       : smallest_(smallest),
-        sampler_(judge, kMostFreshWork),
-        most_of_one_(std::max(kMostOfOne, 2 * work_of(smallest))) {}
+        sampler_(judge, kMaxFreshWork),
+        most_of_one_(std::max(kMaxOfOne, 2 * work_of(smallest))) {}
 
   const std::vector<Sample>& samples() const { return sampler_.all; }
   bool is_spent() const { return sampler_.is_spent(); }

@@ -13,7 +13,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostLookedAt = std::int64_t{1} << 16;  ///< of all inputs together
+constexpr std::int64_t kMaxLookedAt = std::int64_t{1} << 16;  ///< of all inputs together
 
 void add_real(Contents& to, double value) {
   to.nan = to.nan || std::isnan(value);
@@ -41,7 +41,7 @@ Contents contents_of(const std::string& name, const Dense& x) {
 std::vector<Contents> contents_of(const Case& c) {
   std::int64_t elements = 0;
   for (const CaseTensor& t : c.inputs) elements += volume(t.shape);
-  if (elements > kMostLookedAt) return {};
+  if (elements > kMaxLookedAt) return {};
   std::vector<Contents> all;
   try {
     const std::vector<Dense> inputs =

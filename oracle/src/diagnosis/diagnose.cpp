@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "diagnosis/failing_cases.h"
+#include "diagnosis/find_condition.h"
 #include "diagnosis/found.h"
 #include "diagnosis/hypotheses.h"
-#include "diagnosis/mine.h"
 #include "mote/base/error.h"
 #include "mote/oracle/diagnosis.h"
 
@@ -18,7 +18,7 @@ using namespace diagnosis;
 
 constexpr std::size_t kMoreCases = 8;   ///< where kCases leave several
 constexpr std::size_t kConfirming = 3;  ///< of those, for a strict hypothesis
-constexpr int kMostInVain = 3;          ///< of those one after the other
+constexpr int kMaxInVain = 3;           ///< of those one after the other
 
 bool fits(const Hypothesis& h, const Observed& o) {
   const auto outputs = h.outputs(o);
@@ -129,7 +129,7 @@ std::size_t tell_apart(std::vector<Candidate>& all,
   int in_vain = 0;
   while (used < kMoreCases) {
     const std::ptrdiff_t before = leaders(all);
-    const bool undecided = before > 1 && in_vain < kMostInVain;
+    const bool undecided = before > 1 && in_vain < kMaxInVain;
     const Candidate& ahead = leader(all);
     const bool unconfirmed = (used < kConfirming && ahead.hypothesis.strict) || !ahead.told;
     if (!undecided && !unconfirmed) break;

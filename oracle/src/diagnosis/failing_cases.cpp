@@ -13,9 +13,9 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr std::uint64_t kFirstFresh = 1000;  ///< positions that samples() does not draw
-constexpr std::uint64_t kMostFresh = 40;
-constexpr std::uint64_t kMostDrawnFresh = 100;  ///< of which those are taken
-constexpr double kHeavyWork = 50'000;           ///< multiply-adds
+constexpr std::uint64_t kMaxFresh = 40;
+constexpr std::uint64_t kMaxDrawnFresh = 100;  ///< of which those are taken
+constexpr double kHeavyWork = 50'000;          ///< multiply-adds
 
 /// The data lie at the edges of arithmetic, where a kernel's own roundings and overflows hide what
 /// else it does.
@@ -63,7 +63,7 @@ std::optional<Observed> FailingCases::next() {
     const Sample& s = *alike_[static_cast<std::size_t>(--drawn_)];
     if (auto o = observe(s.of, s.outcome)) return o;
   }
-  while (fresh_ < kMostFresh && drawn_fresh_ < kMostDrawnFresh) {
+  while (fresh_ < kMaxFresh && drawn_fresh_ < kMaxDrawnFresh) {
     const std::uint64_t k = kFirstFresh + drawn_fresh_++;
     const Case c =
         k % 2 == 0 ? drawn_with_inputs_of(smallest_, k) : drawn_with_sizes_of(smallest_, k);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "diagnosis/observed.h"
 
 namespace mote::diagnosis {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "diagnosis/observed.h"
 
 namespace mote::diagnosis {

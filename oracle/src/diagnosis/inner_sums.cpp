@@ -16,7 +16,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostInnerTerms = std::int64_t{1} << 18;  ///< of all sums of a node
+constexpr std::int64_t kMaxInnerTerms = std::int64_t{1} << 18;  ///< of all sums of a node
 
 /// How a kernel may add up terms.
 struct Accumulator {
@@ -174,7 +174,7 @@ std::vector<std::vector<double>> terms_of(const InnerSum& sum, const Observed& o
 
 std::optional<std::vector<Dense>> summed(const InnerSum& sum, const Accumulator& how,
                                          const Observed& of) {
-  if (volume(extents(sum.shape, of.of)) > kMostInnerTerms) return std::nullopt;
+  if (volume(extents(sum.shape, of.of)) > kMaxInnerTerms) return std::nullopt;
   const auto terms = terms_of(sum, of);
   Case c = of.of;
   std::vector<std::int64_t> shape;

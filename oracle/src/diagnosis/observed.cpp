@@ -14,7 +14,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 24;  ///< of an output that is recomputed
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;  ///< of an output that is recomputed
 
 /// Of what is expected no more than this share is left open by the bound: then as great a share of
 /// a hypothesis is, which may be the larger number.
@@ -76,7 +76,7 @@ std::vector<Dense> copies_of(const std::vector<Dense>& x) {
 
 std::optional<std::vector<Dense>> recompute(const Case& c, std::vector<Dense> inputs) {
   for (const CaseTensor& t : c.outputs)
-    if (volume(t.shape) < 0 || volume(t.shape) > kMostElements) return std::nullopt;
+    if (volume(t.shape) < 0 || volume(t.shape) > kMaxElements) return std::nullopt;
   std::vector<Dense> outputs;
   for (const CaseTensor& t : c.outputs) outputs.emplace_back(t.dtype, volume(t.shape));
   try {

@@ -12,7 +12,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostGates = 4;  ///< entries of an axis whose permutations are tried
+constexpr std::int64_t kMaxGates = 4;  ///< entries of an axis whose permutations are tried
 
 void add_joint_reversal(std::vector<Hypothesis>& all, const Observed& o, const SharedAxis& axis) {
   if (axis.members.size() < 2) return;
@@ -28,7 +28,7 @@ void add_joint_reversal(std::vector<Hypothesis>& all, const Observed& o, const S
 /// The gates of a cell: axes of a few entries, which are the first of them all.
 struct Gates {
   SharedAxis axes;
-  std::int64_t entries = kMostGates + 1;
+  std::int64_t entries = kMaxGates + 1;
 };
 
 Gates gates_of(const Observed& o) {
@@ -75,7 +75,7 @@ void add_gate_values(std::vector<Hypothesis>& all, const Observed& o, const Gate
 
 void add_gates(std::vector<Hypothesis>& all, const Observed& o) {
   const Gates gates = gates_of(o);
-  if (gates.entries < 2 || gates.entries > kMostGates) return;
+  if (gates.entries < 2 || gates.entries > kMaxGates) return;
   add_gate_values(all, o, gates);
   Indices order(static_cast<std::size_t>(gates.entries));
   std::iota(order.begin(), order.end(), 0);

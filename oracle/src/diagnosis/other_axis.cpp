@@ -11,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::size_t kMostSlices = 256;  ///< of an axis, each of which is computed alone
+constexpr std::size_t kMaxSlices = 256;  ///< of an axis, each of which is computed alone
 
 /// Where an input is read for an output element, as far as that follows from one of its indices.
 struct ReadAt {
@@ -75,7 +75,7 @@ std::optional<std::vector<Dense>> read_at(const Observed& of, const SharedAxis& 
     const auto at = read.of(of.of, d.index[output_axis], t->shape[output_axis], *extent);
     if (!at) return std::nullopt;
     if (!by_slice.contains(*at)) {
-      if (by_slice.size() == kMostSlices) return std::nullopt;
+      if (by_slice.size() == kMaxSlices) return std::nullopt;
       auto computed = recompute(of.of, moved_along(of, axis, [&](auto) { return *at; }));
       if (!computed) return std::nullopt;
       by_slice.emplace(*at, *std::move(computed));

@@ -11,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostExtended = std::int64_t{1} << 20;  ///< elements of an input
+constexpr std::int64_t kMaxExtended = std::int64_t{1} << 20;  ///< elements of an input
 
 using Params = std::map<std::string, Number>;
 
@@ -136,7 +136,7 @@ std::optional<std::vector<Dense>> with_sizes(const Observed& of, const Case& oth
   std::vector<Dense> inputs;
   for (std::size_t k = 0; k < of.inputs.size(); ++k) {
     const Indices& shape = other.inputs[k].shape;
-    if (volume(shape) < 0 || volume(shape) > kMostExtended) return std::nullopt;
+    if (volume(shape) < 0 || volume(shape) > kMaxExtended) return std::nullopt;
     Dense x(of.inputs[k].dtype(), volume(shape));
     for (std::int64_t at = 0; at < x.count(); ++at)
       x.set(at, is_real(x.dtype()) ? Number(0.0) : Number(std::int64_t{0}));

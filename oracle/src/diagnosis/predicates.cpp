@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "case/like.h"
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "generate/random.h"
 #include "shrink/steps.h"
 
@@ -26,8 +26,8 @@ struct Word {
   int cost = 2;
 };
 
-constexpr double kGreat = 32;              ///< magnitudes of reals below are not spoken of
-constexpr std::int64_t kMostListed = 512;  ///< elements of inputs that are changed one by one
+constexpr double kGreat = 32;             ///< magnitudes of reals below are not spoken of
+constexpr std::int64_t kMaxListed = 512;  ///< elements of inputs that are changed one by one
 
 Number number(const CaseTensor& t, double value) {
   return is_real(t.dtype) ? Number(value) : Number(static_cast<std::int64_t>(value));
@@ -45,7 +45,7 @@ std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, cons
   const bool holds = k % 4 == 0;
   std::int64_t elements = 0;
   for (const CaseTensor& input : from.inputs) elements += volume(input.shape);
-  if (elements > kMostListed || !word.is_one) return std::nullopt;
+  if (elements > kMaxListed || !word.is_one) return std::nullopt;
   std::optional<Case> next = with_elements_listed(from);
   if (!next) return std::nullopt;
   for (SetElement& e : next->set)

@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "case/like.h"
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "mote/base/error.h"
 
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostUpTo = 256;                   ///< beyond which few samples lie
+constexpr std::int64_t kMaxUpTo = 256;                    ///< beyond which few samples lie
 constexpr std::int64_t kLargest = std::int64_t{1} << 24;  ///< of an extent that is tried
 
 struct Quantity {
@@ -143,7 +143,7 @@ class Adder {
       add(
           q, fmt::format("{} >= {}", q.name, lo), around(lo),
           [lo](std::int64_t v) { return v >= lo; }, 0, true);
-    if (hi <= kMostUpTo && !q.is_param)
+    if (hi <= kMaxUpTo && !q.is_param)
       add(
           q, fmt::format("{} <= {}", q.name, hi), around(hi + 1),
           [hi](std::int64_t v) { return v <= hi; }, 1, true);

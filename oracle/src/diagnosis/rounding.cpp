@@ -11,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMostTerms = 256;  ///< of a sum that is followed term by term
+constexpr std::int64_t kMaxTerms = 256;  ///< of a sum that is followed term by term
 
 /// The nearest number of so many significant bits.
 double rounded(double value, int bits) {
@@ -58,7 +58,7 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
                                               std::size_t axis, const Demotion& format) {
   const std::vector<std::int64_t>& shape = of.of.inputs[input].shape;
   const std::int64_t terms = shape[axis];
-  if (terms < 1 || terms > kMostTerms) return std::nullopt;
+  if (terms < 1 || terms > kMaxTerms) return std::nullopt;
   std::vector<std::vector<double>> sums, pairs;
   for (const Dense& y : of.expected) sums.emplace_back(static_cast<std::size_t>(y.count()), 0.0);
   pairs = sums;

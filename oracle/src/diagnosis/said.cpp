@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLine = 76;  ///< characters
 constexpr int kDeepest = 12;
-constexpr int kMostNodes = 500;  ///< that one text looks at
+constexpr int kMaxNodes = 500;  ///< that one text looks at
 
 /// How tightly the outermost operator of a text binds.
 enum Tightness : std::uint8_t { kChoice, kOr, kAnd, kComparison, kSum, kProduct, kSign, kAtom };
@@ -86,7 +86,7 @@ class Sayer {
   }
 
   Said say(const Uop& u, const std::vector<Expr>& at, int depth) {
-    if (++seen_ > kMostNodes) return {"…"};
+    if (++seen_ > kMaxNodes) return {"…"};
     return std::visit([&](const auto& kind) { return say(u, kind, at, depth); }, u.node().kind);
   }
 

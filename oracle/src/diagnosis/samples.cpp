@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "case/like.h"
-#include "diagnosis/mine.h"
+#include "diagnosis/find_condition.h"
 #include "mote/base/error.h"
 #include "mote/oracle/exactness.h"
 
@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kDrawn = 80;
 constexpr std::uint64_t kOfOtherDtype = 6;  ///< of each
 constexpr std::uint64_t kSeed = 0xd1a9;
-constexpr int kMostEnded = 60;     ///< crashes, which take time; a hang takes that of twenty
-constexpr double kMostWork = 3e8;  ///< multiply-adds of all samples together
+constexpr int kMaxEnded = 60;     ///< crashes, which take time; a hang takes that of twenty
+constexpr double kMaxWork = 3e8;  ///< multiply-adds of all samples together
 /// The cost of filling, storing and comparing an element, in multiply-adds: about a microsecond.
 constexpr double kElement = 64;
 
@@ -130,7 +130,7 @@ const Sample* Sampler::add(const Case& c, bool drawn) {
   return &all.back();
 }
 
-bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMostEnded; }
+bool Sampler::is_spent() const { return work_ > most_work_ || ended_ > kMaxEnded; }
 
 namespace {
 
@@ -172,7 +172,7 @@ Case drawn_with_sizes_of(const Case& smallest, std::uint64_t k) {
 }
 
 std::vector<Sample> samples(const Case& smallest, const Judge& judge) {
-  Sampler sampler(judge, kMostWork);
+  Sampler sampler(judge, kMaxWork);
   vary_sizes(sampler, smallest);
   vary_equal_sizes(sampler, smallest);
   vary_params(sampler, smallest);

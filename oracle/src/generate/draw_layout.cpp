@@ -64,7 +64,7 @@ bool give_distance(CaseTensor& t, std::size_t drawn, Random& random,
     std::int64_t last = placed.offset;
     for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
       last += (t.shape[axis] - 1) * placed.strides[axis];
-    if (last > kMostReach / bytes) continue;
+    if (last > kMaxReach / bytes) continue;
     t.layout = std::move(layout);
     return true;
   }

@@ -12,12 +12,12 @@ namespace mote {
 namespace {
 
 constexpr std::int64_t kLargestExtent = 1025;
-constexpr double kMostCaseWork = 300'000;
-constexpr double kMostFarWork = 20'000;
+constexpr double kMaxCaseWork = 300'000;
+constexpr double kMaxFarWork = 20'000;
 /// With a long axis, what the other axes may make of the work, and what it may be of itself: the
 /// work of a scan is the square of its length, but each of its steps is short.
-constexpr double kMostLongWork = 100'000;
-constexpr double kMostScanWork[] = {1'250'000, 5'000'000, 21'000'000, 70'000'000};
+constexpr double kMaxLongWork = 100'000;
+constexpr double kMaxScanWork[] = {1'250'000, 5'000'000, 21'000'000, 70'000'000};
 
 /// Extents lean to what kernels get wrong: 0 to 3, and the neighbours of powers of two.
 std::int64_t draw_extent(Random& random) {
@@ -91,10 +91,10 @@ class SizeDrawer {
           random_.pick<std::int64_t>({1, 1, 1, 2, 2, 3, 5, random_.between(1, 40)}));
     const std::size_t k = pick_long(at);
     at.values[k] = draw_long_extent(random_);
-    for (std::size_t other = 0; other < at.values.size() && work_at(at) > kMostLongWork; ++other)
+    for (std::size_t other = 0; other < at.values.size() && work_at(at) > kMaxLongWork; ++other)
       if (other != k) at.values[other] = 1;
     const std::int64_t kind = random_.below(100);
-    const double most = kMostScanWork[kind < 60 ? 0 : kind < 94 ? 1 : kind < 99 ? 2 : 3];
+    const double most = kMaxScanWork[kind < 60 ? 0 : kind < 94 ? 1 : kind < 99 ? 2 : 3];
     while (at.values[k] > 40 && work_at(at) > most) at.values[k] -= at.values[k] / 8;
     return at;
   }
@@ -104,7 +104,7 @@ class SizeDrawer {
     for (std::size_t k = 0; k < domain_.knobs.size(); ++k)
       at.values.push_back(random_.pick<std::int64_t>(
           {1, 2, 2, 2, 3, random_.between(2, 5), random_.between(1, 20)}));
-    for (std::size_t k = 0; k < at.values.size() && work_at(at) > kMostFarWork; ++k)
+    for (std::size_t k = 0; k < at.values.size() && work_at(at) > kMaxFarWork; ++k)
       at.values[k] = std::min<std::int64_t>(at.values[k], 2);
     return at;
   }
@@ -140,7 +140,7 @@ class SizeDrawer {
       const std::size_t other = pick(at);
       next.values[other == from ? (from + 1) % at.values.size() : other] = at.values[from];
     }
-    if (work_at(next) <= kMostCaseWork) at = next;
+    if (work_at(next) <= kMaxCaseWork) at = next;
   }
 
   std::size_t pick(const KnobValues& at) {

@@ -17,7 +17,7 @@
 namespace mote {
 namespace {
 
-constexpr int kMostDraws = 64;
+constexpr int kMaxDraws = 64;
 
 Number draw_integer(const ParamDecl& p, Random& random) {
   if (!p.lower && !p.upper) {  // a value, not an index
@@ -169,7 +169,7 @@ std::pair<Case, int> draw_until_legal(const std::shared_ptr<const Target>& targe
                                       const DrawnAs& as, const DrawStyle& style) {
   Random random(stream_seed(*target, dtype, as));
   std::string why = "a derived size cannot be reached";
-  for (int draw = 1; draw <= kMostDraws; ++draw) {
+  for (int draw = 1; draw <= kMaxDraws; ++draw) {
     try {
       if (auto c = draw_case(target, dtype, style, random)) {
         draw_probe(*c, mix(stream_seed(*target, dtype, as)));
@@ -179,7 +179,7 @@ std::pair<Case, int> draw_until_legal(const std::shared_ptr<const Target>& targe
       why = e.what();
     }
   }
-  throw Error(fmt::format("{}: no legal case in {} draws: {}", target->op(), kMostDraws, why));
+  throw Error(fmt::format("{}: no legal case in {} draws: {}", target->op(), kMaxDraws, why));
 }
 
 /// Leaves out leading axes, `count` at most, up to the first whose extent is not 1.

@@ -8,7 +8,7 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kMostOptional = 4;  ///< of more, only all and none
+constexpr std::size_t kMaxOptional = 4;  ///< of more, only all and none
 constexpr std::uint64_t kKept = 8;
 /// Attempts that are drawn as any case is: a subject that takes about half of all calls mostly
 /// takes one of them, and they differ most.
@@ -23,7 +23,7 @@ std::vector<TensorMask> masks_of(const Target& target) {
   for (const TensorMask bit : optional) all |= bit;
   const TensorMask full = target.full_mask();
   if (optional.empty()) return {};
-  if (optional.size() > kMostOptional) return {full, full & ~all};
+  if (optional.size() > kMaxOptional) return {full, full & ~all};
   std::vector<TensorMask> masks;
   for (std::size_t choice = 0; choice < std::size_t{1} << optional.size(); ++choice) {
     TensorMask mask = full;
@@ -50,7 +50,7 @@ std::vector<DrawStyle> draw_styles(const Target& target) {
 std::optional<Case> another_draw(const Position& of, const Takes& takes) {
   const std::vector<DrawStyle> styles = draw_styles(*of.target);
   Random random(mix(of.seed ^ mix(of.position)));
-  for (std::uint64_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
+  for (std::uint64_t attempt = 1; attempt <= kMaxAttempts; ++attempt) {
     const auto drawn = static_cast<std::size_t>(random.below(std::ssize(styles)));
     Case c = generate(of.target, of.dtype, {of.seed, of.position, attempt},
                       attempt <= kFreeAttempts ? DrawStyle{} : styles[drawn]);

@@ -24,9 +24,9 @@ struct Position {
 /// Whether the subject takes the case.
 using Takes = std::function<bool(const Case&)>;
 /// A draw that the subject takes, for one that it declines: any call first, then calls of drawn
-/// styles. None where it takes none of kMostAttempts.
+/// styles. None where it takes none of kMaxAttempts.
 std::optional<Case> another_draw(const Position& of, const Takes& takes);
-constexpr std::uint64_t kMostAttempts = 32;
+constexpr std::uint64_t kMaxAttempts = 32;
 
 /// One position in eight keeps its first draw, so that what is declined is counted and coverage
 /// says so.

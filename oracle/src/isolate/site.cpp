@@ -15,14 +15,14 @@ namespace mote::isolate {
 namespace {
 
 constexpr std::size_t kLeastGuard = std::size_t{64} << 10U;
-constexpr std::size_t kMostGuard = std::size_t{1} << 30U;
+constexpr std::size_t kMaxGuard = std::size_t{1} << 30U;
 constexpr std::size_t kWorkspaceAlignment = 64;
 constexpr std::size_t kOddBytes = 64;  ///< an odd position is less than that after its page's start
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
 std::size_t guard_of(std::size_t bytes) {
-  return std::clamp(rounded_up(bytes, kPage), kLeastGuard, kMostGuard);
+  return std::clamp(rounded_up(bytes, kPage), kLeastGuard, kMaxGuard);
 }
 
 /// From the base of the tensor to its last element; a tensor without elements has none.

@@ -77,8 +77,8 @@ Answer Worker::receive(const Limits& limits) {
     }
     if (const std::int64_t memory = own_memory() - inherited_; memory > limits.memory)
       return ended_by_us(Ending::memory, "has taken " + format_bytes(memory) + " of memory");
-    if (!ready && limits.arena != nullptr && limits.arena->taken() - arena_before > kMostGapBytes)
-      return ended_by_us(Ending::gaps, "touches more than " + format_bytes(kMostGapBytes) +
+    if (!ready && limits.arena != nullptr && limits.arena->taken() - arena_before > kMaxGapBytes)
+      return ended_by_us(Ending::gaps, "touches more than " + format_bytes(kMaxGapBytes) +
                                            " of the gaps between elements");
     if (!ready && Clock::now() >= until) return ended_by_us(Ending::hung, "");
     if (limits.stop == nullptr || limits.stop->load() == 0) continue;

@@ -28,13 +28,13 @@ struct Answer {
 };
 
 /// Gaps of tensors are memory once they are touched.
-constexpr std::int64_t kMostGapBytes = std::int64_t{1} << 30U;
+constexpr std::int64_t kMaxGapBytes = std::int64_t{1} << 30U;
 
 struct Limits {
   double seconds = 30;
   double warm_up_s = 0;             ///< beyond that, for the first call of a kernel in a process
   std::int64_t memory = INT64_MAX;  ///< of its own, beside the arena, since it began
-  const Arena* arena = nullptr;     ///< where given, it grows by kMostGapBytes at most
+  const Arena* arena = nullptr;     ///< where given, it grows by kMaxGapBytes at most
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop
 };
 

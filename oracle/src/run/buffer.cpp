@@ -21,7 +21,7 @@ constexpr std::size_t kAlignment = 64;
 /// A region of more is not looked at as a whole.
 constexpr std::size_t kWholeBytes = std::size_t{1} << 20U;
 /// Memory of a buffer's own of more is pages that exist once they are touched.
-constexpr std::size_t kMostDenseBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMaxDenseBytes = std::size_t{64} << 20U;
 
 /// Of outputs, the first pattern is a NaN as f32 and as f64, the second a large number, of inputs
 /// the other way round: a kernel that reads one gives different results.
@@ -133,7 +133,7 @@ void Buffer::Unmap::operator()(void* p) const { munmap(p, bytes); }
 void Buffer::allocate() {
   const std::int64_t count = placed_.span + 2 * kGuardElements;
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype_);
-  if (bytes <= kMostDenseBytes) {
+  if (bytes <= kMaxDenseBytes) {
     own_.emplace(dtype_, count);
     return set_region({own_->data(), count, kGuardElements});
   }

@@ -10,7 +10,7 @@ namespace mote {
 namespace {
 
 /// More ranges than that are not told apart: what lies between them is taken too.
-constexpr std::int64_t kMostRanges = 1 << 16;
+constexpr std::int64_t kMaxRanges = 1 << 16;
 
 void merge(std::vector<ElementRange>& ranges) {
   std::ranges::sort(ranges, {}, &ElementRange::begin);
@@ -46,7 +46,7 @@ std::vector<ElementRange> near_ranges(const std::vector<std::int64_t>& shape,
     const std::int64_t extent = shape[axis];
     const std::int64_t stride = strides[axis];
     const bool joins = ranges.size() == 1 && stride <= ranges[0].end - ranges[0].begin;
-    if (joins || extent > kMostRanges / std::ssize(ranges)) {
+    if (joins || extent > kMaxRanges / std::ssize(ranges)) {
       ranges = {{ranges.front().begin, ranges.back().end + (extent - 1) * stride}};
       continue;
     }

@@ -64,7 +64,7 @@ class Shrinker {
   /// With fill=zeros and the elements that the failure needs, in shapes that are as small as they
   /// become with these.
   std::optional<Case> sparser(const Case& c) {
-    if (input_elements(c) > kMostToClear || c.indices != 0) return std::nullopt;
+    if (input_elements(c) > kMaxToClear || c.indices != 0) return std::nullopt;
     const std::optional<Case> listed = with_elements_listed(c);
     if (!listed || !is_failing(*listed, to_string(*listed))) return std::nullopt;
     return by(Way::few_elements, *listed);

@@ -169,13 +169,13 @@ int kernels_in(const std::string& path, const fs::path& folder) {
 
 /// As nvcc refuses a function, and what a launch needs to know of a file with one kernel.
 std::string known_shared_memory(const std::string& path, const fs::path& object, int kernels) {
-  constexpr std::uint64_t kMost = std::uint64_t{48} << 10U;
+  constexpr std::uint64_t kMaxSharedBytes = std::uint64_t{48} << 10U;
   std::uint64_t all = 0;
   for (const auto& [function, bytes] : static_shared_memory(object)) {
     all += bytes;
-    if (!function.empty() && bytes > kMost)
+    if (!function.empty() && bytes > kMaxSharedBytes)
       throw Error(fmt::format("{}: {} has {} bytes of static shared memory, expected at most {}",
-                              path, function, bytes, kMost));
+                              path, function, bytes, kMaxSharedBytes));
   }
   if (kernels != 1) return "";
   return fmt::format(

@@ -309,9 +309,9 @@ std::string standalone_c(const Case& c, const mote_backend& backend) {
   std::int64_t elements = 0;
   for (const auto* tensors : {&c.inputs, &c.outputs})
     for (const CaseTensor& t : *tensors) elements += place(t.shape, t.layout).span;
-  if (elements > kMostStandalone)
+  if (elements > kMaxStandalone)
     throw Error(fmt::format("{}: a C file of {} elements, expected at most {}: shrink the case",
-                            c.target->op(), elements, kMostStandalone));
+                            c.target->op(), elements, kMaxStandalone));
   const mote_contract* contract = nullptr;
   for (std::int32_t k = 0; k < backend.kernel_count; ++k)
     if (kernel_at(backend, k).op == c.target->op()) contract = kernel_at(backend, k).contract;

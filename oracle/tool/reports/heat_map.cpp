@@ -15,8 +15,8 @@
 namespace mote::tool {
 namespace {
 
-constexpr std::int64_t kMostSquares = 48;  // a side
-constexpr int kSquare = 12;                // pixels
+constexpr std::int64_t kMaxSquares = 48;  // a side
+constexpr int kSquare = 12;               // pixels
 constexpr std::size_t kErrorsShown = 12;
 constexpr int kShades = 5;
 
@@ -54,8 +54,8 @@ Grid grid_of(const std::vector<std::int64_t>& shape) {
   for (std::size_t k = 0; k < shape.size(); ++k) {
     (k + 1 == shape.size() ? g.columns : g.rows) *= shape[k];
   }
-  g.tall = (g.rows + kMostSquares - 1) / kMostSquares;
-  g.wide = (g.columns + kMostSquares - 1) / kMostSquares;
+  g.tall = (g.rows + kMaxSquares - 1) / kMaxSquares;
+  g.wide = (g.columns + kMaxSquares - 1) / kMaxSquares;
   return g;
 }
 

@@ -18,13 +18,12 @@ using cuda::OnDevice;
 using nvidia::decline;
 
 /// What NVIDIA recommends as a workspace on Hopper; an algorithm that wants more is not taken.
-constexpr std::uint64_t kMostWorkspace = std::uint64_t{32} << 20;
+constexpr std::uint64_t kMaxWorkspaceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kBestAlignment = 256;
 /// Of addresses, leading dimensions, m and k of products of 8 bits.
 constexpr std::int64_t kIntegerAlignment = 4;
 /// Products of 8 bits whose sum is below 2^31, whatever they are.
-constexpr std::int64_t kMostIntegerTerms =
-    ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
+constexpr std::int64_t kMaxIntegerTerms = ((std::int64_t{1} << 31) - 1) / (std::int64_t{128} * 128);
 
 /// A stack as cuBLAS stores it: columns, or their transpose.
 struct Stored {
@@ -149,8 +148,8 @@ class Call {
   std::size_t workspace_bytes() {
     const auto element = static_cast<std::uint32_t>(size_of(product_.d.tensor.dtype));  // 4: 8 bits
     const std::size_t anywhere =
-        choose(kMostWorkspace, {element, element, element, element}).workspace_bytes;
-    return std::max(anywhere, choose(kMostWorkspace, alignments({})).workspace_bytes);
+        choose(kMaxWorkspaceBytes, {element, element, element, element}).workspace_bytes;
+    return std::max(anywhere, choose(kMaxWorkspaceBytes, alignments({})).workspace_bytes);
   }
 
   void run(const OnDevice& at, std::size_t workspace_bytes) {
@@ -247,7 +246,7 @@ Product transposed(const Product& p) {
 /// The product, or its transpose, whose d has adjacent columns.
 Product in_columns(const Product& p) {
   if (p.kind == nvidia::Kind::i8) {
-    if (p.a.cols > kMostIntegerTerms) decline("sums of so many products may exceed 32 bits");
+    if (p.a.cols > kMaxIntegerTerms) decline("sums of so many products may exceed 32 bits");
     if (has_layout_of_8_bits(p)) return p;
     const Product other = transposed(p);
     if (!has_layout_of_8_bits(other))

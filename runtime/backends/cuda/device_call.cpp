@@ -148,11 +148,11 @@ class DeviceCall {
 
 /// A copy is of all that lies between a tensor's first element and its last.
 bool is_mostly_gaps(const DLTensor& t) {
-  constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
-  constexpr std::size_t kMostGaps = 8;
+  constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
+  constexpr std::size_t kMaxGaps = 8;
   const std::size_t bytes = static_cast<std::size_t>(element_count(t)) * (t.dtype.bits / 8U);
   const std::size_t copied = memory_of(t).size();
-  return copied > kMostCopied && copied / kMostGaps > bytes;
+  return copied > kMaxCopied && copied / kMaxGaps > bytes;
 }
 
 }  // namespace

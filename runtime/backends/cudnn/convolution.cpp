@@ -22,7 +22,7 @@ constexpr std::array kForward = {kImplicitGemm, kPrecomputedGemm, kGemm, kDirect
 constexpr std::array kDataGradients = {kDataGradient};
 constexpr std::array kFilterGradients = {kFilterGradient};
 /// Each algorithm is offered with several kinds of math.
-constexpr int kMostResults = 32;
+constexpr int kMaxResults = 32;
 
 struct Window {
   std::size_t axes = 0;
@@ -96,7 +96,7 @@ const AlgorithmResult& choose(std::span<const AlgorithmResult> results,
   for (const AlgorithmResult& r : results) {
     const bool keeps_bits = needs_fma ? r.math == kFmaMath : r.math != kConvertingMath;
     if (r.status == 0 && r.determinism == kDeterministic && keeps_bits &&
-        r.memory <= kMostWorkspace && std::ranges::find(allowed, r.algorithm) != allowed.end())
+        r.memory <= kMaxWorkspaceBytes && std::ranges::find(allowed, r.algorithm) != allowed.end())
       return r;
   }
   decline("cuDNN has no algorithm for it that is deterministic and keeps to the contract");
@@ -112,9 +112,9 @@ template <typename Search, typename Size, typename A, typename B, typename C>
 Choice choose(const Search& search, const Size& size, std::span<const int> allowed, Handle* handle,
               A* a, B* b, const Descriptors& d, C* c) {
   ConvolutionDesc* const convolution = d.convolution.get();
-  std::array<AlgorithmResult, kMostResults> results{};
+  std::array<AlgorithmResult, kMaxResults> results{};
   int count = 0;
-  search(handle, a, b, convolution, c, kMostResults, &count, results.data());
+  search(handle, a, b, convolution, c, kMaxResults, &count, results.data());
   const AlgorithmResult& best =
       choose(std::span(results).first(static_cast<std::size_t>(count)), allowed, d.needs_fma);
   calls().set_math(convolution, best.math);

@@ -20,7 +20,7 @@ using nvidia::Tensor;
 using nvidia::Work;
 
 /// An algorithm or engine that wants more workspace is not taken.
-constexpr std::size_t kMostWorkspace = std::size_t{256} << 20;
+constexpr std::size_t kMaxWorkspaceBytes = std::size_t{256} << 20;
 
 /// The next multiple of 256, where a part of the workspace may begin.
 std::size_t aligned(std::size_t bytes);

@@ -19,7 +19,7 @@ Descriptor Graph::operation_graph(const Target& target) const {
 
 namespace {
 
-constexpr int kMostConfigurations = 16;
+constexpr int kMaxConfigurations = 16;
 
 /// Whether an engine with that note keeps the kind's contract.
 bool is_allowed(int note, Kind kind) {
@@ -49,11 +49,11 @@ std::vector<Descriptor> Graph::configurations(const Target& target, Kind kind) c
     if (target.device) heuristic.link(attribute::kHeuristicDevice, *target.device);
     if (!is_supported(heuristic)) continue;
     for (const Descriptor& config : heuristic.made_by_library(
-             attribute::kHeuristicResults, descriptor::kEngineConfig, kMostConfigurations)) {
+             attribute::kHeuristicResults, descriptor::kEngineConfig, kMaxConfigurations)) {
       const auto engine = config.made_by_library(attribute::kConfigEngine, descriptor::kEngine, 1);
       if (engine.empty()) continue;
       if (std::ranges::all_of(
-              engine[0].chosen(attribute::kEngineNotes, of::kNumericalNote, kMostNotes),
+              engine[0].chosen(attribute::kEngineNotes, of::kNumericalNote, kMaxNotes),
               [&](int note) { return is_allowed(note, kind); }))
         all.push_back(config);
     }
@@ -78,9 +78,9 @@ class Plans {
     return at == plans_.end() ? std::nullopt : std::optional(at->second);
   }
   void keep(const std::string& key, const Plan& plan) {
-    constexpr std::size_t kMost = 512;
+    constexpr std::size_t kMaxPlans = 512;
     const std::lock_guard lock(mutex_);
-    if (plans_.size() >= kMost) plans_.clear();
+    if (plans_.size() >= kMaxPlans) plans_.clear();
     plans_.emplace(key, plan);
   }
   static Plans& all() {
@@ -101,7 +101,7 @@ std::optional<Plan> plan_of(const Descriptor& config, Handle* handle) {
         .link(attribute::kPlanConfig, config)
         .finalize();
     const auto bytes = static_cast<std::size_t>(plan.integer(attribute::kPlanWorkspace));
-    return bytes <= kMostWorkspace ? std::optional(Plan{plan, config}) : std::nullopt;
+    return bytes <= kMaxWorkspaceBytes ? std::optional(Plan{plan, config}) : std::nullopt;
   } catch (const cuda::LibraryError& e) {
     if (e.kind() != cuda::Failure::unsupported) throw;
     return std::nullopt;

@@ -164,17 +164,17 @@ mote_status with_jobs(const mote_call* call,
 /// A copy is of all that lies between a tensor's first element and its last, where oneDNN copies it
 /// in the tensor's own layout.
 bool copies_mostly_gaps(const mote_call& call, const onednn::Jobs& jobs) {
-  constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
-  constexpr std::size_t kMostTimes = 64;
+  constexpr std::size_t kMaxCopied = std::size_t{256} << 20U;
+  constexpr std::size_t kMaxTimes = 64;
   const std::size_t copied = onednn::workspace_bytes(jobs);
-  if (copied <= kMostCopied) return false;
+  if (copied <= kMaxCopied) return false;
   std::size_t bytes = 0;
   const auto add = [&](const DLTensor* t) {
     if (t != nullptr) bytes += static_cast<std::size_t>(element_count(*t)) * (t->dtype.bits / 8U);
   };
   for (std::int32_t k = 0; k < call.input_count; ++k) add(call.inputs[k]);
   for (std::int32_t k = 0; k < call.output_count; ++k) add(call.outputs[k]);
-  return copied / kMostTimes > bytes;
+  return copied / kMaxTimes > bytes;
 }
 
 mote_status can_run(const mote_call* call) {

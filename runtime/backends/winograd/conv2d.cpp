@@ -25,7 +25,7 @@ namespace {
 using backend::Check;
 using backend::Operand;
 
-constexpr std::int64_t kMostKernels = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxKernels = std::int64_t{1} << 40;
 
 struct Plan : backend::Conv2dCall {
   std::int64_t rows = 0;     ///< of tiles, of an image
@@ -68,8 +68,8 @@ Check make_plan(const mote_call& call, Plan& plan) {
   plan.inputs = static_cast<std::size_t>(plan.w.shape[1]);
   plan.outputs = static_cast<std::size_t>(plan.group_outputs());
   // A w whose elements share memory may have more of them than there is memory for.
-  if (plan.w.shape[1] > 0 && plan.group_outputs() > kMostKernels / plan.w.shape[1])
-    return backend::unsupported(fmt::format("more than {} kernels in a group", kMostKernels));
+  if (plan.w.shape[1] > 0 && plan.group_outputs() > kMaxKernels / plan.w.shape[1])
+    return backend::unsupported(fmt::format("more than {} kernels in a group", kMaxKernels));
   const auto blocks = static_cast<std::size_t>(std::max<std::int64_t>(1, plan.blocks()));
   plan.threads = std::min(most_threads(), blocks);
   return {};

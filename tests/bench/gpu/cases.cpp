@@ -101,13 +101,13 @@ const char* limits_of(std::string_view backend) {
 }
 
 Case made_small(const Case& c) {
-  constexpr double kMostWork = 1e5;
+  constexpr double kMaxWork = 1e5;
   for (const std::int64_t most : {64, 32, 16, 8, 4}) {
     Case small = c;
     for (CaseTensor& t : small.inputs)
       for (std::int64_t& extent : t.shape) extent = std::min(extent, most);
     complete(small);
-    if (work_of(small) <= kMostWork) return small;
+    if (work_of(small) <= kMaxWork) return small;
   }
   throw Error(fmt::format("{}: no small case of it is known", to_string(c)));
 }

@@ -61,17 +61,17 @@ double Stopwatch::seconds(const Queued& work, const Plan& plan) const {
 }
 
 Stopwatch::Plan Stopwatch::plan(const Queued& work, double least_s) const {
-  constexpr int kMostRepeats = 50;
-  constexpr int kMostDelays = 200;
+  constexpr int kMaxRepeats = 50;
+  constexpr int kMaxDelays = 200;
   seconds(work, {1, 0});  // compiles, and loads the code
   const Queued full_copy = [this] { copy(2 * static_cast<double>(from_.bytes())); };
   const double of_copy = seconds(full_copy, {1, 1});
   const double once = seconds(work, {1, 1});
-  const double repeats = std::clamp(std::ceil(least_s / once), 1.0, double{kMostRepeats});
+  const double repeats = std::clamp(std::ceil(least_s / once), 1.0, double{kMaxRepeats});
   const auto start = Clock::now();
   work();
   const double queueing = repeats * seconds_since(start);
-  const double delays = std::clamp(std::ceil(queueing / of_copy), 1.0, double{kMostDelays});
+  const double delays = std::clamp(std::ceil(queueing / of_copy), 1.0, double{kMaxDelays});
   return {static_cast<int>(repeats), static_cast<int>(delays)};
 }
 

@@ -44,7 +44,7 @@ TEST(Demand, Golden) { expect_golden_pass(demand, rows(largest({nonneg(var("t") 
 
 TEST(Demand, CausalMaskBecomesALimitOfEveryLoop) {
   LoopProgram p = run_checked(demand, rows(largest({nonneg(var("t") - var("u"))})));
-  p = run_checked(simplify, run_checked(bound, p));
+  p = run_checked(simplify, run_checked(tighten, p));
   EXPECT_EQ(count(p).conditions, 0);
   expect_golden(to_string(p));
 }
@@ -88,7 +88,7 @@ TEST(Demand, SeesReadersUnderABranch) {
   EXPECT_EQ(count(p).conditions, 3) << to_string(p);
 }
 
-// bound looks for limits one branch deep.
+// tighten looks for limits one branch deep.
 TEST(Demand, ABranchInABranchIsOne) {
   const Uop x = input("x", DType::f64, {"N"});
   const Conditions tail = {nonneg(var("n") - 3)};
@@ -102,7 +102,7 @@ TEST(Demand, ABranchInABranchIsOne) {
            loop("m", size("N"),
                 {store("y", {var("m")}, guarded_zero(middle, f64_at("t", {var("m")})))})},
           {temporary("t", {size("N")}, DType::f64)}));
-  p = run_checked(bound, p);
+  p = run_checked(tighten, p);
   EXPECT_EQ(count(p).conditions, 1) << to_string(p);  // the read's
 }
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kBatch = 50;
 constexpr int kTrials = 3;
-constexpr int kMostFailures = 3;
+constexpr int kMaxFailures = 3;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -66,7 +66,7 @@ class Session {
   /// While one batch is compiled, the next is generated and taken through the passes.
   void check(int count) {
     std::optional<Batch> waiting;
-    for (int done = 0; done < count && failures_ < kMostFailures; done += kBatch) {
+    for (int done = 0; done < count && failures_ < kMaxFailures; done += kBatch) {
       Batch batch = prepare(std::min(kBatch, count - done));
       if (waiting) finish(*waiting);
       waiting = std::move(batch);
@@ -82,7 +82,7 @@ class Session {
   Batch prepare(int count) {
     Batch batch;
     batch.c = std::make_unique<CBatch>();
-    for (int k = 0; k < count && failures_ < kMostFailures; ++k) {
+    for (int k = 0; k < count && failures_ < kMaxFailures; ++k) {
       Case c;
       c.seed = next_++;
       current_seed = c.seed;
@@ -122,7 +122,7 @@ class Session {
   void finish(Batch& batch) {
     const std::string words = batch.compiled.get();
     for (const Case& c : batch.cases) {
-      if (failures_ >= kMostFailures) return;
+      if (failures_ >= kMaxFailures) return;
       current_seed = c.seed;
       const auto m = words.empty() ? check_c(c.prepared, *batch.c, c.number)
                                    : check_program(*c.prepared.program, c.prepared.trials);

@@ -42,14 +42,14 @@ std::vector<Trial> simpler_trials(const Trial& t) {
 }
 
 /// Each check compiles C, which takes a tenth of a second.
-constexpr int kMostCompilations = 600;
+constexpr int kMaxCompilations = 600;
 
 class Shrinker {
  public:
   Shrinker(Failure failure, CheckOptions options, int most)
       : now_(std::move(failure)), options_(std::move(options)), left_(most) {
     options_.run_c = now_.mismatch.stage == "c";
-    if (options_.run_c) left_ = std::min(left_, kMostCompilations);
+    if (options_.run_c) left_ = std::min(left_, kMaxCompilations);
   }
 
   Failure run() {

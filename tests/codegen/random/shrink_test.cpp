@@ -13,10 +13,10 @@
 namespace mote::test {
 namespace {
 
-constexpr int kMostPrograms = 300;
+constexpr int kMaxPrograms = 300;
 
 std::optional<Failure> find(const CheckOptions& options) {
-  for (std::uint64_t seed = 1; seed <= kMostPrograms; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kMaxPrograms; ++seed) {
     const Program p = random_program(seed);
     const std::vector<Trial> trials = make_trials(p, seed, 2);
     if (auto m = check_program(p, trials, options)) return Failure{p, trials, *m};
@@ -29,7 +29,7 @@ void expect_found_and_shrunk(LoopProgram (*planted)(LoopProgram)) {
   options.run_c = false;
   options.planted = planted;
   const std::optional<Failure> found = find(options);
-  ASSERT_TRUE(found) << "not found in " << kMostPrograms << " programs";
+  ASSERT_TRUE(found) << "not found in " << kMaxPrograms << " programs";
   EXPECT_EQ(found->mismatch.stage, "planted");
   const Failure small = shrink(*found, options);
   const std::string text = replay_text(small);

@@ -25,7 +25,7 @@ namespace mote {
 namespace {
 
 using test::expect_refused;
-using test::kMost;
+using test::kGreatestMagnitude;
 using test::Misuse;
 
 constexpr int kFar = std::numeric_limits<int>::max();
@@ -86,7 +86,7 @@ void expect_calls_refused(const Call& call, const char* how) {
   Tensor nowhere = Tensor::over(nullptr, DType::f32, {2, 3});
   float one = 0;
   Tensor repeated = Tensor::over(&one, DType::f32, {2, 3}, {0, 0});
-  Tensor wide = Tensor::over(&one, DType::f32, {kMost / 8}, {0});
+  Tensor wide = Tensor::over(&one, DType::f32, {kGreatestMagnitude / 8}, {0});
   Tensor image(DType::f32, {2, 2, 3, 3});
   Tensor pixel(DType::f32, {2, 2, 1, 1});
   fill(image, 1.0);
@@ -127,8 +127,10 @@ void expect_calls_refused(const Call& call, const char* how) {
       {"axis before", with(Command("softmax", {}, -3), {&x}, {&y})},
       {"far axis", with(Command("softmax", {}, kFar), {&x}, {&y})},
       {"farthest axis", with(Command("softmax", {}, std::numeric_limits<int>::min()), {&x}, {&y})},
-      {"padding", with(Command("conv2d", {{"pads0", kMost}}), {&image, &image}, {&pixel})},
-      {"dilation", with(Command("conv2d", {{"dilation0", kMost}}), {&image, &image}, {&pixel})},
+      {"padding",
+       with(Command("conv2d", {{"pads0", kGreatestMagnitude}}), {&image, &image}, {&pixel})},
+      {"dilation",
+       with(Command("conv2d", {{"dilation0", kGreatestMagnitude}}), {&image, &image}, {&pixel})},
       {"axis of an op without", with(Command("matmul", {}, 0), {&x, &x}, {&y})},
   });
   EXPECT_EQ(y.real_at({1, 2}), 7);  // nothing was written
@@ -185,10 +187,10 @@ TEST(Misuse, Inference) {
   const Tensor x = meta({2, 3});
   const Tensor y = meta({4, 5});
   const Tensor image = meta({2, 2, 3, 3});
-  const Command far_pads("conv2d", {{"pads0", kMost}});
-  const Command far_dilation("conv2d", {{"dilation0", kMost}});
-  const Tensor far = meta({kMost / 16, 1});
-  const Tensor far_row = meta({1, kMost / 16});
+  const Command far_pads("conv2d", {{"pads0", kGreatestMagnitude}});
+  const Command far_dilation("conv2d", {{"dilation0", kGreatestMagnitude}});
+  const Tensor far = meta({kGreatestMagnitude / 16, 1});
+  const Tensor far_row = meta({1, kGreatestMagnitude / 16});
   const Tensor many = meta({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   const Command relu("relu");
   const Command matmul("matmul");

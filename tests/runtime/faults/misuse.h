@@ -14,7 +14,7 @@
 
 namespace mote::test {
 
-inline constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kGreatestMagnitude = std::numeric_limits<std::int64_t>::max();
 
 struct Misuse {
   const char* what;

@@ -21,7 +21,7 @@ namespace mote {
 namespace {
 
 using test::expect_refused;
-using test::kMost;
+using test::kGreatestMagnitude;
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 const auto kNoDType = static_cast<DType>(99);
@@ -39,15 +39,15 @@ TEST(Misuse, Construction) {
       {"least", [] { (void)Tensor(DType::f32, {kLeast}); }},
       {"overflow",
        [] {
-         (void)Tensor(DType::f32, {kMost, 2});
+         (void)Tensor(DType::f32, {kGreatestMagnitude, 2});
        }},
-      {"overflow in bytes", [] { (void)Tensor(DType::f64, {kMost / 4}); }},
+      {"overflow in bytes", [] { (void)Tensor(DType::f64, {kGreatestMagnitude / 4}); }},
       {"overflow beside 0",
        [] {
-         (void)Tensor(DType::u8, {0, kMost, kMost});
+         (void)Tensor(DType::u8, {0, kGreatestMagnitude, kGreatestMagnitude});
        }},
-      {"no memory", [] { (void)Tensor(DType::u8, {kMost}); }, MOTE_OUT_OF_MEMORY},
-      {"nearly all", [] { (void)Tensor(DType::u8, {kMost / 2}); }, MOTE_OUT_OF_MEMORY},
+      {"no memory", [] { (void)Tensor(DType::u8, {kGreatestMagnitude}); }, MOTE_OUT_OF_MEMORY},
+      {"nearly all", [] { (void)Tensor(DType::u8, {kGreatestMagnitude / 2}); }, MOTE_OUT_OF_MEMORY},
       {"dtype", [] { (void)Tensor(kNoDType, {2}); }},
       {"layout",
        [&] {
@@ -66,11 +66,11 @@ TEST(Misuse, Construction) {
        [&] {
          (void)Tensor::over(&element, DType::f32, {2, 3}, {1});
        }},
-      {"over: span", [&] { (void)Tensor::over(&element, DType::f32, {3}, {kMost}); }},
+      {"over: span", [&] { (void)Tensor::over(&element, DType::f32, {3}, {kGreatestMagnitude}); }},
       {"over: down", [&] { (void)Tensor::over(&element, DType::f32, {3}, {kLeast}); }},
       {"over: repeats",
        [&] {
-         (void)Tensor::over(&element, DType::f32, {kMost, 9}, {0, 0});
+         (void)Tensor::over(&element, DType::f32, {kGreatestMagnitude, 9}, {0, 0});
        }},
       {"over: negative", [&] { (void)Tensor::over(&element, DType::f32, {-3}); }},
       {"over: dtype", [&] { (void)Tensor::over(&element, kNoDType, {}); }},
@@ -100,7 +100,8 @@ TEST(Misuse, Views) {
       {"slice: begin", [&] { (void)x.slice(0, -1, 1); }},
       {"slice: count", [&] { (void)x.slice(0, 0, 3); }},
       {"slice: negative count", [&] { (void)x.slice(0, 0, -1); }},
-      {"slice: all", [&] { (void)x.slice(0, kMost, kMost, kMost); }},
+      {"slice: all",
+       [&] { (void)x.slice(0, kGreatestMagnitude, kGreatestMagnitude, kGreatestMagnitude); }},
       {"slice: least", [&] { (void)x.slice(0, 1, 2, kLeast); }},
       {"slice: no step", [&] { (void)x.slice(0, 0, 1, 0); }},
       {"select", [&] { (void)x.select(0, 2); }},
@@ -112,7 +113,7 @@ TEST(Misuse, Views) {
        }},
       {"permute: beyond",
        [&] {
-         (void)x.permute({0, kMost});
+         (void)x.permute({0, kGreatestMagnitude});
        }},
       {"permute: negative",
        [&] {
@@ -129,7 +130,7 @@ TEST(Misuse, Views) {
        }},
       {"broadcast: overflow",
        [&] {
-         (void)x.broadcast_to({kMost, 2, 3});
+         (void)x.broadcast_to({kGreatestMagnitude, 2, 3});
        }},
       {"reshape: count", [&] { (void)x.reshape({7}); }},
       {"reshape: negative",
@@ -138,7 +139,7 @@ TEST(Misuse, Views) {
        }},
       {"reshape: overflow",
        [&] {
-         (void)x.reshape({kMost, kMost});
+         (void)x.reshape({kGreatestMagnitude, kGreatestMagnitude});
        }},
       {"reshape: a copy",
        [&] {
@@ -171,7 +172,7 @@ TEST(Misuse, Elements) {
        }},
       {"far index",
        [&] {
-         x.set({kMost, kLeast}, 1);
+         x.set({kGreatestMagnitude, kLeast}, 1);
        }},
       {"no data",
        [&] {
@@ -214,7 +215,7 @@ TEST(Misuse, OtherPeoplesMemory) {
     change(managed.dl_tensor);
     (void)import_dlpack(&managed);
   };
-  std::array<std::int64_t, 2> far = {kMost, 1};
+  std::array<std::int64_t, 2> far = {kGreatestMagnitude, 1};
   std::array<std::int64_t, 2> negative = {-2, 3};
   mote_image image = {};
   expect_refused({
@@ -235,7 +236,8 @@ TEST(Misuse, OtherPeoplesMemory) {
       {"offset", [&] { given([](DLTensor& t) { t.byte_offset = ~std::uint64_t{3}; }); }},
       {"device", [&] { given([](DLTensor& t) { t.device.device_id = -7; }); }},
       {"export: allocator", [] { (void)export_dlpack(Tensor(), Allocator{}); }},
-      {"image: step", [&] { set_image(image, data.data(), DType::u8, 3, 4, 5, kMost); }},
+      {"image: step",
+       [&] { set_image(image, data.data(), DType::u8, 3, 4, 5, kGreatestMagnitude); }},
       {"image: rows", [&] { set_image(image, data.data(), DType::u8, -3, 4, 5, 20); }},
       {"image: dtype", [&] { set_image(image, data.data(), kNoDType, 3, 4, 5, 20); }},
       {"image of nothing", [&] { (void)as_tensor(image); }},

@@ -29,20 +29,20 @@ std::vector<std::string> candidates(const char* variable,
   return all;
 }
 
-constexpr unsigned kMostSeconds = 60;
+constexpr unsigned kMaxSeconds = 60;
 
 /// The count is the exit code.
 [[noreturn]] void count_and_exit() noexcept {
-  constexpr int kMost = 100;
+  constexpr int kGreatestMagnitude = 100;
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  alarm(kMostSeconds);
+  alarm(kMaxSeconds);
   void* const driver = dlopen(cuda_driver().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) _exit(0);
   const auto start = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
   int found = 0;
   const bool known = start != nullptr && count != nullptr && start(0) == 0 && count(&found) == 0;
-  _exit(known ? std::clamp(found, 0, kMost) : 0);
+  _exit(known ? std::clamp(found, 0, kGreatestMagnitude) : 0);
 }
 
 }  // namespace

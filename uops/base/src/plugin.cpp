@@ -67,15 +67,15 @@ void check_flag(const std::string& owner, const std::string& what, const char* n
 
 /// Numbers that kernel.h gives no meaning to.
 void check_numbers(const std::string& owner, const std::string& what, const mote_contract& c) {
-  constexpr int kMostBits = 53;  // a double has no more
+  constexpr int kMaxBits = 53;  // a double has no more
   constexpr int kAllIndices = MOTE_INDICES_VALID | MOTE_INDICES_NOT_NEGATIVE;
   const std::string has = what + "has a contract with ";
   if (c.accumulator < MOTE_ACC_NATIVE || c.accumulator > MOTE_ACC_F64)
     refuse(owner, has + "accumulator " + std::to_string(c.accumulator) +
                       ", expected 0 (native), 1 (f32) or 2 (f64)");
-  if (c.multiply_rounding < 0 || c.multiply_rounding > kMostBits)
+  if (c.multiply_rounding < 0 || c.multiply_rounding > kMaxBits)
     refuse(owner, has + "multiply_rounding " + std::to_string(c.multiply_rounding) +
-                      ", expected bits from 0 to " + std::to_string(kMostBits));
+                      ", expected bits from 0 to " + std::to_string(kMaxBits));
   check_flag(owner, what, "flushes_denormals", c.flushes_denormals);
   check_flag(owner, what, "deterministic", c.deterministic);
   if (c.size >= offsetof(mote_contract, ignores_nan) + sizeof c.ignores_nan)

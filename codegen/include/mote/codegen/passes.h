@@ -26,7 +26,7 @@ LoopProgram contract(
     LoopProgram p);  ///< temporaries lose the axes of common loops; rank 0 becomes Let
 LoopProgram eliminate_dead_code(LoopProgram p);
 LoopProgram simplify(LoopProgram p);  ///< conditions and expressions that the context decides
-LoopProgram bound(LoopProgram p);     ///< range guards become loop limits, divisibility a stride
+LoopProgram tighten(LoopProgram p);   ///< range guards become loop limits, divisibility a stride
 /// A temporary that is read only under conditions is stored only under them, and what only that
 /// store needs is computed only under them.
 LoopProgram demand(LoopProgram p);

@@ -10,10 +10,10 @@
 
 namespace MOTE_API mote {
 
-constexpr std::size_t kMostColumns = 100;  ///< of a report, however wide the screen is
+constexpr std::size_t kMaxColumns = 100;  ///< of a report, however wide the screen is
 
 struct Screen {
-  std::size_t columns = kMostColumns;
+  std::size_t columns = kMaxColumns;
   bool colour = false;
 };
 

@@ -28,7 +28,7 @@ struct ShrinkLimits {
 };
 
 /// Inputs of more elements are not tried one by one.
-constexpr std::int64_t kMostToClear = 1024;
+constexpr std::int64_t kMaxToClear = 1024;
 
 struct Shrunk {
   Case smallest;

@@ -13,8 +13,8 @@
 namespace MOTE_API mote {
 
 /// `backend` is the subject's; its kernel's contract says what is allowed. Throws Error for a case
-/// with more than kMostStandalone elements, and where the reference or the bound fails.
+/// with more than kMaxStandalone elements, and where the reference or the bound fails.
 std::string standalone_c(const Case& c, const mote_backend& backend);
-constexpr std::int64_t kMostStandalone = 200'000;
+constexpr std::int64_t kMaxStandalone = 200'000;
 
 }  // namespace mote

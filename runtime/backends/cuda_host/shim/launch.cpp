@@ -46,7 +46,7 @@ class BlockOrder {
   BlockOrder(std::uint64_t count, Order order, Block& from) : count_(count) {
     if (order == Order::reverse) {
       at_ = step_ = count - 1;
-    } else if (order == Order::random && count <= kMostDrawn) {
+    } else if (order == Order::random && count <= kMaxDrawn) {
       draw(from);
     } else if (order == Order::random) {
       at_ = from.random() % count;
@@ -61,7 +61,7 @@ class BlockOrder {
   }
 
  private:
-  static constexpr std::uint64_t kMostDrawn = 1U << 16U;
+  static constexpr std::uint64_t kMaxDrawn = 1U << 16U;
   void draw(Block& from) {
     drawn_.resize(static_cast<std::size_t>(count_));
     std::iota(drawn_.begin(), drawn_.end(), 0U);
@@ -90,10 +90,10 @@ std::string refusal(const Shape& s) {
     return "a block of " + text(s.block) + " threads, expected at most 1024,1024,64";
   if (threads == 0 || threads > 1024)
     return "a block of " + std::to_string(threads) + " threads, expected 1 to 1024";
-  if (s.dynamic_bytes > kMostSharedBytes || s.static_bytes > kMostSharedBytes - s.dynamic_bytes)
+  if (s.dynamic_bytes > kMaxSharedBytes || s.static_bytes > kMaxSharedBytes - s.dynamic_bytes)
     return std::to_string(s.static_bytes + s.dynamic_bytes) + " bytes of shared memory, " +
            std::to_string(s.static_bytes) + " of them static, expected at most " +
-           std::to_string(kMostSharedBytes);
+           std::to_string(kMaxSharedBytes);
   return "";
 }
 

@@ -28,7 +28,7 @@ struct Options {
 };
 
 /// What a block has of it on every GPU, without asking for more.
-inline constexpr std::size_t kMostSharedBytes = std::size_t{48} << 10;
+inline constexpr std::size_t kMaxSharedBytes = std::size_t{48} << 10;
 
 struct Shape {
   dim3 grid{1, 1, 1};

@@ -107,7 +107,7 @@ struct Candidate {
 
 /// A sample of a short kernel is that many runs.
 constexpr double kSampleNanoseconds = 20e3;
-constexpr int kMostRepeats = 1000;
+constexpr int kMaxRepeats = 1000;
 /// A kernel whose best run takes that many times the fastest one's is not measured again.
 constexpr double kHopeless = 3;
 
@@ -200,7 +200,7 @@ class Measurement {
       c.dropped = !duration;
       if (!duration || once) continue;
       const double repeats = kSampleNanoseconds / std::max(*duration, 1.0);
-      c.repeats = std::clamp(static_cast<int>(repeats), 1, kMostRepeats);
+      c.repeats = std::clamp(static_cast<int>(repeats), 1, kMaxRepeats);
     }
   }
   void sample(Candidate& c) {

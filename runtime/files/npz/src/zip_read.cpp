@@ -123,8 +123,9 @@ void check_promise(const Entry& entry) {
 }
 
 std::vector<std::byte> inflate_entry(const Entry& entry) {
-  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-  if (entry.size > kMost || entry.packed.size() > kMost) fail(entry.name + " has more than 4 GiB");
+  constexpr std::size_t kMaxZlibBytes = std::numeric_limits<uInt>::max();
+  if (entry.size > kMaxZlibBytes || entry.packed.size() > kMaxZlibBytes)
+    fail(entry.name + " has more than 4 GiB");
   std::vector<std::byte> out(entry.size + 1);  // one more, to notice what is too long
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)

@@ -17,20 +17,20 @@ input w f64[KH]
 p = x[i0*$stride + i1 - $pad over OH, KH] * w[i1 over OH, KH]
 )";
 
-TEST(Bound, Golden) {
-  expect_golden_pass(bound, lower(program(std::string(kWindow) + R"(
+TEST(Tighten, Golden) {
+  expect_golden_pass(tighten, lower(program(std::string(kWindow) + R"(
 row = iota(i0*$stride + i1 - $pad over OH, KH)
 output y = sum[1](where(row >= 0 && row < iota(H over OH, KH), p, 0))
 )")));
 }
 
 /// Without the where, a tap outside is 0·w: NaN for an infinite w, so it must be computed.
-TEST(Bound, KeepsAPaddedFactor) {
-  expect_unchanged(bound, lower(program(std::string(kWindow) + "output y = sum[1](p)\n")));
+TEST(Tighten, KeepsAPaddedFactor) {
+  expect_unchanged(tighten, lower(program(std::string(kWindow) + "output y = sum[1](p)\n")));
 }
 
-TEST(Bound, CongruenceBecomesAStride) {
-  expect_golden_pass(bound, lower(program(R"(
+TEST(Tighten, CongruenceBecomesAStride) {
+  expect_golden_pass(tighten, lower(program(R"(
 op every_third
 input x f64[N]
 input z f64[M]
@@ -38,16 +38,16 @@ output y = sum[1](where(iota((i1 - i0) % 3 over M, N) == 0, x[i1 over M, N], 0))
 )")));
 }
 
-TEST(Bound, KeepsAGuardWhoseFillIsNotNeutral) {
-  expect_unchanged(bound, lower(program(R"(
+TEST(Tighten, KeepsAGuardWhoseFillIsNotNeutral) {
+  expect_unchanged(tighten, lower(program(R"(
 op padded
 input x f64[N]
 output y = sum[1](x[i0 + i1 over N, N else 3])
 )")));
 }
 
-TEST(Bound, KeepsADataDependentGuard) {
-  expect_unchanged(bound, lower(program(R"(
+TEST(Tighten, KeepsADataDependentGuard) {
+  expect_unchanged(tighten, lower(program(R"(
 op taken
 input x f64[V]
 input at i64[N]
@@ -55,8 +55,8 @@ output y = sum[0](select[0](x, at))
 )")));
 }
 
-TEST(Bound, MaxSkipsWhatIsPaddedWithMinusInfinity) {
-  const LoopProgram after = run_checked(bound, lower(program(R"(
+TEST(Tighten, MaxSkipsWhatIsPaddedWithMinusInfinity) {
+  const LoopProgram after = run_checked(tighten, lower(program(R"(
 op window_max
 input x f64[H]
 output y = max[1](x[i0 + i1 - 1 over H, k: 3 else -inf])
@@ -65,7 +65,7 @@ output y = max[1](x[i0 + i1 - 1 over H, k: 3 else -inf])
 }
 
 /// With N = 0 nothing divides by C, which may be 0 then.
-TEST(Bound, DividesByNothingWhereTheLoopIsEmpty) {
+TEST(Tighten, DividesByNothingWhereTheLoopIsEmpty) {
   const auto p = program(R"(
 op every_other
 input x f64[N]
@@ -74,11 +74,11 @@ input u f64[M]
 output y = u + sum[1](where(iota((i1 + i0 + 1)%C over M, N) == 0, x[i1 over M, N], 0))
 output z = w
 )");
-  run_checked(bound, lower(p));
+  run_checked(tighten, lower(p));
   expect_right(compile(p));
 }
 
-TEST(Bound, HoistsNoDivisionOutOfAnEmptyLoop) {
+TEST(Tighten, HoistsNoDivisionOutOfAnEmptyLoop) {
   const auto p = program(R"(
 op blocks
 input x f64[N]
@@ -87,7 +87,7 @@ input u f64[M]
 output y = u + sum[1](where(iota((i0 + 1)%C over M, N) == 0, x[i1 over M, N], 0))
 output z = w
 )");
-  run_checked(bound, lower(p));
+  run_checked(tighten, lower(p));
   expect_right(compile(p));
 }
 
