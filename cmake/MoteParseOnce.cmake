@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # mote_parse_once(target header [option]): the outside headers that most files include, parsed once for
 # all targets that are compiled with the same option (-O1, say) and the same position independence, and
-# our own once for thirty-two files of the target, which are compiled as one: half of the time to build. With
-# ccache, which seldom finds such an object again, every file is compiled by itself; so a missing include
+# our own once for up to thirty-two files of one folder, which are compiled as one: half of the time to
+# build. With ccache, which seldom finds such an object again, every file is compiled by itself; so a missing include
 # shows there. clang-tidy takes as many as one too, in a quarter of the time.
 function(mote_parse_once target header)
   if(MOTE_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY)
@@ -12,10 +12,24 @@ function(mote_parse_once target header)
   list(FILTER sources INCLUDE REGEX "\\.c$")
   set_source_files_properties(${sources} PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  mote_group_by_folder(${target})
   if(NOT CMAKE_CXX_CLANG_TIDY)  # clang reads no headers that gcc has precompiled
     mote_precompile(${target} ${header} ${ARGN})
   endif()
+endfunction()
+
+# What is compiled as one: names that a file keeps to itself need only differ within a folder.
+function(mote_group_by_folder target)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR batch "(${count_${folder}} - 1) / 32")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${folder}_${batch})
+  endforeach()
 endfunction()
 
 function(mote_precompile target header)
