@@ -141,7 +141,7 @@ bool FusedBody::every_toucher_has(const Limits& limits, const std::string& tenso
   std::vector<int>& ids = touchers_[tensor];
   for (int& id : ids) id = now(id);
   std::ranges::sort(ids);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return found->second = std::ranges::all_of(ids, [&](int id) {
            return std::ranges::binary_search(summaries[position(id)].chain, limits);
          });

@@ -84,7 +84,7 @@ std::vector<Candidate> formulas(const Observed& smallest) {
 std::vector<Candidate> all_hypotheses(const Observed& smallest) {
   std::vector<Candidate> others = formulas(smallest);
   const auto is_telling = [](const Candidate& c) { return c.hypothesis.kind == "empty row"; };
-  const auto rest = std::ranges::stable_partition(others, is_telling).begin();
+  const auto rest = std::stable_partition(others.begin(), others.end(), is_telling);
   std::vector<Candidate> all(std::make_move_iterator(others.begin()),
                              std::make_move_iterator(rest));
   for (Candidate& c : all) c.hypothesis.strict = false;

@@ -36,9 +36,10 @@ FailingCases::FailingCases(const Case& smallest, const Outcome& outcome,
     : smallest_(smallest), ones_(to_draft(smallest).ones), outcome_(outcome), judge_(judge) {
   for (const Sample& s : samples)
     if (is_alike(s.of, s.outcome)) alike_.push_back(&s);
-  const auto others = std::ranges::stable_partition(
-      alike_, [this](const Sample* s) { return !has_other_inputs(s->of); });
-  if (alike_.size() - others.size() >= kCases) alike_.erase(others.begin(), others.end());
+  const auto others = std::stable_partition(
+      alike_.begin(), alike_.end(), [this](const Sample* s) { return !has_other_inputs(s->of); });
+  if (others - alike_.begin() >= static_cast<std::ptrdiff_t>(kCases))
+    alike_.erase(others, alike_.end());
   const bool finite = is_finite(contents_of(smallest));
   std::ranges::stable_sort(alike_, {}, [this, finite](const Sample* s) {
     return std::tuple(!s->drawn, has_edges(s->of), is_finite(s->contents) != finite,
