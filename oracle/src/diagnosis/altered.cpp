@@ -101,6 +101,8 @@ class Alterer {
 std::string Altered::text() const {
   if (!words.empty()) return words;
   const auto [was, is] = said(before, after);
+  if (was == is)  // what such texts do not show
+    return fmt::format("with {} in another dtype, or other numbers where it is out of range,", is);
   return fmt::format("with {} in place of {}", is, was);
 }
 

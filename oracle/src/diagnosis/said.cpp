@@ -231,14 +231,33 @@ std::string cut(std::string text) {
   return text + "…";
 }
 
+/// A position at which a text may be cut: no name, number or "…" lies across it.
+bool may_be_cut(const std::string& text, std::size_t at) {
+  constexpr const char* kEnds = " ([,+-*/";
+  return at > 0 && at < text.size() && std::string_view(kEnds).find(text[at]) != std::string::npos;
+}
+
+/// Two texts that are longer than a line, from a little before the place at which they begin to
+/// differ. As they are, where they differ from the beginning on.
+std::pair<std::string, std::string> from_first_difference(const std::string& a,
+                                                          const std::string& b) {
+  constexpr std::ptrdiff_t kContext = 24;  ///< characters that both have
+  if (length(a) <= kLine && length(b) <= kLine) return {a, b};
+  const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(differ - kContext, 0));
+  while (at > 0 && !may_be_cut(a, at)) --at;
+  if (at == 0) return {a, b};
+  return {"…" + a.substr(at), "…" + b.substr(at)};
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> said(const Uop& value, const Uop& instead) {
   std::pair<std::string, std::string> best;
   for (int depth = kDeepest; depth > 0; --depth) {
-    std::pair now(Sayer(depth).whole(value), Sayer(depth).whole(instead));
-    if (now.first == now.second && !best.first.empty()) break;
-    best = std::move(now);
+    const std::string was = Sayer(depth).whole(value), is = Sayer(depth).whole(instead);
+    if (was == is && !best.first.empty()) break;
+    best = from_first_difference(was, is);
     if (length(best.first) <= kLine && length(best.second) <= kLine) break;
   }
   return {cut(best.first), cut(best.second)};
