@@ -223,7 +223,7 @@ TEST(Diagnosis, SaysWhichOfAKind) {
   }
 }
 
-// What the verdict says is not said again.
+// A diagnosis that only repeats the verdict is not printed.
 TEST(Diagnosis, DoesNotRepeatTheVerdict) {
   const Diagnosis d = diagnosed_in_worker("gemm_crash", "gemm a=f64[5,1] b=f64[1,1] fill=index:0");
   EXPECT_EQ(d.kind, "crashed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuser knows of the statements of a body, kept up to date while loops are merged: what
+// The fuser keeps its knowledge of a body's statements here while it merges loops: the tensors that
 // they touch, which of them must stay before which, and which pairs need not be tried again.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Touches {
   std::vector<Ranged> writes;
 };
 
-/// What the fuser asks of a statement of the body, again and again.
+/// A summary answers what the fuser asks of a statement again and again.
 struct Summary {
   int id = 0;  ///< a new one for each merged loop
   Effects effects;

@@ -112,19 +112,6 @@ void add_limits(std::vector<Hypothesis>& all, DType dtype) {
   }
 }
 
-double greatest_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 65504;
-    case DType::bf16:
-      return 0x1.fep127;
-    case DType::f32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-
 /// The greatest number where there is an infinity.
 std::optional<std::vector<Dense>> finite_ends(const Observed& of) {
   std::vector<Dense> outputs = copies_of(of.expected);
@@ -134,7 +121,7 @@ std::optional<std::vector<Dense>> finite_ends(const Observed& of) {
     for (std::int64_t at = 0; at < y.count(); ++at) {
       const double value = y.at(at).real();
       if (!std::isinf(value)) continue;
-      y.set(at, Number(std::copysign(greatest_of(y.dtype()), value)));
+      y.set(at, Number(std::copysign(real_format(y.dtype()).greatest, value)));
       any = true;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes that a kernel goes through in blocks of a power of two: what it carries from block to block,
-// and where in the axis it thinks that it is.
+// A kernel that goes through an axis in blocks may lose what it carries from block to block, or may
+// count locations from the start of a block. Blocks are powers of two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace mote::diagnosis {
 namespace {
 
-/// Scans whose carry is lost: from an element's value, that at the end of an earlier block of the
-/// axis is subtracted, so that the sum covers its own block and `kept` blocks before.
+/// A scan loses its carry: from each element's value, the value at the end of an earlier block is
+/// subtracted, so that the sum covers the element's own block and `kept` blocks before it.
 std::optional<std::vector<Dense>> without_carry(const Observed& of, std::size_t output,
                                                 std::size_t axis, std::int64_t block,
                                                 std::int64_t kept) {
@@ -34,7 +34,7 @@ std::optional<std::vector<Dense>> without_carry(const Observed& of, std::size_t 
 void add_lost_carries(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t output = 0; output < o.of.outputs.size(); ++output)
     for (std::size_t axis = 0; axis < o.of.outputs[output].shape.size(); ++axis)
-      for (unsigned bits = 12; bits > 1; --bits)  // the largest that explains it
+      for (unsigned bits = 12; bits > 1; --bits)  // the largest block that fits is said
         for (const std::int64_t kept : {0, 1}) {
           const std::int64_t block = std::int64_t{1} << bits;
           if (o.of.outputs[output].shape[axis] <= block) continue;
@@ -47,11 +47,12 @@ void add_lost_carries(std::vector<Hypothesis>& all, const Observed& o) {
         }
 }
 
-/// Places that an op finds (the outputs of integers), counted within a block of an axis.
+/// Adds hypotheses by which an op counts the locations that it finds (its integer outputs) within a
+/// block of an axis.
 void add_blocks(std::vector<Hypothesis>& all, const Observed& o) {
   const auto is_place = [](const CaseTensor& t) { return t.dtype == DType::i64; };
   if (!std::ranges::any_of(o.of.outputs, is_place)) return;
-  for (unsigned bits = 16; bits > 2; --bits) {  // the largest that explains it
+  for (unsigned bits = 16; bits > 2; --bits) {  // the largest block that fits is said
     const std::int64_t block = std::int64_t{1} << bits;
     all.push_back({"index wraps", fmt::format("with places counted within blocks of {}", block),
                    [block](const Observed& of) -> std::optional<std::vector<Dense>> {

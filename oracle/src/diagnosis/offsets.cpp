@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offsets that wrap: a tensor whose elements lie far apart fails where the farthest one lies beyond
-// what 24, 31 or 32 bits count, and passes where it lies just within.
+// A kernel's offsets wrap if a case fails where the farthest element of a tensor lies beyond what
+// 24, 31 or 32 bits count, and passes where that element lies just within.
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "diagnosis/found.h"
 #include "mote/base/error.h"
@@ -12,7 +10,7 @@
 namespace mote::diagnosis {
 namespace {
 
-/// What a kernel may count offsets in.
+/// A counter is a unit and a number of bits in which a kernel may count offsets.
 struct Counter {
   const char* text;
   int bits;
@@ -85,9 +83,9 @@ std::optional<Found> at_limit(const Case& c, const Member& member, const Counter
   if (!beyond || !within) return std::nullopt;
   Case inside = *within;
   const std::int64_t least = farthest(member.of(inside));
-  if (least >= limit || is_failure(judge(inside).verdict)) return std::nullopt;
+  if (least >= limit || judge(inside).verdict != Verdict::passed) return std::nullopt;
   Case outside = *beyond;
-  for (int step = 0; step < 2; ++step) {  // of a float, every second offset is exact
+  for (int step = 0; step < 2; ++step) {  // a float holds every second offset there
     if (is_failure(judge(outside).verdict))
       return Found{"offset wraps",
                    fmt::format("offsets into {} are counted in {}: this case passes where its "

@@ -60,19 +60,23 @@ void add_rounded_in_between(Collector& all, const Uop& u) {
   if (m->op == MapOp::expm1) all.add([&] { return rounded(exp(m->args[0])) - 1; });
 }
 
-bool is_map(const Uop& u, MapOp op) {
-  const uop::Map* m = map_of(u);
-  return m != nullptr && m->op == op;
+/// The argument of a unary op; nullopt: the node is no such op.
+std::optional<Uop> argument_of(const std::optional<Uop>& u, MapOp op) {
+  const uop::Map* m = u ? map_of(*u) : nullptr;
+  if (m == nullptr || m->op != op) return std::nullopt;
+  return m->args[0];
 }
 
-/// log(1 + exp(x)) in place of max(x, 0) + log1p(exp(-|x|)), which does not overflow.
+/// log(1 + exp(x)) overflows; it takes the place of max(x, 0) + log1p(exp(-|x|)), which does not.
 void add_overflowing_softplus(Collector& all, const Uop& u) {
-  if (!is_map(u, MapOp::add)) return;
-  const std::vector<Uop>& args = map_of(u)->args;
+  const uop::Map* m = map_of(u);
+  if (m == nullptr || m->op != MapOp::add) return;
   for (std::size_t k = 0; k < 2; ++k) {
-    if (!is_map(args[k], MapOp::max) || !is_map(args[1 - k], MapOp::log1p)) continue;
-    const Uop& x = map_of(args[k])->args[0];
-    all.add([&] { return log(cast(exp(x) + 1, u.dtype())); });
+    const auto x = argument_of(m->args[k], MapOp::max);
+    const auto minus = argument_of(argument_of(m->args[1 - k], MapOp::log1p), MapOp::exp);
+    const auto magnitude_of = argument_of(argument_of(minus, MapOp::neg), MapOp::abs);
+    if (x && magnitude_of && x->id() == magnitude_of->id())
+      all.add([&] { return log(cast(exp(*x) + 1, u.dtype())); });
   }
 }
 

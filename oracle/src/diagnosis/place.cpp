@@ -25,7 +25,8 @@ Hypothesis with_input(
           }};
 }
 
-/// Of two elements, each is the other's neighbour and its mirror image.
+/// Where an axis has only two elements, each is both the neighbour and the mirror image of the
+/// other.
 bool has_three(const CaseTensor& t, std::size_t axis) { return t.shape[axis] > 2; }
 
 void add_axes(std::vector<Hypothesis>& all, const Observed& o, std::size_t input) {
@@ -138,7 +139,7 @@ void add_wraps(std::vector<Hypothesis>& all, const Observed& o) {
                        }});
 }
 
-/// An input that repeats along an axis repeats along another one instead.
+/// The reference gives these outputs where an input repeats along the other of two axes.
 std::optional<std::vector<Dense>> repeated_elsewhere(const Observed& of, std::size_t input,
                                                      std::size_t a, std::size_t b) {
   const Indices& own = of.of.inputs[input].shape;

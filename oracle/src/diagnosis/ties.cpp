@@ -26,23 +26,8 @@ std::optional<double> half_gap(const Dense& x) {
   return std::isfinite(least) ? least / 2 : 1;
 }
 
-/// Equal elements told apart by where they are, the later ones a little greater (or less). Only
-/// what counts places is taken: the outputs of integers.
-std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t input, int sign) {
-  std::vector<Dense> inputs = copies_of(of.inputs);
-  Dense& x = inputs[input];
-  const auto gap = half_gap(x);
-  if (!gap) return std::nullopt;
-  for (std::int64_t at = 0; at < x.count(); ++at)
-    x.set(at, Number(x.at(at).real() +
-                     sign * *gap * static_cast<double>(at) / static_cast<double>(x.count())));
-  auto outputs = recompute(of.of, std::move(inputs));
-  for (std::size_t k = 0; outputs && k < outputs->size(); ++k)
-    if (is_real((*outputs)[k].dtype())) (*outputs)[k] = copy_of(of.expected[k]);
-  return outputs;
-}
-
-/// The places of integers as they are where some elements of an input are changed.
+/// The outputs of integers, which count locations, are those that the reference gives where some
+/// elements of an input are changed: changed(element, location) is the new one, or nullopt.
 template <typename Changed>
 std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t input,
                                                const Changed& changed) {
@@ -60,23 +45,35 @@ std::optional<std::vector<Dense>> places_where(const Observed& of, std::size_t i
   return outputs;
 }
 
-/// -0 is less than 0.
-std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
-  return places_where(of, input, [](double x, std::int64_t) -> std::optional<double> {
-    if (x != 0 || !std::signbit(x)) return std::nullopt;
-    return -std::numeric_limits<float>::denorm_min();
+/// Equal elements are told apart by where they are: the later ones are a little greater (or less).
+std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t input, int sign) {
+  const auto gap = half_gap(of.inputs[input]);
+  if (!gap) return std::nullopt;
+  const auto count = static_cast<double>(of.inputs[input].count());
+  return places_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
+    return x + sign * *gap * static_cast<double>(at) / count;
   });
 }
 
-/// With numbers beyond all others in place of NaN, the first or the last the farthest.
+/// -0 is less than 0.
+std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
+  const int exponent = real_format(of.inputs[input].dtype()).least_exponent;
+  const double least = std::ldexp(1.0, exponent);
+  return places_where(of, input, [=](double x, std::int64_t) -> std::optional<double> {
+    if (x != 0 || !std::signbit(x)) return std::nullopt;
+    return -least;
+  });
+}
+
+/// Numbers beyond all others stand for NaN; the first or the last of them is the farthest.
 std::optional<std::vector<Dense>> nan_beyond(const Observed& of, std::size_t input, int sign,
                                              bool last) {
-  constexpr double kBeyond = 1e38;
+  const double beyond = real_format(of.inputs[input].dtype()).greatest / 4;
   const auto count = static_cast<double>(of.inputs[input].count());
   return places_where(of, input, [=](double x, std::int64_t at) -> std::optional<double> {
     const double share = static_cast<double>(at) / count;
-    if (std::isnan(x)) return sign * kBeyond * (2 + (last ? share : -share));
-    if (std::isinf(x)) return std::copysign(kBeyond / 2, x);
+    if (std::isnan(x)) return sign * beyond * (2 + (last ? share : -share));
+    if (std::isinf(x)) return std::copysign(beyond / 2, x);
     return std::nullopt;
   });
 }
