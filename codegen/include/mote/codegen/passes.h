@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include "mote/base/export.h"
 #include "mote/codegen/loops.h"
@@ -27,6 +28,8 @@ LoopProgram contract(
 LoopProgram eliminate_dead_code(LoopProgram p);
 LoopProgram simplify(LoopProgram p);  ///< conditions and expressions that the context decides
 LoopProgram tighten(LoopProgram p);   ///< range guards become loop limits, divisibility a stride
+/// This is the name that tighten() had; it goes with version 0.3.
+inline LoopProgram bound(LoopProgram p) { return tighten(std::move(p)); }
 /// A temporary that is read only under conditions is stored only under them, and what only that
 /// store needs is computed only under them.
 LoopProgram demand(LoopProgram p);

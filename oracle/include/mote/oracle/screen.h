@@ -10,7 +10,8 @@
 
 namespace MOTE_API mote {
 
-constexpr std::size_t kMaxColumns = 100;  ///< of a report, however wide the screen is
+constexpr std::size_t kMaxColumns = 100;           ///< of a report, however wide the screen is
+constexpr std::size_t kMostColumns = kMaxColumns;  ///< its name before; it goes with version 0.3
 
 struct Screen {
   std::size_t columns = kMaxColumns;

@@ -29,6 +29,7 @@ struct ShrinkLimits {
 
 /// Inputs of more elements are not tried one by one.
 constexpr std::int64_t kMaxToClear = 1024;
+constexpr std::int64_t kMostToClear = kMaxToClear;  ///< its name before; it goes with version 0.3
 
 struct Shrunk {
   Case smallest;

@@ -16,5 +16,7 @@ namespace MOTE_API mote {
 /// with more than kMaxStandalone elements, and where the reference or the bound fails.
 std::string standalone_c(const Case& c, const mote_backend& backend);
 constexpr std::int64_t kMaxStandalone = 200'000;
+constexpr std::int64_t kMostStandalone =
+    kMaxStandalone;  ///< its name before; it goes with version 0.3
 
 }  // namespace mote
