@@ -71,7 +71,7 @@ std::string contracts_text(const std::string& rows) {
 
 std::string row(const Kernel& k, const char* variant) {
   const bool fast = std::string_view(variant) == "fast" && !k.fast.empty();
-  const bool narrow = k.instance.dtype == DType::f16 || k.instance.dtype == DType::bf16;
+  const bool narrow = is_narrow(k.instance.dtype);
   const std::string contract =
       !fast ? "oracle" : fmt::format("fast_{}", narrow ? "f16" : name(k.instance.dtype));
   return fmt::format(

@@ -11,6 +11,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "families.h"
 #include "mote/base/error.h"
 #include "mote/uops/gradient.h"
 #include "mote/uops/invert.h"
@@ -170,7 +171,7 @@ class RecordMaker {
   std::vector<DType> dtypes() const {
     if (std::ranges::none_of(op_.dtypes, is_real)) return op_.dtypes;
     std::vector<DType> wanted = {DType::f32, DType::f64};
-    if (op_.narrow_gradient) wanted = {DType::f32, DType::f64, DType::f16, DType::bf16};
+    if (op_.narrow_gradient) wanted = dtypes::kReal;
     if (gradient_order(op_) > 0) wanted = {DType::f32};
     std::erase_if(wanted,
                   [&](DType t) { return std::ranges::find(op_.dtypes, t) == op_.dtypes.end(); });

@@ -3,8 +3,10 @@
 // become vector code. Each is accurate to what fast_accuracy() says over all of f32, with or
 // without fused multiply-add; NaN, infinities, zeros and denormals come out as the C library's.
 #include <array>
+#include <vector>
 
 #include "c/internal.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::emit {
 namespace {
@@ -236,9 +238,6 @@ static inline int64_t mote_threads(void) {
 )"},
 });
 
-constexpr std::array<FunctionAccuracy, 6> kAccuracy = {
-    {{"exp", 1.0}, {"expm1", 2.0}, {"log", 1.0}, {"log1p", 2.0}, {"tanh", 2.5}, {"erf", 3.5}}};
-
 }  // namespace
 
 std::span<const Helper> fast_helpers() { return kFastHelpers; }
@@ -247,7 +246,16 @@ std::span<const Helper> fast_helpers() { return kFastHelpers; }
 
 namespace mote {
 
-std::span<const FunctionAccuracy> fast_accuracy() { return emit::kAccuracy; }
+std::span<const FunctionAccuracy> fast_accuracy() {
+  static const std::vector<FunctionAccuracy> all = [] {
+    std::vector<FunctionAccuracy> declared;
+    for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
+      if (const MapOpInfo& row = info(static_cast<MapOp>(k)); row.c.native_ulp > 0)
+        declared.push_back({row.name.data(), row.c.native_ulp});  // a literal ends with a zero
+    return declared;
+  }();
+  return all;
+}
 
 std::string emit_c_fast_includes() {
   return R"(#include <math.h>

@@ -14,24 +14,15 @@
 
 #include "mote/codegen/emit_c.h"
 #include "mote/codegen/walk.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::emit {
 
 /// The language that a function's body is in: C, or a CUDA kernel.
 enum class Target : std::uint8_t { c, cuda };
 
-/// How tightly the text of a C expression binds.
-enum Precedence : std::uint8_t {
-  kTernary,
-  kOr,
-  kAnd,
-  kEquality,
-  kRelation,
-  kSum,
-  kProduct,
-  kUnary,
-  kTight
-};
+using text::Precedence;
+using enum text::Precedence;
 /// The C type of an expression: what arithmetic on it would be done in. `truth`: any scalar whose
 /// zeroness counts; `flag`: 0 or 1.
 enum class CType : std::uint8_t { f32, f64, i32, i64, flag, truth };  // i8, u8 are i32 in C

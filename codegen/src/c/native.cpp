@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "c/internal.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::emit {
 namespace {
@@ -46,69 +47,22 @@ Text widened(const std::string& element, DType dtype) {
 }
 
 Text float_unary(MapOp op, const Text& x) {
-  const auto function = [&](std::string_view name) {
-    return Text{call(name, x), kTight, CType::f32};
-  };
-  switch (op) {
-    case MapOp::neg:
-      return {"-" + operand(x, kUnary), kUnary, CType::f32};
-    case MapOp::abs:
-      return function("fabsf");
-    case MapOp::sign:
-      return function("mote_signf");
-    case MapOp::recip:
-      return {"1.0f / " + operand(x, kUnary), kProduct, CType::f32};
-    case MapOp::rsqrt:
-      return {"1.0f / " + call("sqrtf", x), kProduct, CType::f32};
-    case MapOp::round:
-      return function("nearbyintf");
-    case MapOp::exp:
-    case MapOp::expm1:
-    case MapOp::log:
-    case MapOp::log1p:
-    case MapOp::tanh:
-    case MapOp::erf:
-      return function(fmt::format("mote_{}f", name(op)));
-    case MapOp::next_up:  // these are about doubles
-    case MapOp::next_down:
-    case MapOp::lowest_bit:
-    case MapOp::isnan:
-    case MapOp::isinf:
-    case MapOp::logical_not:
-      return unary(op, x);
-    default:
-      return function(fmt::format("{}f", name(op)));
-  }
+  const CForms& c = info(op).c;
+  if (!c.prefix.empty() && op != MapOp::logical_not)
+    return {std::string(c.prefix) + operand(x, kUnary), kUnary, CType::f32};
+  if (c.native.empty() && !c.is_reciprocal) return unary(op, x);
+  const Text value = c.native.empty() ? x : Text{call(c.native, x), kTight, CType::f32};
+  return c.is_reciprocal ? Text{"1.0f / " + operand(value, kUnary), kProduct, CType::f32} : value;
 }
 
 Text float_binary(MapOp op, const Text& a, const Text& b) {
-  const auto function = [&](std::string_view name) {
-    return Text{fmt::format("{}({}, {})", name, a.text, b.text), kTight, CType::f32};
-  };
-  const auto infix = [&](const char* sign, Precedence precedence) {
-    const auto next = static_cast<Precedence>(precedence + 1);
-    return Text{within(a, precedence) + sign + operand(b, next), precedence, CType::f32};
-  };
-  switch (op) {
-    case MapOp::add:
-      return infix(" + ", kSum);
-    case MapOp::sub:
-      return infix(" - ", kSum);
-    case MapOp::mul:
-      return infix(" * ", kProduct);
-    case MapOp::div:
-      return infix(" / ", kProduct);
-    case MapOp::pow:
-      return function("powf");
-    case MapOp::mod:
-      return function("mote_modf");
-    case MapOp::min:
-      return function("mote_minf");
-    case MapOp::max:
-      return function("mote_maxf");
-    default:
-      return binary(op, a, b);
-  }
+  const MapOpInfo& row = info(op);
+  if (!row.c.native.empty()) return {call(row.c.native, a, b), kTight, CType::f32};
+  if (!row.infix || row.infix->precedence < kSum) return binary(op, a, b);
+  const Precedence own = row.infix->precedence;
+  const auto next = static_cast<Precedence>(own + 1);
+  return {fmt::format("{} {} {}", within(a, own), row.infix->symbol, operand(b, next)), own,
+          CType::f32};
 }
 
 Text native_binary(MapOp op, const Text& a, const Text& b) {

@@ -8,6 +8,7 @@
 #include "c/internal.h"
 #include "mote/base/error.h"
 #include "mote/uops/compare.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::emit {
 
@@ -20,40 +21,9 @@ std::string call(std::string_view function, const Text& a, const Text& b) {
 
 namespace {
 
-struct Infix {
-  const char* symbol;
-  Precedence precedence;
-};
+/// The operator between two arguments in C, where logical_xor is != of two truths.
 std::optional<Infix> infix(MapOp op) {
-  switch (op) {
-    case MapOp::add:
-      return Infix{" + ", kSum};
-    case MapOp::sub:
-      return Infix{" - ", kSum};
-    case MapOp::mul:
-      return Infix{" * ", kProduct};
-    case MapOp::div:
-      return Infix{" / ", kProduct};
-    case MapOp::lt:
-      return Infix{" < ", kRelation};
-    case MapOp::le:
-      return Infix{" <= ", kRelation};
-    case MapOp::gt:
-      return Infix{" > ", kRelation};
-    case MapOp::ge:
-      return Infix{" >= ", kRelation};
-    case MapOp::eq:
-      return Infix{" == ", kEquality};
-    case MapOp::ne:
-    case MapOp::logical_xor:
-      return Infix{" != ", kEquality};
-    case MapOp::logical_and:
-      return Infix{" && ", kAnd};
-    case MapOp::logical_or:
-      return Infix{" || ", kOr};
-    default:
-      return std::nullopt;
-  }
+  return info(op == MapOp::logical_xor ? MapOp::ne : op).infix;
 }
 
 Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
@@ -65,8 +35,9 @@ Text infix_text(const Infix& in, const Text& a, const Text& b, CType type) {
   const Precedence right = comparison ? kSum : in.precedence == kOr ? kEquality : next;
   const bool chain = in.precedence == kOr && a.precedence == kOr;
   if (comparison && a.precedence == kUnary && a.text.starts_with('!'))
-    return {"(" + a.text + ")" + in.symbol + operand(b, right), in.precedence, type};
-  return {(chain ? a.text : within(a, left)) + in.symbol + operand(b, right), in.precedence, type};
+    return {fmt::format("({}) {} {}", a.text, in.symbol, operand(b, right)), in.precedence, type};
+  return {fmt::format("{} {} {}", chain ? a.text : within(a, left), in.symbol, operand(b, right)),
+          in.precedence, type};
 }
 
 /// A comparison of a value with itself, which compilers warn of.
@@ -79,18 +50,8 @@ Text self_comparison(MapOp op, const Text& a, bool real) {
 
 Text binary_real(MapOp op, Text a, const Text& b) {
   if (is_comparison_or_xor(op) && a.text == b.text) return self_comparison(op, a, true);
-  switch (op) {
-    case MapOp::pow:
-      return {call("pow", a, b), kTight, CType::f64};
-    case MapOp::mod:
-      return {call("mote_real_mod", a, b), kTight, CType::f64};
-    case MapOp::min:
-      return {call("mote_min", a, b), kTight, CType::f64};
-    case MapOp::max:
-      return {call("mote_max", a, b), kTight, CType::f64};
-    default:
-      break;
-  }
+  if (const std::string_view function = info(op).c.real; !function.empty())
+    return {call(function, a, b), kTight, CType::f64};
   const Infix in = *infix(op);
   if (in.precedence == kRelation || in.precedence == kEquality)
     return infix_text(in, a, b, CType::flag);
@@ -111,93 +72,33 @@ Text binary_integer(MapOp op, const Text& a, const Text& b) {
   const bool compares = is_comparison_or_xor(op);
   const Text x = compares ? compared(as_number(a)) : as_number(a);
   const Text y = compares ? compared(as_number(b)) : as_number(b);
-  const auto helper = [&](const char* function) {
-    return Text{call(function, x, y), kTight, CType::i64};
-  };
-  if (compares && x.text == y.text) return self_comparison(op, x, false);
-  switch (op) {
-    case MapOp::add:
-      return helper("mote_add");
-    case MapOp::sub:
-      return helper("mote_sub");
-    case MapOp::mul:
-      return helper("mote_mul");
-    case MapOp::div:
-      return helper("mote_div");
-    case MapOp::mod:
-      return helper("mote_mod");
-    case MapOp::pow:
-      return helper("mote_pow");
-    case MapOp::min:
-      return helper("mote_imin");
-    case MapOp::max:
-      return helper("mote_imax");
-    case MapOp::shift_left:
-      return helper("mote_shift_left");
-    case MapOp::shift_right:
-      return helper("mote_shift_right");
-    case MapOp::philox:
-      return helper("mote_philox");
-    case MapOp::bitwise_and:
-    case MapOp::bitwise_or:
-    case MapOp::bitwise_xor: {  // in parentheses: below comparisons C ranks them oddly
-      const char* symbol = op == MapOp::bitwise_and  ? " & "
-                           : op == MapOp::bitwise_or ? " | "
-                                                     : " ^ ";
-      const CType type = x.type == CType::i64 || y.type == CType::i64 ? CType::i64 : CType::i32;
-      return {"(" + within(x, kTight) + symbol + within(y, kTight) + ")", kTight, type};
-    }
-    default:
-      return infix_text(*infix(op), x, y, CType::flag);
-  }
+  if (compares)
+    return x.text == y.text ? self_comparison(op, x, false)
+                            : infix_text(*infix(op), x, y, CType::flag);
+  const CForms& c = info(op).c;
+  if (!c.integer.empty()) return {call(c.integer, x, y), kTight, CType::i64};
+  // Bits: in parentheses, since C ranks these operators below comparisons.
+  const CType type = x.type == CType::i64 || y.type == CType::i64 ? CType::i64 : CType::i32;
+  return {fmt::format("({} {} {})", within(x, kTight), c.symbol, within(y, kTight)), kTight, type};
 }
 
 Text unary_integer(MapOp op, const Text& x) {
-  switch (op) {
-    case MapOp::neg:
-      return {call("mote_neg", x), kTight, CType::i64};
-    case MapOp::abs:
-      return {call("mote_abs", x), kTight, CType::i64};
-    case MapOp::sign:
-      return {call("mote_sign", x), kTight, CType::i64};
-    case MapOp::bitwise_not:
-      return {"~" + operand(x, kUnary), kUnary, x.type == CType::i64 ? CType::i64 : CType::i32};
-    case MapOp::logical_not:
-      return {"!" + within(x, kUnary), kUnary, CType::flag};
-    case MapOp::floor:
-    case MapOp::ceil:
-    case MapOp::round:
-    case MapOp::trunc:
-      return x;
-    default:
-      throw InternalError(fmt::format("emit_c: Map {} of integers", name(op)));
-  }
+  const MapOpInfo& row = info(op);
+  if (row.keeps_integers) return x;
+  if (!row.c.integer.empty()) return {call(row.c.integer, x), kTight, CType::i64};
+  if (row.c.prefix.empty())
+    throw InternalError(fmt::format("emit_c: Map {} of integers", row.name));
+  const CType type = row.gives_bool ? CType::flag : x.type == CType::i64 ? CType::i64 : CType::i32;
+  return {std::string(row.c.prefix) + operand(x, kUnary), kUnary, type};
 }
 
 Text unary_real(MapOp op, const Text& x) {
-  switch (op) {
-    case MapOp::neg:
-      return {"-" + operand(x, kUnary), kUnary, x.type};
-    case MapOp::abs:
-      return {call("fabs", x), kTight, CType::f64};
-    case MapOp::sign:
-      return {call("mote_real_sign", x), kTight, CType::f64};
-    case MapOp::recip:
-      return {"1.0 / " + operand(x, kUnary), kProduct, CType::f64};
-    case MapOp::rsqrt:
-      return {"1.0 / " + call("sqrt", x), kProduct, CType::f64};
-    case MapOp::round:
-      return {call("nearbyint", x), kTight, CType::f64};
-    case MapOp::next_up:
-    case MapOp::next_down:
-    case MapOp::lowest_bit:
-      return {call(fmt::format("mote_{}", name(op)), x), kTight, CType::f64};
-    case MapOp::isnan:
-    case MapOp::isinf:
-      return {call(name(op), x), kTight, CType::truth};
-    default:  // the rest have the names that <math.h> gives them
-      return {call(name(op), x), kTight, CType::f64};
-  }
+  const MapOpInfo& row = info(op);
+  if (!row.c.prefix.empty())
+    return {std::string(row.c.prefix) + operand(x, kUnary), kUnary, x.type};
+  const CType type = row.gives_bool ? CType::truth : CType::f64;
+  const Text value = row.c.real.empty() ? x : Text{call(row.c.real, x), kTight, type};
+  return row.c.is_reciprocal ? Text{"1.0 / " + operand(value, kUnary), kProduct, type} : value;
 }
 
 }  // namespace

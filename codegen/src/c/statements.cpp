@@ -158,16 +158,14 @@ void Writer::branch(const If& i, const Facts& facts) {
 /// The text as the right side of an assignment to an element of dtype.
 std::string Writer::stored(const Text& t, const TensorDecl& to) const {
   if (p_.native && is_in_float(to.dtype)) {
-    const bool is_narrow = to.dtype != DType::f32 && to.role != TensorRole::temporary;
-    return is_narrow ? narrow(t, to.dtype) : as_float(t).text;
+    const bool is_stored_narrow = is_narrow(to.dtype) && to.role != TensorRole::temporary;
+    return is_stored_narrow ? narrow(t, to.dtype) : as_float(t).text;
   }
   if (to.role == TensorRole::temporary) return t.text;
+  if (is_narrow(to.dtype)) return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
   switch (to.dtype) {
     case DType::f32:
       return t.type == CType::f32 ? t.text : "(float)" + operand(t, kUnary);
-    case DType::f16:
-    case DType::bf16:
-      return fmt::format("mote_to_{}({})", name(to.dtype), t.text);
     case DType::i8:
     case DType::u8:
       return fmt::format("({}){}", storage_type(to.dtype), operand(as_number(t), kUnary));

@@ -17,22 +17,9 @@ namespace mote::emit {
 namespace {
 
 CType type_of_storage(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return CType::f32;
-    case DType::f64:
-    case DType::f16:
-    case DType::bf16:
-      return CType::f64;
-    case DType::i32:
-    case DType::i8:
-    case DType::u8:
-      return CType::i32;
-    case DType::i64:
-      return CType::i64;
-    default:
-      return CType::truth;
-  }
+  if (is_real(dtype)) return dtype == DType::f32 ? CType::f32 : CType::f64;
+  if (dtype == DType::boolean) return CType::truth;
+  return dtype == DType::i64 ? CType::i64 : CType::i32;
 }
 
 Text constant_text(const Number& n) {
@@ -132,25 +119,7 @@ std::optional<bool> decided_by_range(const value::Op& op, const LoopProgram& p) 
 
 }  // namespace
 
-std::string storage_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::i32:
-      return "int32_t";
-    case DType::i64:
-      return "int64_t";
-    case DType::f16:
-    case DType::bf16:
-      return "uint16_t";
-    case DType::i8:
-      return "int8_t";
-    default:
-      return "uint8_t";
-  }
-}
+std::string storage_type(DType dtype) { return std::string(info(dtype).c_type); }
 
 std::string local_type(DType dtype, bool native) {
   if (is_real(dtype)) return native && is_in_float(dtype) ? "float" : "double";
@@ -165,6 +134,12 @@ CType type_of_local(DType dtype, bool native) {
 Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
   const Text t = number(x, facts);
   const bool from_real = is_real_type(t.type);
+  if (is_narrow(to)) {
+    if (p_.native && t.type == CType::f32) return widened(narrow(t, to), to);
+    const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
+    return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
+            CType::f64};
+  }
   switch (to) {
     case DType::f64:
       if (p_.native && t.type == CType::f32)
@@ -175,13 +150,6 @@ Text Printer::cast(const Value& x, DType to, const Facts& facts) const {
       const bool is_short = p_.native && (t.type == CType::i32 || t.type == CType::flag);
       const char* through = from_real || is_short ? "(float)" : "(float)(double)";
       return {through + operand(t, kUnary), kUnary, CType::f32};
-    }
-    case DType::f16:
-    case DType::bf16: {
-      if (p_.native && t.type == CType::f32) return widened(narrow(t, to), to);
-      const Text real = from_real ? t : Text{"(double)" + operand(t, kUnary)};
-      return {fmt::format("mote_from_{0}(mote_to_{0}({1}))", name(to), real.text), kTight,
-              CType::f64};
     }
     case DType::i32:
       if (!from_real && (t.type == CType::i32 || t.type == CType::flag)) return t;
@@ -216,10 +184,8 @@ Text Printer::operation(const value::Op& op, DType dtype, const Facts& facts) co
 
 /// C++ has <math.h>'s functions for float too, and would choose those for an element of f32.
 Text Printer::argument(MapOp op, const Text& x) const {
-  static constexpr std::array kNotCalls = {MapOp::neg,   MapOp::sign,  MapOp::recip,
-                                           MapOp::isnan, MapOp::isinf, MapOp::logical_not};
-  const bool is_call =
-      op == MapOp::pow || (arity(op) == 1 && std::ranges::find(kNotCalls, op) == kNotCalls.end());
+  const MapOpInfo& row = info(op);
+  const bool is_call = !row.c.real.empty() && !row.c.real.starts_with("mote_") && !row.gives_bool;
   if (target_ != Target::cuda || x.type != CType::f32 || !is_call) return x;
   return {"(double)" + operand(x, kUnary), kUnary, CType::f64};
 }
@@ -260,9 +226,9 @@ Text Printer::element_value(const TensorDecl& t, const std::vector<Expr>& index,
                             const Facts& facts) const {
   const std::string text = element(t, index, facts);
   if (t.role == TensorRole::temporary) return {text, kTight, type_of_local(t.dtype, p_.native)};
-  const bool is_narrow = t.dtype == DType::f16 || t.dtype == DType::bf16;
-  if (is_narrow && p_.native) return widened(text, t.dtype);
-  if (is_narrow) return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
+  if (is_narrow(t.dtype) && p_.native) return widened(text, t.dtype);
+  if (is_narrow(t.dtype))
+    return {fmt::format("mote_from_{}({})", name(t.dtype), text), kTight, CType::f64};
   return {text, kTight, type_of_storage(t.dtype)};
 }
 

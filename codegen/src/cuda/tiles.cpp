@@ -155,8 +155,7 @@ class Finder {
     const auto* load = std::get_if<value::Load>(&v->kind);
     const TensorDecl* t = load == nullptr ? nullptr : find_tensor(p_, load->tensor);
     if (t == nullptr || t->role == TensorRole::temporary) return std::nullopt;
-    const bool is_taken =
-        t->dtype == DType::f16 || t->dtype == DType::bf16 || (tf32_ && t->dtype == DType::f32);
+    const bool is_taken = is_narrow(t->dtype) || (tf32_ && t->dtype == DType::f32);
     return is_taken ? std::optional(t->dtype) : std::nullopt;
   }
 

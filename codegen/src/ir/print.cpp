@@ -15,8 +15,8 @@ namespace mote {
 namespace {
 
 using print::IndexPrinter;
-using enum print::Precedence;
-using print::Precedence;
+using text::Precedence;
+using enum text::Precedence;
 using print::right_of;
 using print::Text;
 using print::within;
@@ -24,42 +24,6 @@ using print::within;
 std::string number_text(const Number& n) {
   if (!n.is_real()) return fmt::format("{}", n.integer());
   return std::isnan(n.real()) ? "nan" : fmt::format("{}", n.real());
-}
-
-struct Infix {
-  const char* symbol;
-  Precedence precedence;
-};
-
-std::optional<Infix> infix(MapOp op) {
-  switch (op) {
-    case MapOp::add:
-      return Infix{" + ", kSum};
-    case MapOp::sub:
-      return Infix{" - ", kSum};
-    case MapOp::mul:
-      return Infix{"*", kProduct};
-    case MapOp::div:
-      return Infix{"/", kProduct};
-    case MapOp::lt:
-      return Infix{" < ", kRelation};
-    case MapOp::le:
-      return Infix{" <= ", kRelation};
-    case MapOp::gt:
-      return Infix{" > ", kRelation};
-    case MapOp::ge:
-      return Infix{" >= ", kRelation};
-    case MapOp::eq:
-      return Infix{" == ", kEquality};
-    case MapOp::ne:
-      return Infix{" != ", kEquality};
-    case MapOp::logical_and:
-      return Infix{" && ", kAnd};
-    case MapOp::logical_or:
-      return Infix{" || ", kOr};
-    default:
-      return std::nullopt;
-  }
 }
 
 std::string assignment(ScatterOp op) {
@@ -116,10 +80,12 @@ Text Printer::operation(const value::Op& op, DType dtype) const {
   for (const Value& a : op.args) args.push_back(value(a));
   if (op.op == MapOp::neg) return {"-" + right_of(args[0], kUnary), kUnary};
   if (op.op == MapOp::logical_not) return {"!" + within(args[0], kUnary), kUnary};
-  if (const auto in = infix(op.op)) {
+  if (const std::optional<Infix>& in = info(op.op).infix) {
     const auto next = static_cast<Precedence>(in->precedence + 1);
     const bool chains = in->precedence != kRelation && in->precedence != kEquality;
-    return {within(args[0], chains ? in->precedence : next) + in->symbol + right_of(args[1], next),
+    const char* space = in->precedence == kProduct ? "" : " ";
+    return {fmt::format("{}{}{}{}{}", within(args[0], chains ? in->precedence : next), space,
+                        in->symbol, space, right_of(args[1], next)),
             in->precedence};
   }
   std::string list;

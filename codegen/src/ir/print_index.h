@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "mote/codegen/loops.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::print {
 
-/// How tightly the text of an expression binds.
-enum Precedence { kLoose, kOr, kAnd, kEquality, kRelation, kSum, kProduct, kUnary, kTight };
+using text::Precedence;
+using enum text::Precedence;
 
 /// Text and how tightly it binds.
 struct Text {

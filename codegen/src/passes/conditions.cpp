@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mote/uops/compare.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote {
 namespace {
@@ -46,31 +47,6 @@ Conditions parts(const Condition& c) {
     return all;
   }
   return {without_division(c)};
-}
-
-bool is_exact(MapOp op) {
-  switch (op) {
-    case MapOp::neg:
-    case MapOp::abs:
-    case MapOp::add:
-    case MapOp::sub:
-    case MapOp::mul:
-    case MapOp::min:
-    case MapOp::max:
-    case MapOp::lt:
-    case MapOp::le:
-    case MapOp::gt:
-    case MapOp::ge:
-    case MapOp::eq:
-    case MapOp::ne:
-    case MapOp::where:
-    case MapOp::logical_and:
-    case MapOp::logical_or:
-    case MapOp::logical_not:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// The value without casts that change nothing, whatever it is: to the types that are computed in.
@@ -166,7 +142,7 @@ Value mapped(MapOp op, std::vector<Value> args, DType arg_dtype, DType dtype) {
   const value::Guard* first = nullptr;
   for (const Value& a : args)
     if (const auto* g = std::get_if<value::Guard>(&a->kind); g && !first) first = g;
-  if (!first || !is_exact(op)) return op_value(op, std::move(args), arg_dtype, dtype);
+  if (!first || !info(op).folds) return op_value(op, std::move(args), arg_dtype, dtype);
   std::vector<Value> then;
   std::vector<Number> otherwise;
   for (const Value& a : args) {

@@ -50,8 +50,9 @@ std::string fast_accuracy_c() {
 
 std::string fast_contract_c(const std::string& name, DType dtype) {
   if (dtype == DType::f64) return contract_c(name, "MOTE_ACC_NATIVE", 0);
-  const bool narrow = dtype == DType::f16 || dtype == DType::bf16;  // sums are kept in float
-  return contract_c(name, narrow ? "MOTE_ACC_F32" : "MOTE_ACC_NATIVE", fast_accuracy().size());
+  // Sums of 16-bit reals are kept in float.
+  return contract_c(name, is_narrow(dtype) ? "MOTE_ACC_F32" : "MOTE_ACC_NATIVE",
+                    fast_accuracy().size());
 }
 
 std::string oracle_contract_c(const std::string& name) {

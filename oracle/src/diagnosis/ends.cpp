@@ -76,22 +76,10 @@ void add_integers_as_floats(std::vector<Hypothesis>& all, const Observed& o) {
                      }});
 }
 
-std::pair<double, double> limits_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return {-128, 127};
-    case DType::u8:
-      return {0, 255};
-    case DType::i32:
-      return {-0x1p31, 0x1p31 - 1};
-    default:
-      return {0, 0};
-  }
-}
-
 void add_limits(std::vector<Hypothesis>& all, DType dtype) {
-  const auto [least, greatest] = limits_of(dtype);
-  if (least == greatest) return;
+  if (!is_integer(dtype) || dtype == DType::i64) return;
+  const auto least = static_cast<double>(integer_range(dtype).least);
+  const auto greatest = static_cast<double>(integer_range(dtype).greatest);
   const std::pair<double, double> kept[] = {{least + 1, greatest},
                                             {least, greatest - 1},
                                             {least + 1, greatest - 1},
@@ -151,7 +139,7 @@ void add_denormals(std::vector<Hypothesis>& all, DType dtype) {
 
 void add_narrow_outputs(std::vector<Hypothesis>& all, DType dtype) {
   all.push_back({"saturates", "with the greatest number in place of an infinity", finite_ends});
-  for (const DType narrow : {DType::f16, DType::bf16, DType::f32}) {
+  for (const DType narrow : kShortReals) {
     if (size_of(narrow) >= size_of(dtype)) continue;
     const Change round = [narrow](const Number& n) { return store_as(n, narrow); };
     all.push_back(
@@ -168,7 +156,7 @@ void add_narrow_inputs(std::vector<Hypothesis>& all, const Observed& o) {
   for (std::size_t k = 0; k < o.of.inputs.size(); ++k) {
     const CaseTensor& t = o.of.inputs[k];
     if (!is_real(t.dtype)) continue;
-    for (const DType narrow : {DType::f16, DType::bf16, DType::f32}) {
+    for (const DType narrow : kShortReals) {
       if (size_of(narrow) >= size_of(t.dtype)) continue;
       all.push_back({"demoted inputs", fmt::format("with {} rounded to {}", t.name, name(narrow)),
                      [k, narrow](const Observed& of) -> std::optional<std::vector<Dense>> {

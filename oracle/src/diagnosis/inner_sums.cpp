@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
+#include <string>
 #include <utility>
 
 #include "blocks/evaluate.h"
@@ -20,7 +22,7 @@ constexpr std::int64_t kMaxInnerTerms = std::int64_t{1} << 18;  ///< of all sums
 
 /// How a kernel may add up terms.
 struct Accumulator {
-  const char* name;
+  std::string name;
   std::function<double(double)> keep;  ///< what is left of a sum
   std::function<double(double)> term;  ///< what is left of a term before it is added
   bool pairs = false;                  ///< two terms are added, kept, and then added in full
@@ -39,12 +41,12 @@ std::vector<Accumulator> accumulators(DType dtype) {
   };
   std::vector<Accumulator> all;
   if (is_real(dtype)) {
-    all = {{"f16", in(DType::f16), same},
-           {"bf16", in(DType::bf16), same},
-           {"f16, of terms in f16", in(DType::f16), in(DType::f16)},
-           {"bf16, of terms in bf16", in(DType::bf16), in(DType::bf16)},
-           {"full, of terms in f16", same, in(DType::f16)},
-           {"full, of terms in bf16", same, in(DType::bf16)}};
+    const auto narrow = std::views::filter(kShortReals, is_narrow);
+    for (const DType t : narrow) all.push_back({std::string(name(t)), in(t), same});
+    for (const DType t : narrow)
+      all.push_back({fmt::format("{0}, of terms in {0}", name(t)), in(t), in(t)});
+    for (const DType t : narrow)
+      all.push_back({fmt::format("full, of terms in {}", name(t)), same, in(t)});
     if (dtype == DType::f64) all.push_back({"f32", in(DType::f32), same});
     return all;
   }

@@ -83,21 +83,10 @@ std::optional<std::vector<Dense>> padded(const Observed& of, Symbol size, std::i
   return with_sizes(of, c);
 }
 
-std::pair<std::int64_t, std::int64_t> ends_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return {-128, 127};
-    case DType::u8:
-      return {0, 255};
-    default:
-      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-  }
-}
-
 /// What the op gives for i64, moved to the ends of the narrower integers.
 std::optional<std::vector<Dense>> saturated_integers(const Observed& of, int less) {
   const DType narrow = of.of.instance.dtype;
-  if (narrow != DType::i8 && narrow != DType::u8 && narrow != DType::i32) return std::nullopt;
+  if (!is_integer(narrow) || narrow == DType::i64) return std::nullopt;
   try {
     Case c = of.of;
     c.instance.dtype = DType::i64;
@@ -114,7 +103,7 @@ std::optional<std::vector<Dense>> saturated_integers(const Observed& of, int les
     const auto wide = recompute(c, std::move(inputs));
     if (!wide) return std::nullopt;
     std::vector<Dense> outputs = copies_of(of.expected);
-    const auto [end, greatest] = ends_of(narrow);
+    const auto [end, greatest] = integer_range(narrow);
     const std::int64_t least = end + less;
     for (std::size_t k = 0; k < outputs.size(); ++k)
       for (std::int64_t at = 0; at < outputs[k].count() && outputs[k].dtype() == narrow; ++at)

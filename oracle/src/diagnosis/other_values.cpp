@@ -36,7 +36,7 @@ void add_narrow_reals(Collector& all, const Uop& u) {
             is_real(u.dtype()) ? "narrow value" : "integers as floats");
   };
   if (is_real(u.dtype())) {
-    for (const DType narrow : {DType::f16, DType::bf16, DType::f32})
+    for (const DType narrow : kShortReals)
       if (size_of(narrow) < size_of(u.dtype())) add(narrow);
     if (size_of(u.dtype()) == 2)  // the reference keeps it in more bits than its own
       all.add([&] { return cast(cast(u, DType::f32), u.dtype()); }, "narrow value");

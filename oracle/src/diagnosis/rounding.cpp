@@ -46,8 +46,10 @@ std::optional<std::vector<Dense>> demoted(const Observed& of, const Rounding& ro
   return recompute(of.of, std::move(inputs));
 }
 
+constexpr int kTf32Bits = 11;
+
 struct Demotion {
-  const char* name;
+  std::string name;
   Rounding round;
   bool pairs = false;  ///< rounds sums of two terms, which are then added in full
 };
@@ -93,11 +95,15 @@ std::optional<std::vector<Dense>> accumulated(const Observed& of, std::size_t in
 
 std::vector<Demotion> accumulators() {
   const Rounding saturated = [](double v) { return std::clamp(v, -32768.0, 32767.0); };
-  return {{"11 bits (f16)", [](double v) { return rounded(v, 11); }},
-          {"8 bits (bf16)", [](double v) { return rounded(v, 8); }},
-          {"24 bits (f32)", [](double v) { return rounded(v, 24); }},
-          {"integers of 16 bits that saturate", saturated},
-          {"pairs of terms in 16 bits that saturate", saturated, true}};
+  std::vector<Demotion> all;
+  for (const DType t : kShortReals) {
+    const int bits = real_format(t).precision;
+    all.push_back({fmt::format("{} bits ({})", bits, name(t)),
+                   [bits](double v) { return rounded(v, bits); }});
+  }
+  all.push_back({"integers of 16 bits that saturate", saturated});
+  all.push_back({"pairs of terms in 16 bits that saturate", saturated, true});
+  return all;
 }
 
 }  // namespace
@@ -107,13 +113,16 @@ std::vector<Hypothesis> rounding_hypotheses(const Observed& o) {
   const auto add = [&](const char* kind, std::string text, auto outputs) {
     all.push_back({kind, std::move(text), outputs});
   };
-  for (const auto& [name, bits] : {std::pair{"tf32 or f16", 11}, std::pair{"bf16", 8}}) {
-    add("demoted inputs", fmt::format("with inputs rounded to {} bits ({})", bits, name),
-        [bits = bits](const Observed& of) {
+  for (const DType t : kShortReals) {
+    if (!is_narrow(t)) continue;
+    const int bits = real_format(t).precision;
+    const std::string named = fmt::format("{}{}", bits == kTf32Bits ? "tf32 or " : "", name(t));
+    add("demoted inputs", fmt::format("with inputs rounded to {} bits ({})", bits, named),
+        [bits](const Observed& of) {
           return demoted(of, [bits](double v) { return rounded(v, bits); });
         });
-    add("demoted inputs", fmt::format("with inputs cut off after {} bits ({})", bits, name),
-        [bits = bits](const Observed& of) {
+    add("demoted inputs", fmt::format("with inputs cut off after {} bits ({})", bits, named),
+        [bits](const Observed& of) {
           return demoted(of, [bits](double v) { return truncated(v, bits); });
         });
   }

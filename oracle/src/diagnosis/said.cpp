@@ -5,9 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
+
+#include "mote/uops/map_ops.h"
 
 namespace mote::diagnosis {
 namespace {
@@ -16,34 +17,21 @@ constexpr std::size_t kLine = 76;  ///< characters
 constexpr int kDeepest = 12;
 constexpr int kMaxNodes = 500;  ///< that one text looks at
 
-/// How tightly the outermost operator of a text binds.
-enum Tightness : std::uint8_t { kChoice, kOr, kAnd, kComparison, kSum, kProduct, kSign, kAtom };
+using text::Precedence;
+using enum text::Precedence;
 
 struct Said {
   std::string text;
-  Tightness tightness = kAtom;
+  Precedence precedence = kTight;
 };
 
-std::string within(const Said& s, Tightness around) {
-  return s.tightness < around ? "(" + s.text + ")" : s.text;
+std::string within(const Said& s, Precedence around) {
+  return s.precedence < around ? "(" + s.text + ")" : s.text;
 }
 
-struct Infix {
-  const char* sign;
-  Tightness tightness;
-};
-
+/// The operator between two arguments; also % for mod, which program text writes as a function.
 std::optional<Infix> infix(MapOp op) {
-  static const std::map<MapOp, Infix> all = {
-      {MapOp::add, {" + ", kSum}},        {MapOp::sub, {" - ", kSum}},
-      {MapOp::mul, {"*", kProduct}},      {MapOp::div, {"/", kProduct}},
-      {MapOp::mod, {" % ", kProduct}},    {MapOp::lt, {" < ", kComparison}},
-      {MapOp::le, {" <= ", kComparison}}, {MapOp::gt, {" > ", kComparison}},
-      {MapOp::ge, {" >= ", kComparison}}, {MapOp::eq, {" == ", kComparison}},
-      {MapOp::ne, {" != ", kComparison}}, {MapOp::logical_and, {" && ", kAnd}},
-      {MapOp::logical_or, {" || ", kOr}}};
-  const auto at = all.find(op);
-  return at == all.end() ? std::nullopt : std::optional(at->second);
+  return op == MapOp::mod ? Infix{"%", kProduct} : info(op).infix;
 }
 
 /// A cast that changes values, and not only how they are kept. Sizes are.
@@ -99,14 +87,14 @@ class Sayer {
     const bool negative = s.value.as_real() < 0;
     return {s.value.is_real() ? fmt::format("{}", s.value.real())
                               : fmt::format("{}", s.value.integer()),
-            negative ? kSign : kAtom};
+            negative ? kUnary : kTight};
   }
   Said say(const Uop&, const uop::Param& p, const std::vector<Expr>&, int) { return {p.name}; }
 
   Said say(const Uop&, const uop::Iota& i, const std::vector<Expr>& at, int) {
     const Expr value = i.value.substitute(loops(at));
     const bool simple = value.terms().size() <= 1 && value.as_atom() != nullptr;
-    return {text_of(value), simple || value.constant() ? kAtom : kSum};
+    return {text_of(value), simple || value.constant() ? kTight : kSum};
   }
 
   Said say(const Uop&, const uop::Reindex& r, const std::vector<Expr>& at, int depth) {
@@ -123,27 +111,32 @@ class Sayer {
       args.push_back(say(arg, arg.rank() == 0 ? std::vector<Expr>() : at, depth + 1));
     if (const auto sign = infix(m.op)) {
       const Said& b = args[1];
+      // A comparison of comparisons needs no parentheses here: only people read it.
+      const Precedence own = sign->precedence == kEquality ? kRelation : sign->precedence;
       if (m.op == MapOp::mul && args[0].text == b.text && b.text != "…")
-        return {within(b, kAtom) + "^2", kProduct};
+        return {within(b, kTight) + "^2", kProduct};
       if (m.op == MapOp::mul && b.text.starts_with("1/"))
         return {within(args[0], kProduct) + b.text.substr(1), kProduct};
       const bool closed = m.op == MapOp::sub || m.op == MapOp::div || m.op == MapOp::mod;
-      const auto right = static_cast<Tightness>(sign->tightness + (closed ? 1 : 0));
-      return {within(args[0], sign->tightness) + sign->sign + within(b, right), sign->tightness};
+      const auto right = static_cast<Precedence>(own + (closed ? 1 : 0));
+      const bool is_tight = own == kProduct && m.op != MapOp::mod;
+      return {fmt::format("{}{}{}{}{}", within(args[0], own), is_tight ? "" : " ", sign->symbol,
+                          is_tight ? "" : " ", within(b, right)),
+              own};
     }
     switch (m.op) {
       case MapOp::neg:
-        return {"-" + within(args[0], kSign), kSign};
+        return {"-" + within(args[0], kUnary), kUnary};
       case MapOp::recip:
-        return {"1/" + within(args[0], kSign), kProduct};
+        return {"1/" + within(args[0], kUnary), kProduct};
       case MapOp::rsqrt:
         return {fmt::format("1/sqrt({})", args[0].text), kProduct};
       case MapOp::logical_not:
-        return {"!" + within(args[0], kSign), kSign};
+        return {"!" + within(args[0], kUnary), kUnary};
       case MapOp::where:
         return {fmt::format("{} ? {} : {}", within(args[0], kOr), within(args[1], kOr),
-                            within(args[2], kChoice)),
-                kChoice};
+                            within(args[2], kTernary)),
+                kTernary};
       case MapOp::cast:
         return {fmt::format("{}({})", name(u.dtype()), args[0].text)};
       default:

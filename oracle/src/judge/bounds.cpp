@@ -29,10 +29,9 @@ std::string with_f32_inputs(const Program& p) {
   for (std::string line; std::getline(lines, line); out += line + "\n") {
     if (!line.starts_with("input ")) continue;
     const std::size_t at = line.find(' ', 6) + 1;
-    for (const std::string_view narrow : {"f16[", "bf16["}) {
-      if (std::string_view(line).substr(at).starts_with(narrow))
-        line.replace(at, narrow.size(), "f32[");
-    }
+    const std::size_t end = line.find('[', at);
+    const auto dtype = parse_dtype(std::string_view(line).substr(at, end - at));
+    if (dtype && is_narrow(*dtype)) line.replace(at, end - at, "f32");
   }
   return out;
 }
@@ -177,7 +176,7 @@ std::vector<Interval> BoundOf::compute(const Case& c, std::vector<Dense>& inputs
   if (widened_) {
     std::vector<Dense> wide;
     for (const Dense& d : inputs) {
-      const bool half = d.dtype() == DType::f16 || d.dtype() == DType::bf16;
+      const bool half = is_narrow(d.dtype());
       Dense& w = wide.emplace_back(half ? DType::f32 : d.dtype(), d.count());
       for (std::int64_t k = 0; k < d.count(); ++k) w.set(k, d.at(k));
     }

@@ -18,12 +18,10 @@ namespace {
 
 constexpr std::size_t kOpsShown = 3;
 
-bool is_of_16_bits(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 /// For tensors of that dtype; what widens nothing and narrows nothing is the usual one.
 Accumulation accumulation_of(std::int32_t given, DType dtype) {
   if (given == MOTE_ACC_NATIVE)
-    return is_of_16_bits(dtype) ? Accumulation::native : Accumulation::usual;
+    return is_narrow(dtype) ? Accumulation::native : Accumulation::usual;
   if (given == MOTE_ACC_F32) return dtype == DType::f64 ? Accumulation::f32 : Accumulation::usual;
   return dtype == DType::f64 ? Accumulation::usual : Accumulation::f64;
 }
@@ -37,7 +35,7 @@ std::string accumulator_text(Accumulation accumulator, DType dtype) {
   }
   if (accumulator == Accumulation::f64) return "f64";
   if (accumulator == Accumulation::f32) return "f32";
-  const bool is_wide = is_of_16_bits(dtype) && accumulator == Accumulation::usual;
+  const bool is_wide = is_narrow(dtype) && accumulator == Accumulation::usual;
   return std::string(is_wide ? "f32" : name(dtype));
 }
 

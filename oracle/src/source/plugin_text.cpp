@@ -16,9 +16,7 @@
 namespace mote {
 namespace {
 
-bool has_16_bits(const Uop& tensor) {
-  return tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16;
-}
+bool has_16_bits(const Uop& tensor) { return is_narrow(tensor.dtype()); }
 
 /// Nobody means sums of 16 bits: where nothing is said, tensors of 16 bits are summed up in f32.
 std::string_view usual_accumulator(const Program& program) {

@@ -40,12 +40,11 @@ struct ProgramKernel {
 
 ProgramKernel kernel_of(const Target& target, DType dtype) {
   const auto program = target.program({dtype, target.full_mask()});
-  const bool is_narrow = dtype == DType::f16 || dtype == DType::bf16;
   return {.function = fmt::format("kernel_{}", name(dtype)),
           .dtype = dtype,
           .loops = compile(program),
           .is_fast = has_fast_variant(*program, dtype) &&
-                     (!is_narrow || mote_level() >= kLevelOfSixteenBits)};
+                     (!is_narrow(dtype) || mote_level() >= kLevelOfSixteenBits)};
 }
 
 std::string text_of(const ProgramKernel& k) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "judge/bounds.h"
 #include "judge/reference.h"
@@ -14,6 +15,7 @@
 #include "mote/base/plugin.h"
 #include "mote/codegen/generated_by.h"
 #include "mote/oracle/exactness.h"
+#include "mote/uops/element.h"
 #include "run/buffer.h"
 #include "run/prepared_state.h"
 #include "source/embedded_headers.h"
@@ -104,7 +106,7 @@ static const mote_kernel* find_kernel(const char* path) {
 
 /// A literal of the element type; f16 and bf16 as their bits.
 std::string literal(const Dense& x, std::int64_t at) {
-  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16)
+  if (is_narrow(x.dtype()))
     return fmt::format("0x{:x}", static_cast<const std::uint16_t*>(x.data())[at]);
   const Number n = x.at(at);
   if (!n.is_real()) return n.integer() == INT64_MIN ? "INT64_MIN" : fmt::format("{}", n.integer());
@@ -123,41 +125,14 @@ std::string long_literal(const Number& n) {
   return fmt::format("{:a}L", v);
 }
 
-std::string_view c_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::f16:
-    case DType::bf16:
-      return "uint16_t";
-    case DType::i32:
-      return "int32_t";
-    case DType::i64:
-      return "int64_t";
-    case DType::i8:
-      return "int8_t";
-    case DType::u8:
-    case DType::boolean:
-      return "uint8_t";
-  }
-  throw InternalError("unknown dtype");
-}
-
 /// What stands in gaps and in outputs before the call.
 std::string poison(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::f64:
-      return "NAN";
-    case DType::f16:
-      return "0x7e00";
-    case DType::bf16:
-      return "0x7fc0";
-    default:
-      return "77";
+  if (is_narrow(dtype)) {
+    std::uint16_t bits = 0;
+    store_element(&bits, dtype, 0, std::numeric_limits<double>::quiet_NaN());
+    return fmt::format("0x{:x}", bits);
   }
+  return is_real(dtype) ? "NAN" : "77";
 }
 
 /// An array of its memory with guards, and its DLTensor.
@@ -170,7 +145,7 @@ std::string tensor_text(const CaseTensor& t, DLTensor dl, const Dense* values) {
       memory[static_cast<std::size_t>(kGuardElements + placed.offset + at)] =
           literal(*values, linear);
     });
-  std::string text = fmt::format("static {} {}_memory[] = {{", c_type(t.dtype), t.name);
+  std::string text = fmt::format("static {} {}_memory[] = {{", info(t.dtype).c_type, t.name);
   for (std::size_t k = 0; k < memory.size(); ++k)
     text += (k % 8 == 0 ? "\n    " : " ") + memory[k] + ",";
   text += "\n};\n";

@@ -19,7 +19,7 @@ bool is_of_kind(DType dtype, Kind kind) {
   if (kind == Kind::i8) return dtype == DType::i8;
   if (kind == Kind::f16) return dtype == DType::f16;
   if (kind == Kind::bf16) return dtype == DType::bf16;
-  if (kind == Kind::narrow) return dtype == DType::f16 || dtype == DType::bf16;
+  if (kind == Kind::narrow) return is_narrow(dtype);
   return dtype == DType::f32;
 }
 

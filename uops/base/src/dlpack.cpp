@@ -9,37 +9,15 @@
 namespace mote {
 
 DLDataType to_dlpack(DType dtype) {
-  const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-  if (dtype == DType::boolean) return {MOTE_DL_BOOL, bits, 1};
-  if (dtype == DType::bf16) return {kDLBfloat, bits, 1};
-  if (dtype == DType::u8) return {kDLUInt, bits, 1};
-  return {static_cast<std::uint8_t>(is_real(dtype) ? kDLFloat : kDLInt), bits, 1};
+  return {info(dtype).dlpack_code, static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
 }
 
 std::optional<DType> from_dlpack(DLDataType dtype) {
-  if (dtype.lanes != 1) return std::nullopt;
-  switch (dtype.code << 8 | dtype.bits) {
-    case kDLFloat << 8 | 32:
-      return DType::f32;
-    case kDLFloat << 8 | 64:
-      return DType::f64;
-    case kDLFloat << 8 | 16:
-      return DType::f16;
-    case kDLBfloat << 8 | 16:
-      return DType::bf16;
-    case kDLInt << 8 | 64:
-      return DType::i64;
-    case kDLInt << 8 | 32:
-      return DType::i32;
-    case kDLInt << 8 | 8:
-      return DType::i8;
-    case kDLUInt << 8 | 8:
-      return DType::u8;
-    case MOTE_DL_BOOL << 8 | 8:
-      return DType::boolean;
-    default:
-      return std::nullopt;
+  for (const DType d : all_dtypes()) {
+    const DLDataType known = to_dlpack(d);
+    if (dtype.code == known.code && dtype.bits == known.bits && dtype.lanes == 1) return d;
   }
+  return std::nullopt;
 }
 
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {

@@ -250,7 +250,7 @@ Format format_named(DType t) {
 }  // namespace
 
 Format format_of(DType dtype, const Contract& contract) {
-  const bool half = dtype == DType::f16 || dtype == DType::bf16;
+  const bool half = is_narrow(dtype);
   const bool is_wide = half && contract.accumulator != Accumulation::native;
   return format_named(is_wide ? DType::f32 : is_real(dtype) ? dtype : DType::f64);
 }

@@ -266,7 +266,7 @@ std::vector<ParamDecl> with_accuracies(const Program& p, const Contract& contrac
   for (const Output& o : p.outputs) roots.push_back(o.value);
   for (const Uop& u : topological(roots)) {
     const auto* m = std::get_if<uop::Map>(&u.node().kind);
-    if (m && (bounds::is_function(m->op) || m->op == MapOp::pow)) functions.insert(m->op);
+    if (m && bounds::has_accuracy(m->op)) functions.insert(m->op);
   }
   for (const MapOp op : functions) {
     ParamDecl decl;

@@ -7,6 +7,7 @@
 
 #include "bound/value.h"
 #include "mote/base/error.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote::bounds {
 namespace {
@@ -15,46 +16,6 @@ namespace {
 constexpr double kLibm = 0x1p-51;
 
 Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
-
-enum class Way : std::uint8_t { rising, falling, even, wave, tangent };
-struct Shape {
-  Way way = Way::rising;
-  double least = -kInf, greatest = kInf;  ///< of the function
-  double from = -kInf, to = kInf;         ///< where it is defined
-};
-
-Shape shape_of_function(MapOp op) {
-  switch (op) {
-    case MapOp::sqrt:
-      return {.least = 0, .from = 0};
-    case MapOp::rsqrt:  // of -0 it is -inf
-      return {.way = Way::falling, .from = 0};
-    case MapOp::exp:
-      return {.least = 0};
-    case MapOp::expm1:
-      return {.least = -1};
-    case MapOp::log:
-      return {.from = 0};
-    case MapOp::log1p:
-      return {.from = -1};
-    case MapOp::asin:
-      return {.from = -1, .to = 1};
-    case MapOp::acos:
-      return {.way = Way::falling, .least = 0, .from = -1, .to = 1};
-    case MapOp::tanh:
-    case MapOp::erf:
-      return {.least = -1, .greatest = 1};
-    case MapOp::cosh:
-      return {.way = Way::even, .least = 1};
-    case MapOp::sin:
-    case MapOp::cos:
-      return {.way = Way::wave, .least = -1, .greatest = 1};
-    case MapOp::tan:
-      return {.way = Way::tangent};
-    default:  // atan, sinh
-      return {};
-  }
-}
 
 /// Half the width of the accuracy as a factor, and what is added.
 struct Slack {
@@ -70,33 +31,33 @@ Slack slack_of(MapOp op, const Format& f, const Context& c) {
 /// The ends moved outward by the slack, an exact zero of exp(-inf) aside; clamped to the range.
 Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const Context& c) {
   const Slack s = slack_of(op, f, c);
-  const Shape shape = shape_of_function(op);
+  const Course& course = *info(op).course;
   const Uop lo = y.lo, hi = y.hi;
   y.lo = lo - (abs(lo) * s.factor + s.added);
   y.hi = hi + (abs(hi) * s.factor + s.added);
-  if (lo.id() == hi.id() || !std::isfinite(shape.greatest)) {
+  if (lo.id() == hi.id() || !std::isfinite(course.greatest)) {
     // inf - inf: an infinite end stays.
     y.lo = where(isinf(lo), lo, y.lo);
     y.hi = where(isinf(hi), hi, y.hi);
   }
   const double beyond = f.unit * 2;
-  if (std::isfinite(shape.least)) {
+  if (std::isfinite(course.least)) {
     const Uop edge =
-        shape.least == 0 ? number(0) : shape.least - param(ulp_param(op), DType::f64) * beyond;
+        course.least == 0 ? number(0) : course.least - param(ulp_param(op), DType::f64) * beyond;
     y.lo = max(y.lo, edge);
   }
-  if (std::isfinite(shape.greatest)) {
-    y.hi = min(y.hi, shape.greatest + param(ulp_param(op), DType::f64) * beyond);
+  if (std::isfinite(course.greatest)) {
+    y.hi = min(y.hi, course.greatest + param(ulp_param(op), DType::f64) * beyond);
   } else {  // beyond the format: infinite, or the greatest number
     y.lo = where(lo > f.greatest && x.hi < kInf, f.greatest, y.lo);
     y.hi = where(y.hi > f.greatest, kInf, y.hi);
-    if (shape.least == -kInf) {
+    if (course.least == -kInf) {
       y.hi = where(hi < -f.greatest && x.lo > -kInf, -f.greatest, y.hi);
       y.lo = where(y.lo < -f.greatest, -kInf, y.lo);
     }
   }
   if (op == MapOp::exp) y.hi = where(eq(x.hi, -kInf), 0, y.hi);
-  y.nonnegative = shape.least >= 0 || (op == MapOp::rsqrt && x.nonnegative);
+  y.nonnegative = course.least >= 0 || (op == MapOp::rsqrt && x.nonnegative);
   return y;
 }
 
@@ -115,19 +76,19 @@ Interval wave(MapOp op, const Interval& x) {
 }
 
 Interval ends(MapOp op, const Interval& x) {
-  const Shape shape = shape_of_function(op);
+  const Course& course = *info(op).course;
   Interval y;
-  switch (shape.way) {
-    case Way::rising:
-    case Way::tangent:
+  switch (course.shape) {
+    case Course::Shape::rising:
+    case Course::Shape::tangent:
       y.lo = apply1(op, x.lo);
       y.hi = x.certain() ? y.lo : apply1(op, x.hi);
       break;
-    case Way::falling:
+    case Course::Shape::falling:
       y.lo = apply1(op, x.hi);
       y.hi = x.certain() ? y.lo : apply1(op, x.lo);
       break;
-    case Way::even: {
+    case Course::Shape::even: {
       if (x.certain()) return exactly(apply1(op, x.lo));
       const Uop at_zero = x.lo <= 0 && x.hi >= 0;
       const Uop a = abs(x.lo), b = abs(x.hi);
@@ -135,7 +96,7 @@ Interval ends(MapOp op, const Interval& x) {
       y.hi = apply1(op, max(a, b));
       break;
     }
-    case Way::wave:
+    case Course::Shape::wave:
       y = wave(op, x);
       break;
   }
@@ -144,36 +105,37 @@ Interval ends(MapOp op, const Interval& x) {
 
 /// Where the ends say nothing about what is between them.
 Uop unknown(MapOp op, const Interval& x, const Interval& y) {
-  const Shape shape = shape_of_function(op);
+  const Course& course = *info(op).course;
   Uop bad = isnan(y.lo) || isnan(y.hi);
-  if (std::isfinite(shape.to)) bad = bad || (x.lo < shape.from && x.hi > shape.to);
-  if (shape.way == Way::falling && shape.from == 0) bad = bad || (x.lo <= 0 && x.hi >= 0);
-  if (shape.way ==
-      Way::tangent) {  // more than one branch, or so near to a pole that ends do not rise
+  if (std::isfinite(course.to)) bad = bad || (x.lo < course.from && x.hi > course.to);
+  if (course.shape == Course::Shape::falling && course.from == 0)
+    bad = bad || (x.lo <= 0 && x.hi >= 0);
+  if (course.shape ==
+      Course::Shape::tangent) {  // more than one branch, or so near to a pole that ends do not rise
     const auto branch = [](const Uop& v) {
       return apply1(MapOp::floor, v * std::numbers::inv_pi + 0.5);
     };
     bad = bad || ne(branch(x.lo), branch(x.hi)) || y.lo > y.hi;
   }
-  const Uop outside = (x.hi < shape.from) || (x.lo > shape.to);
+  const Uop outside = (x.hi < course.from) || (x.lo > course.to);
   const Uop point = eq(x.lo, x.hi);
   const Uop surely_nan = isnan(x.lo) || point;
-  const bool has_edges = std::isfinite(shape.from) || std::isfinite(shape.to);
+  const bool has_edges = std::isfinite(course.from) || std::isfinite(course.to);
   return bad && negation(has_edges ? surely_nan || outside : surely_nan);
 }
 
 }  // namespace
 
-bool is_function(MapOp op) { return op >= MapOp::sqrt && op <= MapOp::erf; }
+bool is_function(MapOp op) { return info(op).course.has_value(); }
+
+bool has_accuracy(MapOp op) { return info(op).ulp > 0; }
 
 std::string ulp_param(MapOp op) { return fmt::format("ulp_{}", name(op)); }
 
 Accuracy accuracy_of(MapOp op, const Contract& contract) {
   if (const auto at = contract.functions.find(name(op)); at != contract.functions.end())
     return at->second;
-  if (op == MapOp::sqrt) return {.ulp = 1};
-  if (op == MapOp::rsqrt) return {.ulp = 2};
-  return {};
+  return {.ulp = info(op).ulp};
 }
 
 Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c) {
@@ -204,9 +166,10 @@ Interval function_of(MapOp op, const Interval& given, DType dtype, const Context
 namespace mote {
 
 std::vector<std::string> contract_functions() {
-  std::vector<std::string> names = {kDot, kOperand, std::string(name(MapOp::pow))};
-  for (int op = static_cast<int>(MapOp::sqrt); op <= static_cast<int>(MapOp::erf); ++op)
-    names.emplace_back(name(static_cast<MapOp>(op)));
+  std::vector<std::string> names = {kDot, kOperand};
+  for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
+    if (const auto op = static_cast<MapOp>(k); bounds::has_accuracy(op))
+      names.emplace_back(name(op));
   return names;
 }
 

@@ -8,12 +8,13 @@
 
 #include "bound/value.h"
 #include "graph/node.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote {
 namespace {
 
 bool is_smooth(MapOp op) {
-  return bounds::is_function(op) || op == MapOp::pow || op == MapOp::recip || op == MapOp::div;
+  return bounds::has_accuracy(op) || op == MapOp::recip || op == MapOp::div;
 }
 bool rounds(MapOp op) {
   return op == MapOp::add || op == MapOp::sub || op == MapOp::mul || op == MapOp::mod;
@@ -46,7 +47,7 @@ class Rigidity {
       return wholes_.contains(i->x.id()) && std::floor(i->fill.real()) == i->fill.real();
     const auto* m = std::get_if<uop::Map>(&kind);
     if (m == nullptr) return false;
-    if (m->op >= MapOp::floor && m->op <= MapOp::trunc) return true;
+    if (info(m->op).keeps_integers) return true;
     if (m->op == MapOp::cast && !is_real(m->args[0].dtype())) return true;
     const bool keeps = m->op == MapOp::add || m->op == MapOp::sub || m->op == MapOp::neg ||
                        m->op == MapOp::min || m->op == MapOp::max;

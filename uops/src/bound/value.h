@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/node.h"
 #include "mote/uops/bound.h"
 
 namespace mote::bounds {
@@ -78,7 +79,6 @@ struct Context {
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Uop number(double v);
-inline Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
 inline Uop isnan(const Uop& x) { return apply1(MapOp::isnan, x); }
 inline Uop isinf(const Uop& x) { return apply1(MapOp::isinf, x); }
 inline Uop negation(const Uop& x) { return apply1(MapOp::logical_not, x); }
@@ -122,6 +122,8 @@ Terms as_terms(const Interval& x, const Context& c);
 
 /// Map ops of one argument that are functions (sqrt … erf), pow, and mod.
 bool is_function(MapOp op);
+/// A contract may name its error.
+bool has_accuracy(MapOp op);
 Interval function_of(MapOp op, const Interval& given, DType dtype, const Context& c);
 Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c);
 Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c);

@@ -90,4 +90,7 @@ std::string shape_text(std::span<const Expr> shape);          ///< [N, 3]
 std::string shape_text(std::span<const std::int64_t> shape);  ///< [1,4,4,5]
 std::string type_text(const Uop& u);                          ///< f32[N, 3]
 
+/// An op of one argument.
+inline Uop apply1(MapOp op, const Uop& x) { return map(op, std::vector<Uop>{x}); }
+
 }  // namespace mote

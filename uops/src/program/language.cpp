@@ -7,6 +7,7 @@
 
 #include "graph/node.h"
 #include "mote/uops/language.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote {
 namespace {
@@ -18,14 +19,6 @@ constexpr std::array kStatements = {"op"sv,   "param"sv,   "input"sv,
                                     "size"sv, "require"sv, "output"sv};
 constexpr std::array kForms = {"iota"sv, "select"sv, "scatter"sv, "select_scatter"sv,
                                "stop_gradient"sv};
-
-constexpr std::array kInfix = {
-    Infix{"||", MapOp::logical_or, 1},   Infix{"&&", MapOp::logical_and, 2},
-    Infix{"<=", MapOp::le, kComparison}, Infix{">=", MapOp::ge, kComparison},
-    Infix{"==", MapOp::eq, kComparison}, Infix{"!=", MapOp::ne, kComparison},
-    Infix{"<", MapOp::lt, kComparison},  Infix{">", MapOp::gt, kComparison},
-    Infix{"+", MapOp::add, 4},           Infix{"-", MapOp::sub, 4},
-    Infix{"*", MapOp::mul, kProduct},    Infix{"/", MapOp::div, kProduct}};
 
 constexpr std::array kConstants = {"inf"sv, "nan"sv, "true"sv, "false"sv};
 constexpr auto kMean = "mean"sv;
@@ -47,6 +40,11 @@ template <typename T, typename Words>
 std::optional<T> find_in(const Words& words, std::string_view word) {
   const auto at = place_in(words, word);
   return at ? std::optional(static_cast<T>(*at)) : std::nullopt;
+}
+
+/// In program text equality binds as the other comparisons do, and none of them chains.
+text::Precedence level_of(text::Precedence precedence) {
+  return precedence == text::kEquality ? text::kRelation : precedence;
 }
 
 template <typename Words>
@@ -71,7 +69,18 @@ std::optional<ValueForm> find_value_form(std::string_view word) {
   return find_in<ValueForm>(kForms, word);
 }
 
-std::span<const Infix> infix_operators() { return kInfix; }
+std::span<const InfixOperator> infix_operators() {
+  static const std::vector<InfixOperator> all = [] {
+    std::vector<InfixOperator> found;
+    for (int k = 0; k <= static_cast<int>(MapOp::where); ++k)
+      if (const MapOpInfo& row = info(static_cast<MapOp>(k)); row.infix)
+        found.push_back({row.infix->symbol, row.op, level_of(row.infix->precedence)});
+    std::ranges::stable_sort(found, std::ranges::greater(),
+                             [](const InfixOperator& one) { return one.symbol.size(); });
+    return found;
+  }();
+  return all;
+}
 
 bool is_constant_word(std::string_view word) { return place_in(kConstants, word).has_value(); }
 
@@ -100,7 +109,7 @@ LanguageWords language_words() {
                       .dtypes = {},
                       .joints = listed(kJoints),
                       .index_functions = listed(kIndexFunctions)};
-  for (const Infix& infix : kInfix) words.operators.push_back(infix.symbol);
+  for (const InfixOperator& infix : infix_operators()) words.operators.push_back(infix.symbol);
   for (int k = 0; k <= static_cast<int>(ReduceOp::all); ++k)
     words.reductions.push_back(name(static_cast<ReduceOp>(k)));
   for (int k = 0; k <= static_cast<int>(ScatterOp::set); ++k)

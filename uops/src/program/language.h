@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "mote/uops/uop.h"
+#include "mote/uops/map_ops.h"
 
 namespace mote {
 
@@ -18,14 +18,14 @@ std::optional<Statement> find_statement(std::string_view word);
 enum class ValueForm : std::uint8_t { iota, select, scatter, select_scatter, stop_gradient };
 std::optional<ValueForm> find_value_form(std::string_view word);
 
-struct Infix {
+/// An operator between two values.
+struct InfixOperator {
   std::string_view symbol;
   MapOp op;
-  int level;  ///< a greater one binds tighter
+  text::Precedence level;  ///< a greater one binds tighter
 };
-inline constexpr int kComparison = 3, kProduct = 5;
-/// Longer symbols first.
-std::span<const Infix> infix_operators();
+/// The longer symbols first.
+std::span<const InfixOperator> infix_operators();
 
 /// inf, nan, true, false.
 bool is_constant_word(std::string_view word);

@@ -19,8 +19,7 @@ namespace {
 
 constexpr std::size_t kLongest = 88;  // columns of an expression, beside "output y = "
 
-// How tightly a text holds together, as Infix::level says it; a looser one needs parentheses.
-constexpr int kUnary = kProduct + 1, kPrimary = kUnary + 1;
+constexpr int kUnary = text::kUnary, kPrimary = text::kTight;
 
 struct Shown {
   std::string text;
@@ -202,11 +201,12 @@ class Printer {
     const std::vector<Shown> args = arguments(k, u);
     if (k.op == MapOp::cast) return {fmt::format("{}({})", name(u.dtype()), args[0].text)};
     if (k.op == MapOp::neg) return {"-" + parenthesised(args[0], kUnary), kUnary};
-    for (const Infix& infix : infix_operators()) {
+    for (const InfixOperator& infix : infix_operators()) {
       if (infix.op != k.op) continue;
       const int right = infix.level + 1;
-      const int left = infix.level == kComparison ? right : infix.level;  // a < b < c is no text
-      const char* space = infix.level == kProduct ? "" : " ";
+      const int left =
+          infix.level == text::kRelation ? right : infix.level;  // a < b < c is no text
+      const char* space = infix.level == text::kProduct ? "" : " ";
       return {fmt::format("{}{}{}{}{}", parenthesised(args[0], left), space, infix.symbol, space,
                           parenthesised(args[1], right)),
               infix.level};

@@ -18,6 +18,8 @@
 namespace mote {
 namespace {
 
+constexpr int kLoosest = text::kOr;  // the level of the loosest operator
+
 class Parser {
  public:
   Parser(TextCursor& text, const Scope& scope, Positions& positions)
@@ -25,7 +27,7 @@ class Parser {
 
   Uop run() {
     const std::size_t start = text_.position();
-    return typing_.typed(start, infix(1));
+    return typing_.typed(start, infix(kLoosest));
   }
 
  private:
@@ -47,10 +49,10 @@ class Parser {
     const Nest nest(*this);
     Value left = unary();
     int last_level = 0;
-    while (const Infix* op = next_infix()) {
+    while (const InfixOperator* op = next_infix()) {
       if (op->level < least) break;
       const std::size_t at = text_.position();
-      if (op->level == kComparison && last_level == kComparison)
+      if (op->level == text::kRelation && last_level == text::kRelation)
         text_.fail(at, "comparisons do not chain, join them by &&");
       text_.expect(op->symbol);
       Value right = infix(op->level + 1);
@@ -60,8 +62,8 @@ class Parser {
     return left;
   }
 
-  const Infix* next_infix() {
-    for (const Infix& op : infix_operators())
+  const InfixOperator* next_infix() {
+    for (const InfixOperator& op : infix_operators())
       if (text_.peek(op.symbol)) return &op;
     return nullptr;
   }
@@ -114,7 +116,7 @@ class Parser {
     const std::size_t at = text_.position();
     if (text_.peek("(")) {
       text_.open("(");
-      Value v = infix(1);
+      Value v = infix(kLoosest);
       text_.close(")");
       return v;
     }
@@ -220,7 +222,7 @@ class Parser {
   std::vector<Value> arguments() {
     std::vector<Value> args;
     text_.open("(");
-    do args.push_back(infix(1));
+    do args.push_back(infix(kLoosest));
     while (text_.accept(","));
     text_.close(")");
     return args;
@@ -228,7 +230,7 @@ class Parser {
 
   Value single_argument() {
     text_.open("(");
-    Value v = infix(1);
+    Value v = infix(kLoosest);
     text_.close(")");
     return v;
   }
@@ -255,18 +257,18 @@ class Parser {
     const int axis = axis_number();
     text_.close("]");
     text_.open("(");
-    const Uop x = typing_.typed(at, infix(1));
+    const Uop x = typing_.typed(at, infix(kLoosest));
     text_.expect(",");
-    const Uop index = typing_.typed(at, infix(1));
+    const Uop index = typing_.typed(at, infix(kLoosest));
     const Number fill = fill_or_zero(x.dtype());
     text_.close(")");
     return typing_.build(at, [&] { return select(x, axis, index, fill); });
   }
 
   std::pair<Uop, Uop> base_and_x(std::size_t at) {
-    const Uop base = typing_.typed(at, infix(1));
+    const Uop base = typing_.typed(at, infix(kLoosest));
     text_.expect(",");
-    return {base, typing_.typed(at, infix(1), base.dtype())};
+    return {base, typing_.typed(at, infix(kLoosest), base.dtype())};
   }
 
   // scatter[add](base, x to 2*i0, i1)
@@ -296,7 +298,7 @@ class Parser {
     text_.open("(");
     const std::pair<Uop, Uop> operands = base_and_x(at);
     text_.expect(",");
-    const Uop index = typing_.typed(at, infix(1));
+    const Uop index = typing_.typed(at, infix(kLoosest));
     text_.close(")");
     return typing_.build(
         at, [&] { return select_scatter(op, operands.first, operands.second, axis, index); });

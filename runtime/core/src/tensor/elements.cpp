@@ -5,9 +5,9 @@
 #include <string>
 
 #include "device/device_copy.h"
+#include "mote/base/element_types.h"
 #include "mote/runtime/status.h"
 #include "mote/runtime/tensor.h"
-#include "tensor/element_types.h"
 #include "tensor/lines.h"
 #include "tensor/view.h"
 

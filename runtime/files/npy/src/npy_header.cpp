@@ -11,20 +11,6 @@
 namespace mote {
 namespace {
 
-struct TypeCode {
-  std::string_view code;  ///< without the byte order
-  DType dtype;
-};
-constexpr std::array<TypeCode, 9> kTypes = {{{"f4", DType::f32},
-                                             {"f8", DType::f64},
-                                             {"f2", DType::f16},
-                                             {"V2", DType::bf16},
-                                             {"i8", DType::i64},
-                                             {"i4", DType::i32},
-                                             {"i1", DType::i8},
-                                             {"u1", DType::u8},
-                                             {"b1", DType::boolean}}};
-
 [[noreturn]] void fail_header(const std::string& what) {
   throw StatusError(MOTE_INVALID, "npy: header: " + what);
 }
@@ -81,15 +67,16 @@ class Cursor {
 void read_type(const std::string& descr, NpyHeader& header) {
   const char order = descr.empty() ? '?' : descr.front();
   if (order == '<' || order == '>' || order == '|' || order == '=') {
-    for (const TypeCode& type : kTypes) {
-      if (descr.substr(1) != type.code) continue;
-      header.dtype = type.dtype;
+    for (const DType dtype : all_dtypes()) {
+      if (descr.substr(1) != info(dtype).npy) continue;
+      header.dtype = dtype;
       header.big_endian = order == '>';
       return;
     }
   }
   std::string known;
-  for (const TypeCode& type : kTypes) known += (known.empty() ? "" : ", ") + std::string(type.code);
+  for (const DType dtype : all_dtypes())
+    known += (known.empty() ? "" : ", ") + std::string(info(dtype).npy);
   fail_header("element type '" + descr + "' is none that mote has: " + known);
 }
 
@@ -151,9 +138,7 @@ NpyHeader parse_npy_header(std::string_view text) {
 }
 
 std::string to_string(const NpyHeader& header) {
-  std::string code;
-  for (const TypeCode& type : kTypes)
-    if (type.dtype == header.dtype) code = type.code;
+  const std::string code(info(header.dtype).npy);
   const bool bytes = size_of(header.dtype) == 1;
   std::string text = std::string("{'descr': '") + (bytes ? '|' : '<') + code +
                      "', 'fortran_order': False, 'shape': (";

@@ -21,16 +21,11 @@ inline std::int64_t real_to_integer(double x, IntegerRange range) {
 
 /// x modulo 2^bits in the range of an integer dtype.
 inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
-  switch (dtype) {
-    case DType::i32:
-      return static_cast<std::int32_t>(x);
-    case DType::i8:
-      return static_cast<std::int8_t>(x);
-    case DType::u8:
-      return static_cast<std::uint8_t>(x);
-    default:
-      return x;
-  }
+  if (!is_integer(dtype)) return x;
+  const auto unused = static_cast<unsigned>(64 - 8 * info(dtype).size);
+  const std::uint64_t high = static_cast<std::uint64_t>(x) << unused;
+  if (info(dtype).range.least < 0) return static_cast<std::int64_t>(high) >> unused;
+  return static_cast<std::int64_t>(high >> unused);
 }
 
 }  // namespace mote
