@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that this process shares with its workers, at the same address in each: a page of control
+// Memory that this process shares with its workers, at the same address in each: control memory
 // (the current question), and the room for tensors. It exists before a worker is forked. In a
 // worker the room is closed except for the tensors of the current call.
 #pragma once
