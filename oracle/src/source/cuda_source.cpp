@@ -186,7 +186,8 @@ std::string known_shared_memory(const std::string& path, const fs::path& object,
       all);
 }
 
-/// Links separately from compiling, so that no library of the compiler reports such faults.
+/// Compiles and links separately, so that the compiler's sanitizer library is not linked, which
+/// would report those faults in place of the shim.
 void link_for_shim(const std::string& path, const fs::path& folder,
                    const std::vector<std::string>& objects, const fs::path& library) {
   const fs::path part = part_of_mote("cuda_shim.so");
