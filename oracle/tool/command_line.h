@@ -22,7 +22,7 @@ struct CommandHelp {
 };
 
 struct ProgramHelp {
-  CommandHelp program;  ///< with the options before a command
+  CommandHelp program;  ///< the program, with the options before a command
   std::vector<CommandHelp> commands;
 };
 

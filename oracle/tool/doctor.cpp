@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kOpsShown = 12;  ///< the maximum for a backend; --json lists all
-constexpr std::size_t kIndent = 25;    ///< of the lines after a finding's first one
+constexpr std::size_t kIndent = 25;    ///< the indentation of the lines after a finding's first one
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 

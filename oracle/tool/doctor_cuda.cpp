@@ -77,7 +77,7 @@ Finding look_at(
     const Wanted& wanted,
     const std::function<std::optional<Finding>(
         const std::shared_ptr<void>&, const std::string& path, std::string& reason)>& look) {
-  std::string wrong;  // with the first one that exists
+  std::string wrong;  // the problem with the first one that exists
   for (const std::string& path : wanted.candidates) {
     std::string reason;
     const auto library = opened(path, reason);

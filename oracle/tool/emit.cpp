@@ -34,9 +34,9 @@ struct EmitArguments {
   std::vector<std::string> without;
   std::string folder;
   bool standalone = false;
-  int order = 0;  ///< of differentiation
+  int order = 0;  ///< the order of differentiation
   PluginOptions plugin;
-  std::vector<std::string> indices;  ///< of the plug-in's contract
+  std::vector<std::string> indices;  ///< kinds in the plug-in's contract
   std::vector<std::string> sources;  ///< the files with the function that the plug-in calls
 };
 
@@ -108,8 +108,7 @@ std::vector<std::string> plugin_commands(const Resolved& resolved, const EmitArg
   const std::string library =
       files.library.find('/') == std::string::npos ? "./" + files.library : files.library;
   std::vector<std::string> commands = {compile_command(files)};
-  if (resolved.record == nullptr && options.order > 0)
-    return commands;  // no command checks a gradient of a program file
+  if (resolved.record == nullptr && options.order > 0) return commands;  // nothing checks that
   const std::string op = resolved.record != nullptr ? resolved.record->name : options.op;
   std::string check = fmt::format("mote check {} --plugin {}", for_shell(op), for_shell(library));
   if (resolved.instance) check += fmt::format(" --dtype {}", name(resolved.instance->dtype));

@@ -34,7 +34,7 @@ struct ExplainArguments {
   std::vector<std::string> plugins;
   std::vector<std::string> without;
   bool passes = false;
-  int order = 0;  ///< of differentiation
+  int order = 0;  ///< the order of differentiation
 };
 
 constexpr std::array<std::string_view, 8> kStages = {"uops",     "loops", "fused",       "c",

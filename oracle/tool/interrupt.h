@@ -13,7 +13,8 @@ class Interrupts {
  public:
   enum class Of : bool {
     program,
-    worker  ///< of a program: it gets SIGTERM from that program, and ignores the terminal's SIGINT
+    worker  ///< a worker process, which gets SIGTERM from its program and ignores the terminal's
+            ///< SIGINT
   };
   explicit Interrupts(Of of = Of::program);
   ~Interrupts();

@@ -39,7 +39,7 @@ constexpr const char* kIntroduction =
 /// An op, with the texts of its tensors.
 struct Entry {
   const OpRecord* record;
-  std::shared_ptr<const Program> program;  ///< of the first dtype, with every input
+  std::shared_ptr<const Program> program;  ///< the program of the first dtype, with every input
   std::string inputs;
   std::string outputs;
 };

@@ -53,7 +53,7 @@ bool is_decidable(const Step& step) {
 
 std::vector<Step> decided(const std::vector<Step>& steps,
                           const std::function<bool(const Place&)>& holds) {
-  std::map<int, Place> instead;  // by block
+  std::map<int, Place> instead;  // the replacement of each block
   std::vector<Step> all;
   for (Step step : steps) {
     for (Place& p : step.args)

@@ -116,7 +116,7 @@ struct Evaluator::Body {
   bool always;  ///< the groups are masked for all sizes
   Thins thins;
   std::vector<Group> groups;
-  std::map<std::vector<bool>, Plan> plans;  ///< by which groups are masked
+  std::map<std::vector<bool>, Plan> plans;  ///< the plans, by the groups that are masked
 };
 
 Evaluator::Evaluator(const std::shared_ptr<const Program>& program, std::optional<Way> way)

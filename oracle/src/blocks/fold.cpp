@@ -26,8 +26,7 @@ struct Axis {
 std::vector<Axis> merged(const Extents& shape, const std::vector<int>& axes) {
   std::vector<Axis> all;
   for (std::size_t k = 0; k < shape.size(); ++k) {
-    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty()))
-      continue;  // such an axis counts as kept or as reduced
+    if (shape[k] == 1 && (k + 1 < shape.size() || !all.empty())) continue;  // it fits both kinds
     const bool reduced = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
     if (!all.empty() && all.back().reduced == reduced) {
       all.back().extent *= shape[k];

@@ -86,8 +86,8 @@ class Fold {
   ReduceOp op_;
   DType dtype_;
   Extents shape_;    ///< adjacent axes that are both kept or both reduced are merged
-  Extents strides_;  ///< in the result; 0: a reduced axis
-  Extents places_;   ///< of the position among the reduced axes; 0: a kept axis
+  Extents strides_;  ///< strides in the result; 0: a reduced axis
+  Extents places_;   ///< strides of the position among the reduced axes; 0: a kept axis
   Cell* result_;
   std::vector<Cell> best_;  ///< argmax, argmin: the values at the positions
 };

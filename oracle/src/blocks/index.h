@@ -53,7 +53,7 @@ struct Rows {
   /// A shape of rank 0 counts as one axis with one element.
   explicit Rows(const Extents& of);
 
-  Extents shape;      ///< as given, at least one axis
+  Extents shape;      ///< the given shape, at least one axis
   Extents extents;    ///< the last one merges axes `first` and beyond
   std::size_t first;  ///< the first merged axis
 };
@@ -137,7 +137,7 @@ class IndexFunction {
  private:
   /// Terms of merged axes and of others: a table with one row for each index of the others.
   struct Mixed {
-    Extents strides;  ///< of the rows; 0: the axis has no part
+    Extents strides;  ///< strides of the rows; 0: the axis has no part
     Extents table;
   };
   void add_term(const IndexTree::Product& term, std::size_t axis, Part& to) const;
@@ -148,8 +148,8 @@ class IndexFunction {
 
   const Rows& rows_;
   std::int64_t constant_ = 0;
-  std::vector<Part> outer_;  ///< for each axis of the rows except the last
-  Part along_;               ///< for the last axis
+  std::vector<Part> outer_;  ///< the part of each axis of the rows except the last
+  Part along_;               ///< the part of the last axis
   std::vector<Mixed> mixed_;
   Extents pattern_;   ///< values of consecutive short rows
   IndexTree others_;  ///< terms of several axes for which a table would be too large
@@ -184,7 +184,7 @@ class Positions {
     IndexFunction at;
     std::int64_t extent;
     std::int64_t stride;
-    std::int64_t least, greatest;  ///< of along()
+    std::int64_t least, greatest;  ///< the range of along()
   };
   void make_offsets();
   bool is_inside(const Axis& a) const;
@@ -228,7 +228,7 @@ class AlongAxis {
 
  private:
   Extents shape_;
-  Extents strides_;  ///< of the tensor; 0 along the axis
+  Extents strides_;  ///< strides of the tensor; 0 along the axis
   std::int64_t extent_;
   std::int64_t stride_;
 };

@@ -50,14 +50,14 @@ class Nest {
   struct Loop {
     std::vector<Condition> conditions = {};
     std::set<std::size_t> around = {};  ///< the outer loops that change the list
-    Extents strides = {};  ///< of the lists, by loop; 0: the loop does not change the list
+    Extents strides = {};  ///< strides of the lists, by loop; 0: it does not change the list
     std::vector<Extents> lists = {};  ///< the allowed positions, for each combination of `around`
-    std::vector<char> known = {};     ///< by list
+    std::vector<char> known = {};     ///< set for known lists
     bool keeps = true;                ///< otherwise there is one list, remade each time
   };
   /// One axis of a read tensor, or a value; complete once its innermost loop is entered.
   struct Part {
-    std::size_t index;      ///< of its sum in sums_
+    std::size_t index;      ///< index of its sum in sums_
     std::ptrdiff_t before;  ///< index in sums_ of the outer part; -1: the constant
     const NestedIndex::Part* part;
     std::int64_t constant, extent, stride;
@@ -67,15 +67,15 @@ class Nest {
   /// The amounts that the parts of the innermost loop add at its allowed positions.
   struct Line {
     std::vector<std::int64_t> offsets = {};  ///< by position in the list; empty: not yet known
-    std::vector<Ends> ends = {};             ///< of its index, by part
+    std::vector<Ends> ends = {};             ///< the range of each part's index
   };
   struct Reading {
     std::vector<std::vector<Part>> by_loop;
     Extents offsets;  ///< before each loop is entered; -1: out of range
     std::int64_t* positions;
-    Extents strides = {};          ///< of the lines, by loop
+    Extents strides = {};          ///< strides of the lines, by loop
     std::vector<Line> lines = {};  ///< empty: they would be too many
-    bool inside = true;            ///< in the current block
+    bool inside = true;            ///< nothing in the current block is out of range
   };
 
   class Side;
@@ -129,7 +129,7 @@ class Nest {
   std::vector<Reading> readings_;
   std::unordered_map<Expr, Shared> functions_;
   Extents at_;              ///< the position in each loop
-  Extents sums_;            ///< of the parts of all reads
+  Extents sums_;            ///< the sums of the parts of all reads
   std::int64_t count_ = 0;  ///< elements of the current block
   bool possible_ = true;
 };

@@ -73,13 +73,13 @@ class NestedIndex {
     std::set<std::size_t> moving_;
     std::optional<std::int64_t> step_;  ///< set if it is linear in its own loop alone
     bool keeps_ = true;                 ///< all rows; otherwise one row, remade each time
-    Extents strides_;                   ///< of the rows, by outer loop
-    mutable Extents table_;             ///< of rows, made when needed
-    mutable std::vector<const std::int64_t*> rows_;  ///< by number; null: not yet made
+    Extents strides_;                   ///< strides of the rows, by outer loop
+    mutable Extents table_;             ///< the rows, made when needed
+    mutable std::vector<const std::int64_t*> rows_;  ///< the rows by number; null: not yet made
   };
 
   std::int64_t constant() const { return constant_; }
-  const std::vector<Part>& parts() const { return parts_; }  ///< from the outermost inwards
+  const std::vector<Part>& parts() const { return parts_; }  ///< outermost first
   std::int64_t at(const Extents& positions) const;
 
  private:

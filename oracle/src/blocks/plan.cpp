@@ -36,7 +36,7 @@ class Planner {
   }
 
  private:
-  /// Stage, shape, conditions.
+  /// The stage, shape and conditions of a region.
   using Key = std::tuple<int, std::vector<Expr>, std::vector<const UopNode*>>;
 
   /// Assigns locations to constants and arrays; other nodes have locations in their regions.
@@ -274,7 +274,7 @@ class Planner {
   Schedule schedule_;
   Plan plan_;
   std::unordered_map<const UopNode*, Place> places_;
-  std::vector<int> last_read_;  ///< by array
+  std::vector<int> last_read_;  ///< the last stage that reads each array
   std::map<Key, Draft> drafts_;
 };
 

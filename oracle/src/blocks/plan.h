@@ -38,19 +38,19 @@ struct Step {
   /// Map, Reindex, Iota, Select; any node that gathers; or Reduce, Scatter, SelectScatter, which
   /// take in the block.
   Uop node;
-  Place result;             ///< for nodes that take in blocks: the array
+  Place result;             ///< the array for nodes that take in blocks
   std::vector<Place> args;  ///< source of a Reindex; source and index of a Select; base and x of a
                             ///< scatter; the index if the step locates
-  FusedLoop* loop = nullptr;  ///< of a tree, whose operands are the arguments
-  std::uint32_t numbers = 0;  ///< of a tree; bit k: operand k is a number
+  FusedLoop* loop = nullptr;  ///< the loop of a tree, whose operands are the arguments
+  std::uint32_t numbers = 0;  ///< bit k: operand k of the tree is a number
   bool widens = false;        ///< it converts the value of an array
-  int positions = -1;    ///< of a Reindex; of a scatter and a masked region's Reduce, in the result
-  int located = -1;      ///< of a SelectScatter: the positions that an earlier step makes
+  int positions = -1;         ///< index into reads; of a scatter or masked Reduce: in the result
+  int located = -1;  ///< number of the positions of a SelectScatter, which an earlier step makes
   bool locates = false;  ///< it is that earlier step
   bool gathers = false;  ///< it reads the array's elements at `positions`
-  bool stores = false;   ///< in a masked region: it writes the argument to `positions` of the array
+  bool stores = false;   ///< it writes the argument to `positions` of the array (masked regions)
   bool counts = false;   ///< it sums booleans, its argument, as reals
-  int together = 1;      ///< of a sum: the number of steps from here on that are taken together
+  int together = 1;      ///< the number of sums from here on that are taken together
 };
 
 /// The positions of a Reindex, which several steps may share: `from` in a tensor of that shape. In
@@ -62,12 +62,10 @@ struct Read {
 
 struct Region {
   std::vector<Expr> shape;
-  std::vector<Uop>
-      conditions;  ///< of a masked region: elements for which one fails are left out (thin.h)
+  std::vector<Uop> conditions;  ///< conditions of a masked region: failing elements are left out
   std::vector<Step> steps;
   std::vector<Read> reads;
-  std::vector<std::size_t>
-      order;        ///< of a masked region: its axes, from the outermost loop inwards
+  std::vector<std::size_t> order;  ///< the axes of a masked region, outermost first
   int located = 0;  ///< the number of positions that steps make, in addition to `reads`
   int blocks = 0;   ///< the maximum number of blocks of results that live at a time
   /// The steps with a block for each result, if parameters may decide some of them (decide.h).

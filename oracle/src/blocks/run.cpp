@@ -28,7 +28,7 @@ namespace {
 struct Ready {
   std::map<std::size_t, IndexFunction> iotas;
   std::map<std::size_t, AlongAxis> alongs;
-  std::vector<Fold> folds;  ///< in the order of their steps
+  std::vector<Fold> folds;  ///< the folds in the order of their steps
 };
 
 class Run {
@@ -293,9 +293,9 @@ class Run {
   std::vector<Dense>& outputs_;
   Storage storage_;
   std::vector<std::int64_t> positions_;
-  std::size_t reads_ = 0;                        ///< of the current region
-  std::vector<std::vector<Stretch>> stretches_;  ///< of the current block, by read
-  Places places_;                                ///< in the result, of the current block
+  std::size_t reads_ = 0;                        ///< the number of reads of the current region
+  std::vector<std::vector<Stretch>> stretches_;  ///< positions of the current block, by read
+  Places places_;                                ///< positions of the current block in the result
   int placed_by_ = -1;                           ///< the read that set places_; -1: none yet
 };
 

@@ -115,7 +115,7 @@ int Schedule::needed_by(const Uop& reader, const Uop& x, bool anywhere) const {
 }
 
 void Schedule::set_stage(const Uop& u) {
-  const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // by parameters and sizes
+  const bool is_given = as<uop::Iota>(u) && u.shape().empty();  // parameters and sizes give it
   int at = is_constant(u) || as<uop::Map>(u) || is_given ? -1 : 0;
   if (as<uop::Reduce>(u)) {
     at = reduced_in(args(u)[0]) + 1;

@@ -68,10 +68,9 @@ class Schedule {
   std::unordered_map<const UopNode*, Uop> operands_;  ///< results of operand()
   std::unordered_map<const UopNode*, int> work_;
   std::unordered_map<const UopNode*, int> stages_;
-  std::set<const UopNode*> read_later_;  ///< at their own location, by nodes of later stages
+  std::set<const UopNode*> read_later_;  ///< nodes that later stages read at their own location
   std::set<const UopNode*> heavy_;       ///< nodes that take much work
-  std::unordered_map<const UopNode*, std::set<int>>
-      used_;  ///< the stages that read it at its own location
+  std::unordered_map<const UopNode*, std::set<int>> used_;  ///< the stages that use it
   std::set<const UopNode*> kept_;
 };
 

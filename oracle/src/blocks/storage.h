@@ -54,7 +54,7 @@ class Storage {
   /// Copies the elements at those positions one after another, `fill` for positions that are -1.
   void read_at(const Place& p, std::span<const Stretch> at, Cell fill, Cell* to) const;
   Cell* result(const Place& p, std::int64_t first);
-  std::int64_t count(const Place& p) const;  ///< of an array
+  std::int64_t count(const Place& p) const;  ///< the number of elements of an array
 
  private:
   struct Array {
@@ -74,15 +74,15 @@ class Storage {
   std::vector<Cell> constants_;
   std::vector<Array> arrays_;
   Cells blocks_;
-  std::size_t block_cells_ = 0;   ///< of all blocks
-  std::size_t block_length_ = 0;  ///< of each block
+  std::size_t block_cells_ = 0;   ///< the cells of all blocks
+  std::size_t block_length_ = 0;  ///< the length of each block
   /// One value in that number of cells.
   struct Spread {
     std::int64_t value = 0;
     std::int64_t count = 0;
     Cells cells;
   };
-  std::vector<Spread> spread_;  ///< of locations whose value is the same for all elements
+  std::vector<Spread> spread_;  ///< values that are the same for all elements
 };
 
 }  // namespace mote::blocks

@@ -20,7 +20,7 @@ struct Thin {
   Uop x;  ///< the reduced value, simplified for elements that count
 };
 
-/// By Reduce, or by Map whose value is kept.
+/// The masked nodes: a Reduce, or a Map whose value is kept.
 using Thins = std::unordered_map<const UopNode*, Thin>;
 
 /// The masked form of a reduction; nullopt if every element counts, or the elements are not

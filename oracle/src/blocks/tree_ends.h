@@ -80,7 +80,7 @@ struct Unless : Node<MapOp::where, Condition, X, Widened> {
   }
 };
 
-/// X, or its rounding to f32 where that is less (min) or greater (max).
+/// X, or its rounding to f32 if that is less (min) or greater (max).
 template <MapOp end, typename X>
 struct Joined : End<end, X, ToFloat<X>> {
   template <typename V>

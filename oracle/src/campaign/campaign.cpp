@@ -29,8 +29,7 @@ namespace {
 
 constexpr std::int64_t kReportsOfEach = 200;  ///< cases after each of which a report is kept
 constexpr double kReportEvery = 0.1;          ///< seconds between reports after that
-constexpr double kDeclinedWeighs =
-    10;  ///< the factor on the time of streams that no backend has accepted yet
+constexpr double kDeclinedWeighs = 10;        ///< factor on the time of streams not yet accepted
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -354,7 +353,7 @@ class Campaign {
   std::optional<Journal> journal_;
   CaseSchedule::Done done_;
   std::set<std::string> listed_done_;
-  std::vector<CaseResult> results_;  ///< of the current case
+  std::vector<CaseResult> results_;  ///< results of the current case
   CampaignResult result_;
   CampaignProgress progress_;
   double reported_after_s_ = 0;

@@ -53,8 +53,8 @@ class CaseSchedule {
 
   const CampaignOptions& options_;
   const Tally& tally_;
-  std::vector<std::vector<Stream>> ops_;  ///< for each op, one for each dtype
-  std::deque<Next> dealt_;                ///< with a count: the next cases
+  std::vector<std::vector<Stream>> ops_;  ///< the streams of each op, one for each dtype
+  std::deque<Next> dealt_;                ///< the next cases, with a count
   std::uint64_t dealt_from_ = 0;          ///< the position that is dealt for all ops
   std::size_t dealt_op_ = 0;              ///< the next op
   std::int64_t failed_ = -1;    ///< the number of failures at the last search for settled streams

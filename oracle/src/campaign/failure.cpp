@@ -197,7 +197,7 @@ Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdi
     }
     const auto outcome_of = [&](const Case& candidate) { return tries.run(candidate); };
     explain(failure, verdict, limits, shrunk.sparsest, outcome_of);
-  } catch (const Interrupted&) {  // as far as it is known
+  } catch (const Interrupted&) {  // returns what is known so far
     if (failure.outcome.verdict == verdict) return failure;
     const auto& seen = tries.last_failing();
     failure.smallest = seen ? seen->first : failure.first;

@@ -20,14 +20,14 @@ struct CaseDone {
   std::string op = {};
   DType dtype = DType::f32;
   std::uint64_t position = 0;
-  bool accepted = true;  ///< by a backend
+  bool accepted = true;  ///< a backend accepted it
   double seconds = 0;
   std::string listed = {};
 };
 
 /// The random cases of one op and dtype.
 struct JournalStream {
-  std::map<std::uint64_t, bool> accepted;  ///< by position
+  std::map<std::uint64_t, bool> accepted;  ///< accepted or not, by position
   double seconds = 0;
 };
 

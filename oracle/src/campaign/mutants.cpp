@@ -21,7 +21,7 @@ Mutant parse_mutant(const std::string& line) {
   std::getline(words >> std::ws, m.text);
   if (m.text.empty()) throw Error("expected name, file, defect, op, needs and text");
   if (m.needs == "-") m.needs.clear();
-  m.twin = defect.ends_with("correct");  // or f16_correct, if a file has several
+  m.twin = defect.ends_with("correct");  // a file with several has names like f16_correct
   return m;
 }
 

@@ -32,7 +32,7 @@ Palette palette_of(std::uint64_t draw, DType dtype);
 /// axis is that long, or is the whole row.
 struct Runs {
   std::int64_t inner = 1;   ///< the distance between neighbours along the axis
-  std::int64_t extent = 1;  ///< of the axis
+  std::int64_t extent = 1;  ///< the extent of the axis
   std::uint64_t every = 1;  ///< one row in this number has a run
   bool own_values = false;
   std::uint64_t stream = 0;
@@ -45,7 +45,7 @@ Runs runs_of(std::uint64_t draw, const FilledTensor& tensor);
 /// are divided by.
 struct Magnitudes {
   enum class Kind : std::uint8_t {
-    moderate,    ///< in [-1, 1)
+    moderate,    ///< values in [-1, 1)
     near_power,  ///< near 2^exponent
     all,         ///< any exponent of the dtype
     exponents,   ///< near the overflow or underflow of exp

@@ -29,14 +29,14 @@ struct Traced {
 /// A rule about an input's elements, or about those of a column: axes with a fixed index.
 struct Rule {
   std::size_t input;
-  std::vector<std::optional<Expr>> column;  ///< by axis; nullopt: every index
+  std::vector<std::optional<Expr>> column;  ///< the index along each axis; nullopt: any
   Expr extent;
   bool from_end;
 };
 
 struct Rules {
   std::vector<Rule> all;
-  std::map<std::size_t, std::vector<Expr>> others;  ///< by input: other values with a meaning
+  std::map<std::size_t, std::vector<Expr>> others;  ///< other values with a meaning, by input
 };
 
 bool has_no_loop(const Expr& e) {

@@ -135,8 +135,7 @@ CaseLayout parse_layout(std::string_view text, int rank) {
     text.remove_prefix(end);
   }
   std::ranges::sort(layout.repeated);
-  auto& repeated =
-      layout.repeated;  // std::ranges::unique does not compile in clang 14 with this libstdc++
+  auto& repeated = layout.repeated;  // std::ranges::unique fails in clang 14 with this libstdc++
   repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
   return layout;
 }

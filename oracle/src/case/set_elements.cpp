@@ -86,8 +86,7 @@ void apply_set(const Case& c, const CaseTensor& t, Dense& values) {
   const std::vector<std::int64_t> strides = place(t.shape, {}).strides;
   for (const SetElement& e : c.set) {
     if (e.tensor != t.name) continue;
-    std::vector<std::int64_t> repeated(t.shape.size(),
-                                       1);  // the extents of the block that holds the element
+    std::vector<std::int64_t> repeated(t.shape.size(), 1);  // the extents of its block
     std::int64_t first = 0;
     for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
       if (repeats(t, axis))

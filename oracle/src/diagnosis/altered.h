@@ -12,7 +12,7 @@
 namespace mote::diagnosis {
 
 struct Altered {
-  std::string kind;                        ///< of the diagnosis
+  std::string kind;                        ///< the kind of the diagnosis
   std::shared_ptr<const Program> program;  ///< with the same inputs, parameters, sizes and outputs
   std::string words;                       ///< a description; empty: the formulas describe it
   Uop before, after;                       ///< the changed node, and its replacement

@@ -20,7 +20,7 @@ struct Surroundings {
 /// A value that may replace a node.
 struct Alternative {
   Uop uop;
-  std::string kind = {};   ///< of the diagnosis; empty: "another formula"
+  std::string kind = {};   ///< the kind of the diagnosis; empty: "another formula"
   std::string words = {};  ///< a description; empty: the formulas describe it
 };
 

@@ -19,7 +19,7 @@ struct Contents {
   bool zero = false;      ///< +0 or -0
   bool minus_zero = false;
   bool twice = false;   ///< two elements of an integer tensor are equal
-  double greatest = 0;  ///< of the finite magnitudes
+  double greatest = 0;  ///< the greatest finite magnitude
 };
 
 /// The description of each input; empty if inputs are too large to be read, or cannot be filled.

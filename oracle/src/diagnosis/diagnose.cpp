@@ -18,7 +18,7 @@ namespace {
 using namespace diagnosis;
 
 constexpr std::size_t kMoreCases = 8;   ///< if kCases leave several hypotheses
-constexpr std::size_t kConfirming = 3;  ///< of those cases, for a strict hypothesis
+constexpr std::size_t kConfirming = 3;  ///< the number of these for a strict hypothesis
 constexpr int kMaxInVain = 3;           ///< consecutive cases that do not distinguish
 
 bool fits(const Hypothesis& h, const Observed& o) {

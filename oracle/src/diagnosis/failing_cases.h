@@ -41,11 +41,11 @@ class FailingCases {
   std::ptrdiff_t other_params(const Case& c) const;
 
   const Case& smallest_;
-  const std::set<std::pair<int, int>> ones_;  ///< as in Draft
+  const std::set<std::pair<int, int>> ones_;  ///< the same as in Draft
   const Outcome& outcome_;
   const Judge& judge_;
   std::vector<const Sample*> alike_;  ///< drawn ones first, and then in the order above
-  std::ptrdiff_t drawn_ = 0;          ///< of the drawn ones: not yet used from the end
+  std::ptrdiff_t drawn_ = 0;          ///< drawn ones that are not yet used from the end
   std::ptrdiff_t used_ = 0;           ///< used from the beginning
   std::uint64_t fresh_ = 0;           ///< new cases that were run
   std::uint64_t drawn_fresh_ = 0;     ///< positions of new cases that were drawn

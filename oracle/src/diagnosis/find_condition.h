@@ -18,8 +18,8 @@ namespace mote::diagnosis {
 struct Sample {
   Case of;
   Outcome outcome;
-  bool drawn = false;              ///< at random, not made from the smallest case
-  std::vector<Contents> contents;  ///< of its inputs; empty: not known
+  bool drawn = false;              ///< it is random, not made from the smallest case
+  std::vector<Contents> contents;  ///< the contents of its inputs; empty: not known
   bool failed() const { return is_failure(outcome.verdict); }
 };
 
@@ -35,7 +35,7 @@ class Sampler {
   const Sample* add(const Case& c, bool drawn);
   bool is_spent() const;
 
-  std::vector<Sample> all;  ///< in the order of judging
+  std::vector<Sample> all;  ///< the samples in the order of judging
 
  private:
   const Judge& judge_;
@@ -66,7 +66,7 @@ struct Predicate {
   /// The k-th variation of the case in the quantity that the predicate is about, so that it holds
   /// in some and not in others, near the limit if there is one; nullopt if that is not a case.
   std::function<std::optional<Case>(const Case&, std::uint64_t k)> vary;
-  int cost = 1;  ///< of equally telling predicates the cheapest is used
+  int cost = 1;  ///< the cheapest of equally telling predicates is used
   bool of_data = false;
   /// The number that it limits, if any: cases on both sides are compared if they are near in it.
   std::function<std::optional<std::int64_t>(const Case&)> quantity = {};
@@ -88,7 +88,7 @@ void add_data_predicates(std::vector<Predicate>& all, const Case& smallest,
 struct WhereItFails {
   std::string text;        ///< predicates combined by "and"; empty: no simple condition
   bool necessary = false;  ///< no case fails without it, and a third does with it
-  bool exact = false;      ///< and every case fails with it
+  bool exact = false;      ///< every case fails with it, too
   Share with, without;     ///< fresh cases where it holds, and where it does not
   std::function<bool(const Case&)> holds = {};
 };

@@ -53,7 +53,7 @@ std::vector<Hypothesis> index_of_other_axis_hypotheses(const Observed& observed)
 std::vector<Hypothesis> order_hypotheses(const Observed& observed);
 /// Indices that are clamped, cut off or left out.
 std::vector<Hypothesis> index_hypotheses(const Observed& observed);
-/// The op's program with another formula in one place (altered.h).
+/// The op's program with another formula at one node (altered.h).
 std::vector<Hypothesis> formula_hypotheses(const Observed& observed);
 /// Another of several equal elements, and halves rounded the other way.
 std::vector<Hypothesis> tie_hypotheses(const Observed& observed);

@@ -72,7 +72,7 @@ void add_within(std::vector<Hypothesis>& all, const std::string& name, std::size
 struct Duplicates {
   std::size_t input = 0;
   std::size_t axis = 0;
-  Symbol size;             ///< of the axis that the indices refer to
+  Symbol size;             ///< the size of the axis that the indices refer to
   std::int64_t block = 0;  ///< 0: the whole axis
   bool first = false;      ///< the first of equal indices is followed, not the last
 };

@@ -96,9 +96,9 @@ double add_up(const std::vector<double>& terms, const Accumulator& how) {
 struct InnerSum {
   std::string text;
   std::vector<int> axes;
-  std::vector<Expr> shape;  ///< of the terms
+  std::vector<Expr> shape;  ///< the shape of the terms
   std::shared_ptr<const Program> terms, rest;
-  DType dtype = DType::f32;  ///< of the sum
+  DType dtype = DType::f32;  ///< the dtype of the sum
 };
 
 /// The size that is summed over, or n if it is not one of the op's.

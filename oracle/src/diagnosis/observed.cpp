@@ -14,7 +14,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;  ///< of an output that is recomputed
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;  ///< of a recomputed output
 
 /// If the error bound leaves at most this share of the expected value open, a hypothesis may differ
 /// by the same share of its own, possibly larger, value.

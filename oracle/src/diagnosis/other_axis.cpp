@@ -11,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::size_t kMaxSlices = 256;  ///< of an axis, each of which is computed alone
+constexpr std::size_t kMaxSlices = 256;  ///< slices of an axis, each computed alone
 
 /// A rule that gives the index read in an input from one index of the output.
 struct ReadAt {

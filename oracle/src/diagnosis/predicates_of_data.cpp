@@ -104,7 +104,7 @@ std::vector<Word> words(const CaseTensor& t, const std::vector<const Sample*>& f
     all.push_back({fmt::format("a number of {} or more in magnitude", limit),
                    [limit](const Contents& x) { return x.greatest >= limit; }, limit,
                    [limit](double v) { return std::isfinite(v) && std::abs(v) >= limit; },
-                   [limit](double v, std::uint64_t k) {  // with the same fraction, or as many bits
+                   [limit](double v, std::uint64_t k) {  // keeps the fraction or bits
                      if (k % 2 == 0) return std::fmod(v, limit);
                      while (std::abs(v) >= limit) v /= 2;
                      return v;

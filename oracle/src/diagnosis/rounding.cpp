@@ -11,7 +11,7 @@
 namespace mote::diagnosis {
 namespace {
 
-constexpr std::int64_t kMaxTerms = 256;  ///< of a sum that is recomputed term by term
+constexpr std::int64_t kMaxTerms = 256;  ///< the maximum for a sum that is recomputed term by term
 
 /// The nearest number with that number of significant bits.
 double rounded(double value, int bits) {

@@ -11,7 +11,7 @@ namespace mote::diagnosis {
 namespace {
 
 constexpr std::uint64_t kDrawn = 80;
-constexpr std::uint64_t kOfOtherDtype = 6;  ///< of each dtype
+constexpr std::uint64_t kOfOtherDtype = 6;  ///< the number of cases of each dtype
 constexpr std::uint64_t kSeed = 0xd1a9;
 constexpr int kMaxEnded = 60;     ///< crashes take time; a hang counts as twenty
 constexpr double kMaxWork = 3e8;  ///< multiply-adds of all samples together

@@ -56,7 +56,7 @@ std::optional<std::vector<Dense>> later_wins(const Observed& of, std::size_t inp
   });
 }
 
-/// -0 is less than 0.
+/// The reference with -0 less than 0.
 std::optional<std::vector<Dense>> zeros_ordered(const Observed& of, std::size_t input) {
   const int exponent = real_format(of.inputs[input].dtype()).least_exponent;
   const double least = std::ldexp(1.0, exponent);

@@ -109,8 +109,7 @@ class DomainMaker {
     for (const int axis : r->axes) {
       const Expr& extent = r->x.shape()[static_cast<std::size_t>(axis)];
       if (facts_.prove_positive(extent)) continue;
-      bool product =
-          extent.terms().size() == 1;  // a product of sizes, each of which must be at least 1
+      bool product = extent.terms().size() == 1;  // a product of sizes, which must be at least 1
       for (const Symbol s : extent.symbols()) {
         if (product && domain_.least.contains(s)) domain_.least[s] = 1;
       }

@@ -8,7 +8,7 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kMaxOptional = 4;  ///< with more, only all and none are used
+constexpr std::size_t kMaxOptional = 4;  ///< beyond it, only all and none are used
 constexpr std::uint64_t kKept = 8;
 /// The attempts that are drawn like any case: a subject that takes about half of all calls usually
 /// takes one of them, and they vary most.

@@ -20,8 +20,7 @@ namespace mote::isolate {
 namespace {
 
 constexpr std::ptrdiff_t kKept = std::ptrdiff_t{256} << 20U;
-constexpr std::uintptr_t kWanted = std::uintptr_t{0x2f}
-                                   << 40U;  ///< the system may choose another address
+constexpr std::uintptr_t kWanted = std::uintptr_t{0x2f} << 40U;  ///< the system may choose another
 constexpr int kAccess = PROT_READ | PROT_WRITE;
 constexpr int kShared = MAP_SHARED | MAP_NORESERVE;
 

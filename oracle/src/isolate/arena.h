@@ -31,7 +31,7 @@ class Arena {
 
  private:
   static constexpr std::size_t kControlBytes = std::size_t{4} << 20U;
-  static constexpr std::size_t kBytes = std::size_t{1} << 38U;  ///< of addresses, not of memory
+  static constexpr std::size_t kBytes = std::size_t{1} << 38U;  ///< addresses, not memory
   int file_ = -1;
   char* base_ = nullptr;
 };

@@ -10,7 +10,7 @@ namespace mote::isolate {
 
 struct CodeAddress {
   std::string module;         ///< the path of the library; empty: the program itself
-  std::uintptr_t offset = 0;  ///< from the address at which the module is loaded
+  std::uintptr_t offset = 0;  ///< its distance from the address at which the module is loaded
 };
 
 /// The location of an address; nullopt if it is in no file: code generated at run time.

@@ -12,7 +12,7 @@ namespace mote::isolate {
 /// The time limit of a call.
 struct CallTime {
   double limit_s = 0;
-  double warm_up_s = 0;  ///< in addition, if it was the first of its process
+  double warm_up_s = 0;  ///< additional time, if it was the first of its process
 };
 
 /// `current` is the site of the call; `earlier`, if not null, that of earlier calls on the same

@@ -63,7 +63,7 @@ class IsolatedRun {
   std::int32_t kernel_index_ = -1;
   std::size_t workspace_ = 0;
   double linger_s_ = 0;
-  double warm_up_s_ = 0;  ///< of the latest question
+  double warm_up_s_ = 0;  ///< the warm-up of the latest question
   int calls_ = 0;
   int grown_ = 0;
   int threads_ = 0;

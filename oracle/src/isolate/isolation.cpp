@@ -24,8 +24,7 @@ constexpr double kWarmUpTimes = 3;
 constexpr double kWarmUpLeast = 0.2;
 constexpr double kSlowStart = 0.5;  ///< seconds
 constexpr int kStartsInVain = 2;
-constexpr std::ptrdiff_t kLap =
-    std::ptrdiff_t{64} << 20U;  ///< a case that ends beyond it is followed by one at the front
+constexpr std::ptrdiff_t kLap = std::ptrdiff_t{64} << 20U;  ///< then cases begin at the front again
 constexpr std::size_t kPasts = 64;
 
 [[noreturn]] void fail(const std::string& path, const Answer& answer) {

@@ -36,14 +36,14 @@ struct Isolation::State {
   };
   struct Tenant {
     std::unique_ptr<isolate::Worker> worker;
-    std::deque<Past> pasts;          ///< of this worker, the latest last
+    std::deque<Past> pasts;          ///< the cases of this worker, the latest last
     std::set<std::int64_t> started;  ///< kernels of which a call has returned
   };
 
   /// The longest first calls of a library's kernels in a worker: initialisation that a process does
   /// once does not count towards a call's time limit.
   struct WarmUp {
-    std::map<std::int64_t, double> longest_s;  ///< of calls that returned, by kernel
+    std::map<std::int64_t, double> longest_s;  ///< by kernel, of the calls that returned
     bool is_used_up = false;                   ///< one did not return in time
     int in_vain = 0;  ///< cases whose new workers did not confirm a stale result
   };
@@ -63,8 +63,8 @@ struct Isolation::State {
   std::optional<isolate::Relauncher> relauncher;
   std::unique_ptr<isolate::Zygote> relaunched;
   bool cannot_relaunch = false;
-  std::map<std::string, Tenant> tenants;   ///< by library
-  std::map<std::string, WarmUp> warm_ups;  ///< by library
+  std::map<std::string, Tenant> tenants;   ///< the tenants by library
+  std::map<std::string, WarmUp> warm_ups;  ///< the warm-ups by library
   std::map<const mote_backend*, Elsewhere> elsewhere;
   char* cursor = arena.room().data();  ///< the start of the next case's tensors
   std::map<const mote_backend*, Place> places;
@@ -92,7 +92,7 @@ struct Isolation::State {
   /// The room for the next case: not at the location of the cases just before it, so that a late
   /// write meets closed pages.
   std::span<char> next_room() const;
-  /// Ends a case. `end` is behind its sites.
+  /// Ends a case. `end` is the end of its sites.
   void keep(const std::string& library, Past past, char* end);
   /// The case of that worker whose pages have the address; nullptr: none.
   const Past* past_at(const std::string& library, const void* address) const;

@@ -26,11 +26,11 @@ struct Segment {
 
 struct Question {
   Ask ask = Ask::load;
-  std::int32_t backend_index = 0;         ///< in the library
+  std::int32_t backend_index = 0;         ///< its index in the library
   const mote_backend* backend = nullptr;  ///< if there is no library
   std::int32_t kernel_index = 0;
   std::int32_t segment_count = 0;
-  const Segment* segments = nullptr;  ///< in the control memory, as is all that the call points to
+  const Segment* segments = nullptr;  ///< in the control memory, as all that the call points to
   mote_call* call = nullptr;
   double linger_s = 0;  ///< the time that new threads get to end
 };
@@ -65,8 +65,8 @@ struct ZygoteQuestion {
   std::array<char, 4096> library{};
 };
 struct ZygoteReply {
-  std::int32_t process = -1;  ///< with its socket; negative: failed, -errno
-  std::int32_t status = 0;    ///< from waitpid
+  std::int32_t process = -1;  ///< the worker, with its socket; negative: failed, -errno
+  std::int32_t status = 0;    ///< the status that waitpid() returns
 };
 
 }  // namespace mote::isolate

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kLeastGuard = std::size_t{64} << 10U;
 constexpr std::size_t kMaxGuard = std::size_t{1} << 30U;
 constexpr std::size_t kWorkspaceAlignment = 64;
-constexpr std::size_t kOddBytes =
-    64;  ///< the maximum distance of an odd position from the start of its page
+/// The maximum distance of an odd position from the start of its page.
+constexpr std::size_t kOddBytes = 64;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 

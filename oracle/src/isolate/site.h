@@ -19,7 +19,7 @@ struct Extent {
   bool written = false;   ///< outputs and workspace; the pages of inputs are read-only
   char* pages = nullptr;  ///< its pages that can be opened
   std::size_t page_bytes = 0;
-  char* begin = nullptr;  ///< of its elements, including those that an offset skips
+  char* begin = nullptr;  ///< the start of its elements, including those that an offset skips
   std::size_t bytes = 0;
 };
 
@@ -28,7 +28,7 @@ struct Hit {
   const Extent* extent = nullptr;
   std::int64_t before = 0;  ///< bytes before its first byte; 0: not before
   std::int64_t after = 0;   ///< bytes after its last byte, 1 for the first; 0: not after
-  bool open = false;        ///< on its pages
+  bool open = false;        ///< it is on the extent's pages
   std::int64_t distance() const { return before + after; }
 };
 
@@ -36,11 +36,11 @@ class Site {
  public:
   /// Inputs, then outputs, in the case's order. Each tensor ends where its pages end, begins where
   /// they begin, or lies at an odd multiple of its element's size within them: `draw` decides.
-  /// Throws Error where the room is too small.
+  /// Throws Error if the room is too small.
   Site(const Case& c, std::span<char> room, std::uint64_t draw);
   /// Adds a workspace aligned to 64 bytes.
   void add_workspace(std::size_t bytes);
-  /// The same site, page for page, in other memory behind `used`. Throws Error as above.
+  /// The same site, page for page, in other memory after `used`. Throws Error as above.
   Site moved_behind(const char* used) const;
 
   const std::vector<Extent>& extents() const { return extents_; }

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSliceMs = 20;  ///< between measurements of the memory of a busy worker
+constexpr int kSliceMs = 20;  ///< the interval of measurements of a busy worker's memory
 
 std::string signal_text(int number) {
   const char* name = sigabbrev_np(number);

@@ -24,7 +24,7 @@ enum class Ending : std::uint8_t {
 
 struct Answer {
   Ending ending = Ending::answered;
-  Reply reply;      ///< for a crash: the fault, if one was reported
+  Reply reply;      ///< the fault of a crash, if one was reported
   std::string how;  ///< "SIGSEGV", "ended the process (exit code 3)"; for memory: how much
 };
 
@@ -33,7 +33,7 @@ constexpr std::int64_t kMaxGapBytes = std::int64_t{1} << 30U;
 
 struct Limits {
   double seconds = 30;
-  double warm_up_s = 0;             ///< in addition, for the first call of a kernel in a process
+  double warm_up_s = 0;             ///< additional time for the first call of a kernel in a process
   std::int64_t memory = INT64_MAX;  ///< its own since its start, without the arena
   const Arena* arena = nullptr;     ///< if given, it may grow by at most kMaxGapBytes
   const std::atomic<int>* stop = nullptr;  ///< CaseRunOptions::stop

@@ -12,8 +12,8 @@
 namespace mote {
 namespace {
 
-constexpr std::size_t kDifferencesKept =
-    1024;  // a smallest case has fewer elements, so all its differences are kept
+/// A smallest case has fewer elements, so all its differences are kept.
+constexpr std::size_t kDifferencesKept = 1024;
 
 std::vector<std::int64_t> unravel(std::int64_t linear, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> index(shape.size());

@@ -14,7 +14,7 @@ using Cells = std::vector<std::string>;
 struct Table {
   std::vector<Cells> lines;          ///< the first holds the columns' names
   std::vector<bool> left;            ///< columns aligned to the left; missing ones: to the right
-  std::vector<Colour> colours = {};  ///< of lines; missing ones have none
+  std::vector<Colour> colours = {};  ///< the colours of lines; missing ones have none
 };
 
 /// Leaves out the columns whose cells below the name are all in `empty`, except the first `kept`

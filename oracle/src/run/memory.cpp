@@ -71,8 +71,7 @@ std::int64_t bytes_needed(const Case& c, bool isolated) {
   const std::int64_t sites = isolated ? 2 : 1;
   Total total;
   for (const CaseTensor& t : c.inputs) {
-    total.add(volume(t.shape), t.dtype,
-              sites);  // dense elements, for the reference; other contents
+    total.add(volume(t.shape), t.dtype, sites);     // the reference; other contents
     total.add(buffer_elements(t), t.dtype, sites);  // the subject's tensor
   }
   for (const CaseTensor& t : c.outputs) {

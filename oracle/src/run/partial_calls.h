@@ -12,10 +12,10 @@
 namespace mote {
 
 struct PartialCall {
-  TensorMask inputs;                 ///< of the record: the inputs that the call has
+  TensorMask inputs;                 ///< the inputs of the record that the call has
   LoopProgram loops;                 ///< the kernel of such calls
   std::string suffix;                ///< "without_c", for names of functions
-  std::vector<std::string> outputs;  ///< for each of its outputs, the name in the whole op
+  std::vector<std::string> outputs;  ///< the name in the whole op of each of its outputs
 };
 
 /// The loops of the op for a function that takes all its inputs.

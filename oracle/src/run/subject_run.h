@@ -17,7 +17,7 @@ namespace mote {
 struct Bench {
   std::vector<Buffer> inputs;
   std::vector<Buffer> outputs;
-  Region workspace;  ///< in bytes; the kernel may use `workspace_bytes` from `lead` on
+  Region workspace;  ///< bytes; the kernel may use `workspace_bytes` from `lead` on
   std::size_t workspace_bytes = 0;
 
   std::vector<DLTensor*> input_tensors();
@@ -44,7 +44,7 @@ struct RunResult {
 
 class SubjectRun {
  public:
-  /// `frame` calls over the tensors of the bench.
+  /// `frame` must call over the tensors of the bench.
   SubjectRun(const Case& c, Bench& bench, CallFrame& frame, CallKernel call)
       : case_(c), bench_(bench), frame_(frame), call_(std::move(call)) {}
 

@@ -19,8 +19,8 @@
 namespace mote {
 namespace {
 
-constexpr std::uint64_t kSeeds =
-    4;  ///< the seeds tried for one smaller case, in addition to its own
+/// The number of seeds tried for one smaller case, in addition to its own.
+constexpr std::uint64_t kSeeds = 4;
 
 enum class Way : std::uint8_t { simplest_fill, smallest_sizes, few_elements };
 
@@ -158,7 +158,7 @@ class Shrinker {
   Shrunk shrunk_;
   Case current_;
   std::set<std::string> been_;           ///< cases that this search kept
-  std::map<std::string, bool> failing_;  ///< of all cases that were run
+  std::map<std::string, bool> failing_;  ///< true for failing cases, of all that were run
   Way way_ = Way::simplest_fill;
   double work_ = 0;
 };

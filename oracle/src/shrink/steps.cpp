@@ -13,8 +13,8 @@
 namespace mote {
 namespace {
 
-constexpr std::int64_t kScanned =
-    40;  ///< all sizes up to this one are tried, so that the least is found
+/// All sizes up to this one are tried, so that the least is found.
+constexpr std::int64_t kScanned = 40;
 
 /// Offers the case of a draft; a draft that is not legal is skipped.
 bool offer_draft(const Draft& draft, const Case& from, const Offer& offer) {

@@ -58,8 +58,7 @@ std::string head_comment(const PluginOptions& options) {
   if (options.commands.empty()) return text + ". */\n";
   text += ":\n *\n";
   for (std::string command : options.commands) {
-    for (const std::string_view end :
-         {"*/", "/*"})  // a command must neither end nor begin a comment
+    for (const std::string_view end : {"*/", "/*"})  // none may end or begin a comment
       for (auto at = command.find(end); at != std::string::npos; at = command.find(end))
         command.insert(at + 1, "\\");
     text += " *   " + command + "\n";
@@ -137,7 +136,7 @@ std::string chosen_by_inputs(const Resolved& op, const std::vector<PartialCall>&
 struct Thunks {
   std::string text;
   std::string helpers;
-  std::string prefix;  ///< of the names of the kernel's can_run and run
+  std::string prefix;  ///< the prefix of the names of the kernel's can_run and run
 };
 
 Thunks thunks_around(const Resolved& op, const PluginOptions& options) {

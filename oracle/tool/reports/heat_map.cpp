@@ -16,7 +16,7 @@ namespace mote::tool {
 namespace {
 
 constexpr std::int64_t kMaxSquares = 48;  // along a side
-constexpr int kSquare = 12;               // in pixels
+constexpr int kSquare = 12;               // pixels
 constexpr std::size_t kErrorsShown = 12;
 constexpr int kShades = 5;
 

@@ -12,13 +12,12 @@ namespace mote::tool {
 
 /// The head of every report, which describes the run.
 struct Heading {
-  std::string version;  ///< of mote
+  std::string version;  ///< the version of mote
   std::uint64_t seed = 0;
-  std::vector<std::string> backends;  ///< "openblas 0.3.21"
-  std::vector<std::string>
-      contracts;          ///< the contracts by which they are judged: "contract of gen (add): …"
-  int exit = 0;           ///< the exit code of mote check
-  std::string date = {};  ///< the start of the campaign: "2026-11-25T10:18:26+0100"
+  std::vector<std::string> backends;   ///< "openblas 0.3.21"
+  std::vector<std::string> contracts;  ///< as judged: "contract of gen (add): …"
+  int exit = 0;                        ///< the exit code of mote check
+  std::string date = {};               ///< the start of the campaign: "2026-11-25T10:18:26+0100"
   std::string command = {};
   std::string host = {};  ///< its name, system and processors
   std::string host_name = {};

@@ -31,7 +31,7 @@ Shard shard_of_environment();
 
 /// The progress of a campaign.
 struct CampaignProgress {
-  double seconds = 0;             ///< since its start
+  double seconds = 0;             ///< the time since its start
   std::optional<double> until_s;  ///< the time when random cases end, if it is known
   std::int64_t cases = 0;         ///< cases done
   std::int64_t planned = 0;       ///< cases to run; 0: as many as the time allows
@@ -44,7 +44,7 @@ struct CampaignProgress {
 
 /// A failure when it is found, before it is made smaller.
 struct FoundFailure {
-  Case first;  ///< with the backend
+  Case first;  ///< the case, with its backend
   Outcome outcome;
   double found_after_s = 0;
 };
@@ -52,7 +52,7 @@ struct FoundFailure {
 struct Failure;
 
 struct CampaignOptions {
-  std::vector<std::string> ops;  ///< or program files; empty: whatever a backend has a kernel for
+  std::vector<std::string> ops;  ///< ops or program files; empty: all ops with a kernel
   std::vector<BackendEntry> backends;
   /// They are asked about the smallest case of each failure; they may be among `backends`.
   std::vector<BackendEntry> peers;
@@ -67,12 +67,11 @@ struct CampaignOptions {
   std::string journal;
   std::string corpus;               ///< a folder to which new failures are added; empty: none
   std::optional<int> max_failures;  ///< stop after that many different failures
-  std::optional<double>
-      shrink_s;  ///< the maximum time to make a failure smaller; default: ShrinkLimits'
+  std::optional<double> shrink_s;  ///< the maximum time to shrink a failure; default: ShrinkLimits'
   CaseRunOptions run;
   /// Called before and after each case.
   std::function<void(const CampaignProgress&)> progress = {};
-  /// Called once for each different failure: when it is met, and when it has been made smaller.
+  /// Called once for each different failure: when it is found, and when it has been made smaller.
   std::function<void(const FoundFailure&)> found = {};
   std::function<void(const Failure&)> failure = {};
 };
@@ -99,11 +98,11 @@ struct Row {
   std::array<std::int64_t, kVerdicts> counts{};
   std::int64_t judged = 0;
   std::int64_t judged_large = 0;      ///< cases of kLargeCase or more
-  std::int64_t elements = 0;          ///< of cases that passed, failed or are weak
-  std::int64_t indeterminate = 0;     ///< of those: elements about which nothing is known
+  std::int64_t elements = 0;          ///< elements of cases that passed, failed or are weak
+  std::int64_t indeterminate = 0;     ///< the number of these about which nothing is known
   std::map<FillKind, double> errors;  ///< the greatest error / bound with each kind of data
-  std::string reason;                 ///< of the first case that was declined, skipped or weak
-  /// Why cases were declined, by the reason without its sizes (reason_kind()).
+  std::string reason;                 ///< the first reason of a declined, skipped or weak case
+  /// The reasons for declined cases, without sizes (reason_kind()), and their counts.
   std::map<std::string, Declined> declined;
   std::int64_t declined_by_run = 0;  ///< declined by run after can_run had accepted
   std::int64_t noted = 0;            ///< cases that passed with a note
@@ -112,10 +111,10 @@ struct Row {
   double error() const;              ///< the greatest error of all kinds
   std::int64_t count(Verdict v) const { return counts[static_cast<std::size_t>(v)]; }
   std::int64_t failures() const;
-  std::int64_t cases() const;  ///< of all verdicts
+  std::int64_t cases() const;  ///< the number of cases of all verdicts
   /// The number of cases that were run.
   std::int64_t accepted() const;
-  /// More than kFewDeclined of them were declined by run, so that not enough was judged.
+  /// True if run declined more than kFewDeclined of them, so that not enough was judged.
   bool declines_late() const;
 };
 
@@ -136,8 +135,8 @@ std::string peers_text(const std::vector<Peer>& peers);
 struct Failure {
   Case first;
   Case smallest;
-  Outcome first_outcome;  ///< of the first case in the campaign
-  Outcome outcome;        ///< of the smallest case
+  Outcome first_outcome;  ///< the outcome of the first case in the campaign
+  Outcome outcome;        ///< the outcome of the smallest case
   Diagnosis diagnosis;
   std::vector<Peer> peers;  ///< results on the smallest case
   int tries = 0;
@@ -145,7 +144,7 @@ struct Failure {
   /// difference; empty if most elements are needed.
   std::string sparsest = {};
   std::string sparsest_text = {};  ///< "y[0,0]: expected 1, got 0"
-  std::string not_smaller;         ///< why its inputs have more than kSmallCase elements
+  std::string not_smaller;         ///< the reason if its inputs have more than kSmallCase elements
   /// "fails only after other calls in the same process" if no case was found that fails in a fresh
   /// process; empty if the smallest case does.
   std::string only_after = {};
@@ -154,12 +153,12 @@ struct Failure {
 };
 
 struct CampaignResult {
-  std::vector<Row> rows;  ///< by op, dtype, backend
+  std::vector<Row> rows;  ///< ordered by op, dtype, backend
   std::vector<Failure> failures;
   std::map<std::string, std::vector<std::string>> without_kernel;  ///< ops by backend
   double seconds = 0;
   bool ended_early = false;  ///< everything that was asked for had failed before the time was over
-  bool interrupted = false;  ///< by CaseRunOptions::stop
+  bool interrupted = false;  ///< CaseRunOptions::stop ended it
   std::vector<Coverage> coverage = {};  ///< empty until the caller stores coverage_of() here
 };
 
@@ -176,7 +175,7 @@ std::vector<Coverage> coverage_of(const CampaignOptions& options, const Campaign
 /// The seed of the campaign that wrote the journal; nullopt without a journal.
 std::optional<std::uint64_t> journal_seed(const std::string& path);
 
-/// Campaigns that run in other processes, seen through their journals as one.
+/// The merged state of campaigns that run in other processes, read from their journals.
 class JournalWatch {
  public:
   explicit JournalWatch(const std::vector<std::string>& paths);

@@ -45,7 +45,7 @@ struct SetElement {
 struct Case {
   std::shared_ptr<const Target> target;
   Instance instance{DType::f32, 0};
-  std::shared_ptr<const Program> program;  ///< of the instance
+  std::shared_ptr<const Program> program;  ///< the program of the instance
   std::vector<CaseTensor> inputs;          ///< those of the program, in its order
   std::vector<CaseTensor> outputs;         ///< likewise, with the inferred shapes
   std::map<std::string, Number> params;    ///< every parameter of the program

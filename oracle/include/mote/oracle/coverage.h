@@ -42,8 +42,8 @@ struct Cell {
 struct CellCount {
   std::int64_t cases = 0;
   std::int64_t judged = 0;
-  std::int64_t declined = 0;         ///< by the backend
-  std::int64_t declined_by_run = 0;  ///< of those: accepted by can_run
+  std::int64_t declined = 0;         ///< cases that the backend declined
+  std::int64_t declined_by_run = 0;  ///< declined cases that can_run had accepted
 };
 using CellCounts = std::map<Cell, CellCount>;
 
@@ -53,8 +53,8 @@ struct Coverage {
   DType dtype = DType::f32;
   std::string backend;
   CaseFeatures of;                  ///< the cells are their product
-  std::vector<Cell> executed = {};  ///< with a judged case
-  std::vector<Cell> declined = {};  ///< with cases that the backend all declined, or ruled out
+  std::vector<Cell> executed = {};  ///< cells with a judged case
+  std::vector<Cell> declined = {};  ///< cells with only declined cases, or ruled out
   /// The declined cells that are ruled out before any call: can_run declined every case of the op
   /// and dtype, or every case with (or without) an optional tensor; or the contract lets no output
   /// take an input's memory.
@@ -73,7 +73,7 @@ struct CoverageSum {
   std::int64_t executed = 0;
   std::int64_t declined = 0;
   std::int64_t untested = 0;
-  std::int64_t ruled_out = 0;  ///< of the declined cells
+  std::int64_t ruled_out = 0;  ///< the number of these that are ruled out
   std::int64_t cells() const { return executed + declined + untested; }
   /// The share of executed cells among those that are not ruled out; 100 if there are none.
   double percent() const;

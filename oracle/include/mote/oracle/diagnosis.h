@@ -21,10 +21,10 @@ struct Share {
 
 struct Diagnosis {
   std::string kind;       ///< "missing term"; empty: no hypothesis fits
-  std::string text;       ///< what the kernel computed, and in how many cases it agrees
+  std::string text;       ///< the computation of the kernel, and in how many cases it agrees
   std::string condition;  ///< "K % 8 != 0"; empty: no simple condition holds
   bool condition_is_necessary = false;  ///< no fresh case fails without it, a third do with it
-  bool condition_is_exact = false;      ///< and every case fails where it holds
+  bool condition_is_exact = false;      ///< every case fails where it holds, too
   Share with, without;                  ///< fresh cases where it holds, and where it does not
   std::int64_t runs = 0;                ///< further cases of the op that were judged
   std::int64_t failed = 0;              ///< runs that failed

@@ -21,15 +21,15 @@ struct Knob {
   std::string name;
   Expr value;                   ///< a free or a derived size
   std::int64_t least = 0;       ///< the least legal value
-  std::optional<Symbol> pivot;  ///< for a derived size: the free size that follows
+  std::optional<Symbol> pivot;  ///< the free size that follows a derived size
   bool reduced = false;         ///< an axis of it is summed, scanned, searched or the like
 };
 
 struct Domain {
   std::shared_ptr<const Program> program;
   std::vector<Knob> knobs;
-  std::map<Symbol, std::int64_t> least;  ///< of every free size
-  std::vector<Symbol> pivots;            ///< in the order of solving
+  std::map<Symbol, std::int64_t> least;  ///< the least value of every free size
+  std::vector<Symbol> pivots;            ///< the pivots in the order of solving
 };
 Domain make_domain(std::shared_ptr<const Program> program);
 
@@ -39,7 +39,7 @@ using Sizes = std::map<Symbol, std::int64_t>;
 /// A point of the domain.
 struct KnobValues {
   std::vector<std::int64_t> values;      ///< one for each knob
-  std::map<Symbol, std::int64_t> slack;  ///< of pivots; reduced until it changes no derived size
+  std::map<Symbol, std::int64_t> slack;  ///< by pivot; reduced until it changes no derived size
 };
 
 /// Values of all free sizes and integer parameters; nullopt when a derived size cannot be reached.

@@ -19,8 +19,7 @@ namespace MOTE_API mote {
 
 struct Exactness {
   bool exact = false;
-  std::string
-      reason;  ///< the reason if not: "Map exp", "Reduce sum reaches 2^25.1, f32 holds 2^24"
+  std::string reason;  ///< if not: "Map exp", "Reduce sum reaches 2^25.1, f32 holds 2^24"
 };
 
 /// The exactness of all outputs of a program with that fill and radius (fill.h).

@@ -71,9 +71,9 @@ struct FilledTensor {
   std::string name;
   DType dtype = DType::f32;
   int position = 0;                      ///< among the inputs that are present
-  int inputs = 1;                        ///< how many are present
+  int inputs = 1;                        ///< the number of inputs that are present
   std::int64_t count = 0;                ///< distinct elements
-  std::vector<std::int64_t> shape = {};  ///< of the distinct elements; empty: a row
+  std::vector<std::int64_t> shape = {};  ///< their shape; empty: a row
 };
 
 struct FillEdges;
@@ -83,8 +83,8 @@ class Filler {
  public:
   /// `radius` >= 1 is the r of FillKind.
   Filler(const Fill& fill, const FilledTensor& tensor, std::int64_t radius);
-  double real(std::int64_t linear) const;           ///< for f32 (not yet rounded) and f64
-  std::int64_t integer(std::int64_t linear) const;  ///< for i32, i64, bool
+  double real(std::int64_t linear) const;  ///< the element for f32 (not yet rounded) and f64
+  std::int64_t integer(std::int64_t linear) const;  ///< the element for i32, i64, bool
 
  private:
   std::int64_t whole(std::int64_t linear) const;
@@ -102,7 +102,7 @@ class Filler {
   std::uint64_t special_every_;
   bool hot_;
   bool with_zeros_;
-  std::shared_ptr<const FillEdges> edges_;  ///< for ties, runs and range
+  std::shared_ptr<const FillEdges> edges_;  ///< used for ties, runs and range
 };
 
 /// Mixes 64 bits (SplitMix64's finaliser).

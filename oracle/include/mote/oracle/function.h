@@ -28,9 +28,9 @@ struct FunctionOptions {
   bool nondeterministic = false;        ///< equal calls need not give equal bits
   int indices = 0;                      ///< mote_indices: its assumptions about indices
   std::int64_t count = 300;             ///< random cases
-  std::uint64_t seed = 1;               ///< of the random cases
+  std::uint64_t seed = 1;               ///< the seed of the random cases
   std::vector<std::string> cases = {};  ///< run first: the text of `mote replay`
-  std::string name = kUnnamedFunction;  ///< in reports and cases; without blanks
+  std::string name = kUnnamedFunction;  ///< its name in reports and cases; without blanks
   /// The shell command that runs this check again, for lines that replay a case; empty: the command
   /// line of this process.
   std::string command = {};

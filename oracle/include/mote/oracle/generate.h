@@ -25,7 +25,7 @@ struct Draft {
   Params params;
   KnobValues at;
   std::set<std::pair<int, int>> ones;  ///< the (input, axis) pairs that have extent 1 and repeat
-  int indices = 0;                     ///< as in Case
+  int indices = 0;                     ///< the same as in Case
   std::map<int, int> missing;  ///< leading axes of extent 1 of an input that are not written
 };
 /// The case, contiguous, with fill integer:0; nullopt when its sizes cannot be reached. Throws

@@ -11,7 +11,7 @@ namespace MOTE_API mote {
 
 struct KernelOptions {
   bool fast = false;        ///< the fast variant instead of the oracle variant
-  bool standalone = false;  ///< with includes and the helpers that it calls
+  bool standalone = false;  ///< it includes the helpers that it calls
 };
 
 /// The function mote_<op>_<dtype>, and the functions that it calls when optional inputs are NULL;

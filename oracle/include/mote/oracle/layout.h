@@ -47,7 +47,7 @@ std::vector<int> swapped_order(int rank);
 struct Placement {
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;
-  std::int64_t span = 0;  ///< in elements, offset and gaps included
+  std::int64_t span = 0;  ///< elements, including offset and gaps
 };
 /// Throws Error when the span does not fit 63 bits.
 Placement place(const std::vector<std::int64_t>& shape, const CaseLayout& layout);

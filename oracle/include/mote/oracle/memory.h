@@ -22,8 +22,8 @@ std::int64_t bytes_available();
 
 /// The memory that a case needs, and the memory that is available.
 struct Memory {
-  std::int64_t needed = 0;     ///< by the case's own buffers
-  std::int64_t available = 0;  ///< at least `needed`
+  std::int64_t needed = 0;     ///< bytes of the case's own buffers
+  std::int64_t available = 0;  ///< available bytes, at least `needed`
   /// "workspace needs 1.0 PiB, 9.1 GiB are available"; empty when that number of bytes is left.
   std::string refusal(const char* what, std::size_t bytes) const;
 };
@@ -34,7 +34,7 @@ Memory check_memory(const Case& c, std::optional<std::int64_t> limit = std::null
 /// Makes the process keep freed memory from now on, up to 256 MiB: a program that runs case after
 /// case then does not get new pages, which the operating system clears, for each.
 void keep_freed_memory();
-/// "12.3 GiB"
+/// The text "12.3 GiB".
 std::string format_bytes(std::int64_t bytes);
 
 }  // namespace mote

@@ -16,9 +16,9 @@ namespace MOTE_API mote {
 struct Mutant {
   std::string name;  ///< the name of the plug-in and its backend
   std::string op;    ///< the op of its kernel
-  std::string
-      needs;         ///< what finding it needs besides a case of the op: "isolated"; empty: nothing
-  std::string text;  ///< a description of the defect
+  /// What finding it needs besides a case of the op: "isolated"; empty: nothing.
+  std::string needs;
+  std::string text;   ///< a description of the defect
   bool twin = false;  ///< it has no defect
 };
 
@@ -28,12 +28,11 @@ std::vector<Mutant> read_mutants(const std::string& path);
 
 struct MutantOptions {
   std::string folder;        ///< the folder of the plug-ins: NAME.so
-  double budget_s = 60;      ///< to find one bug
+  double budget_s = 60;      ///< the time limit to find one bug
   std::int64_t count = 300;  ///< cases of each twin
   std::uint64_t seed = 0;
-  std::optional<double>
-      shrink_s;  ///< the maximum time to make a failure smaller, as in CampaignOptions
-  std::set<std::string> offered;  ///< the needs that are met here
+  std::optional<double> shrink_s;  ///< the maximum time to shrink a failure; as in CampaignOptions
+  std::set<std::string> offered;   ///< the needs that are met here
   CaseRunOptions run;
 };
 

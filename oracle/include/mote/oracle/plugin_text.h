@@ -21,13 +21,12 @@ struct PluginOptions {
   /// Optional inputs and outputs that it requires: calls that lack them are declined. It gets NULL
   /// for all others that a call lacks.
   std::vector<std::string> needs = {};
-  std::vector<std::string> commands =
-      {};                         ///< for the head of the text: how to compile it, and so on
-  bool row_major = false;         ///< it takes only tensors without gaps
-  bool nondeterministic = false;  ///< equal calls may round differently, as with atomics
-  bool pointer = false;           ///< the plug-in has a variable of that name, to be set
-  int indices = 0;                ///< mote_indices: its assumptions about indices
-  bool gpu = false;               ///< it takes pointers of a GPU, followed by a stream
+  std::vector<std::string> commands = {};  ///< lines for the head: how to compile it, and so on
+  bool row_major = false;                  ///< it takes only tensors without gaps
+  bool nondeterministic = false;           ///< equal calls may round differently, as with atomics
+  bool pointer = false;                    ///< the plug-in has a variable of that name, to be set
+  int indices = 0;                         ///< mote_indices: its assumptions about indices
+  bool gpu = false;                        ///< it takes pointers of a GPU, followed by a stream
 };
 
 /// The text of a plug-in that calls a function with the signature that `mote emit OP` prints:

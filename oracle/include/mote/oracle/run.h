@@ -88,7 +88,7 @@ struct Outcome {
   /// The case that is to blame, if the same worker ran it before this one; this case must then run
   /// again.
   std::string earlier_case;
-  double error = 0;  ///< the greatest error, as a share of what the bound allows
+  double error = 0;  ///< the greatest error, as a share of what the error bound allows
   /// For an unsupported case: can_run had accepted it, and run declined.
   bool declined_by_run = false;
   /// True if a comparison took place that could have failed: passed or failed, but not vacuous.
@@ -102,11 +102,11 @@ struct Interrupted {};
 constexpr double kWarmUp = 30;  ///< seconds: loading an interpreter, compiling code
 
 struct CaseRunOptions {
-  std::optional<std::int64_t> memory_limit = {};  ///< in bytes; default: the available memory
+  std::optional<std::int64_t> memory_limit = {};  ///< bytes; default: the available memory
   /// Subjects run in its workers. Null: in this process, which does not check for the verdicts from
   /// stale on, threads, memory or the mode of the arithmetic.
   std::shared_ptr<Isolation> isolation = nullptr;
-  std::optional<double> limit_s = {};  ///< for one call in a worker; default: time_limit()
+  std::optional<double> limit_s = {};  ///< the time of one call in a worker; default: time_limit()
   /// The additional time for the first call of a kernel in a process, while the warm-up time of its
   /// library is unknown.
   double warm_up_s = kWarmUp;
@@ -116,7 +116,7 @@ struct CaseRunOptions {
   /// Interrupted is thrown. May be null.
   const std::atomic<int>* stop = nullptr;
   bool stopping() const { return stop != nullptr && stop->load() != 0; }
-  double linger_s = 0.02;  ///< how long a worker waits for a call's new threads to end
+  double linger_s = 0.02;  ///< the time that a worker waits for a call's new threads to end
   /// A person gave the case: if it would be vacuous, it passes, with that as the reason.
   bool is_given = false;
   bool guard_crashes = false;  ///< a crash prints the case and ends the process with exit code 3

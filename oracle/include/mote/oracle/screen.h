@@ -10,7 +10,7 @@
 
 namespace MOTE_API mote {
 
-constexpr std::size_t kMaxColumns = 100;           ///< of a report, however wide the screen is
+constexpr std::size_t kMaxColumns = 100;  ///< the maximum of a report, however wide the screen
 constexpr std::size_t kMostColumns = kMaxColumns;  ///< the old name; it goes with version 0.3
 
 struct Screen {

@@ -22,7 +22,7 @@ std::int64_t input_elements(const Case& c);
 struct ShrinkLimits {
   int tries = 4000;
   double multiply_adds = 2e10;  ///< the sum over all tries
-  double seconds = 20;  ///< of all tries together: the only limit that depends on the machine
+  double seconds = 20;  ///< the sum over all tries: the only limit that depends on the machine
   const std::atomic<int>* stop = nullptr;  ///< nonzero: the user asks to stop; may be null
   bool stopping() const { return stop != nullptr && stop->load() != 0; }
 };

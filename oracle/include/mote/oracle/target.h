@@ -20,7 +20,7 @@ class Target {
   /// Takes "conv2d", or the path of a program file. Throws Error as resolve_program() does.
   explicit Target(std::string_view text);
 
-  const std::string& text() const { return text_; }  ///< as written in a case
+  const std::string& text() const { return text_; }  ///< the text in a case
   const std::string& op() const { return op_; }      ///< the name of the op for backends
   bool is_file() const { return record_ == nullptr; }
   const OpRecord* record() const { return record_; }  ///< null for a file
@@ -40,7 +40,7 @@ class Target {
   std::string text_;
   std::string op_;
   const OpRecord* record_ = nullptr;
-  std::string program_text_;  ///< of a file
+  std::string program_text_;  ///< the text of a file
   std::map<DType, std::shared_ptr<const Program>> programs_;
   std::vector<InputDecl> inputs_;
   std::vector<DType> dtypes_;
