@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates a program without compiling it: node by node over blocks of elements, so that the time
 // goes into arithmetic and not into dispatch. It is many times faster than evaluate() and
-// interpret(), needs no preparation, and gives the same results, bit for bit.
+// interpret(), needs no compiler, and gives the same results, bit for bit.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ void add_operands(Collector& all, const Uop& u) {
   }
 }
 
-/// u with `b` in place of `a`, which is found through maps.
+/// The node u with `b` in place of `a`, which is found through maps.
 Uop replaced_below(const Uop& u, const Uop& a, const Uop& b, int depth) {
   if (u.id() == a.id()) return b;
   const uop::Map* m = map_of(u);

@@ -60,7 +60,7 @@ std::optional<Case> with_edited_data(const Case& from, const CaseTensor& t, cons
   return next;
 }
 
-/// Half of the time the same data with the word changed, otherwise another fill.
+/// The same data with the word changed for half of the k, otherwise another fill.
 std::optional<Case> with_data(const Case& from, const std::string& tensor, const Word& word,
                               std::uint64_t k) {
   using enum FillKind;

@@ -61,7 +61,7 @@ std::vector<NamedNumber> of_sizes(const Observed& o) {
   return all;
 }
 
-/// x * factor + summand as an element of x's dtype; for integers the lowest bits.
+/// The value x * factor + summand as an element of x's dtype; for integers the lowest bits.
 Number moved(const Number& x, double factor, double summand) {
   const double value = x.as_real() * factor + summand;
   if (x.is_real()) return Number(value);

@@ -130,7 +130,8 @@ pid_t fork_alone(const F& in_child) {
 
 }  // namespace
 
-/// It also watches the parent, which may end while the socket stays open elsewhere.
+/// Answers questions until the socket or the parent ends. The parent is watched too, since the
+/// socket may stay open elsewhere.
 void fork_on_demand(int socket, pid_t parent, const Arena& arena) {
   const int watched = open_process(parent);
   if (getppid() != parent) _exit(0);

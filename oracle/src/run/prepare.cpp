@@ -38,7 +38,7 @@ Dense filled(const Case& c, std::size_t k, std::int64_t radius) {
   return values;
 }
 
-/// For each input: true if a requested output needs its data.
+/// True for each input whose data a requested output needs.
 std::vector<bool> read_by_asked(const Case& c) {
   std::vector<Uop> values;
   for (std::size_t k = 0; k < c.outputs.size(); ++k)

@@ -115,7 +115,8 @@ fs::path part_of_mote(const std::string& name) {
   return file;
 }
 
-/// $NVCC, or nvcc if the shell finds it, or nvcc in the toolkit's usual folders.
+/// The command of nvcc: $NVCC, or nvcc if the shell finds it, or nvcc in the toolkit's usual
+/// folders.
 std::vector<std::string> nvcc_command() {
   const std::vector<std::string> given = command_named("NVCC", "nvcc");
   if (std::getenv("NVCC") != nullptr || run_command({given[0], "--version"}).ok) return given;
@@ -127,7 +128,8 @@ std::vector<std::string> nvcc_command() {
   return {};
 }
 
-/// $MOTE_CUDA_SOURCE (gpu or host); if it is not set, a GPU if there is one and nvcc.
+/// The machine that $MOTE_CUDA_SOURCE names (gpu or host); if it is not set, a GPU if there is one
+/// and nvcc.
 LauncherMachine machine_for_sources() {
   const char* given = std::getenv("MOTE_CUDA_SOURCE");
   const std::string where = given != nullptr ? given : "";

@@ -58,7 +58,7 @@ struct CampaignOptions {
   std::vector<BackendEntry> peers;
   std::vector<DType> dtypes;          ///< only these; empty: all, or a program file's own
   std::vector<Case> cases;            ///< run first; each counts in the table
-  std::optional<double> budget_s;     ///< random cases run until then
+  std::optional<double> budget_s;     ///< random cases run for that time
   std::optional<std::int64_t> count;  ///< random cases of each op; with a budget, the maximum
   std::uint64_t seed = 0;
   Shard shard;
@@ -204,9 +204,9 @@ std::vector<Case> read_corpus(const std::string& folder);
 Failure shrink_failure(const Case& c, const BackendEntry& backend, Verdict verdict,
                        const CaseRunOptions& options, std::optional<double> most_s = {});
 
-/// 0: passed; 3: a crash or a hang; 1: another failure; 4: no case was judged (by each backend if
-/// each_must_judge), or run declined too many cases that can_run had accepted; 77: there is no
-/// backend.
+/// 0: passed; 3: a crash or a hang; 1: another failure; 4: no case was judged, or (with
+/// each_must_judge) a backend judged none, or run declined too many cases that can_run had
+/// accepted; 77: there is no backend.
 int exit_code(const CampaignResult& result, const std::vector<BackendEntry>& backends,
               bool each_must_judge);
 
