@@ -16,7 +16,7 @@ namespace MOTE_API mote {
 struct Mutant {
   std::string name;  ///< the name of the plug-in and its backend
   std::string op;    ///< the op of its kernel
-  /// What finding it needs besides a case of the op: "isolated"; empty: nothing.
+  /// The requirement for finding it besides a case of the op: "isolated"; empty: none.
   std::string needs;
   std::string text;   ///< a description of the defect
   bool twin = false;  ///< it has no defect
