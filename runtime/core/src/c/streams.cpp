@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: streams and events.
+// The functions of mote/mote.h for streams and events.
 #include "c/guard.h"
 #include "c/objects.h"
 

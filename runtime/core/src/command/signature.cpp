@@ -9,7 +9,8 @@ namespace {
 constexpr int kAxisBits = 12;
 constexpr int kAxesInWord = 5;
 
-/// 0 … 8 as they are, then two classes for each power of two: below 2^8.
+/// Returns 0 … 8 for these extents, then two classes for each power of two; the result is below
+/// 2^8.
 std::uint64_t extent_class(std::int64_t extent) {
   const auto e = static_cast<std::uint64_t>(extent);
   if (e <= 8) return e;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes from metadata alone: every product and sum is checked, nothing is allocated or read.
+// Computes sizes from metadata alone: every product and sum is checked, nothing is allocated or
+// read.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/npz/npz_c.h.
+// The functions of mote/npz/npz_c.h.
 #include <memory>
 #include <string>
 #include <vector>

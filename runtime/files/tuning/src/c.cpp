@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mote/mote.h: files of measured times.
+// The functions of mote/mote.h for files of measured times.
 #include "c/guard.h"
 #include "c/objects.h"
 #include "mote/tuning/tuning_file.h"
