@@ -23,15 +23,15 @@ Work lrn(const Reader& call);
 Work row_norm(const Reader& call);  ///< layer_norm, layer_norm_with_statistics, rms_norm
 Work instance_norm(const Reader& call);
 Work group_norm(const Reader& call);
-/// The gradients of layer_norm, of it with its statistics (from y's gradient alone), of rms_norm
-/// and of instance_norm, of f32.
+/// Builds the gradients of layer_norm, of it with its statistics (from y's gradient alone), of
+/// rms_norm and of instance_norm, for f32.
 Work norm_gradient(const Reader& call);
 
 Work recurrent_cell(const Reader& call);      ///< lstm_cell, gru_cell, rnn_cell
 Work recurrent_gradient(const Reader& call);  ///< lstm_cell.grad, gru_cell.grad
 
-Work attention(const Reader& call);           ///< of 16 bits
-Work attention_gradient(const Reader& call);  ///< attention.grad, of bf16
+Work attention(const Reader& call);           ///< for 16-bit reals
+Work attention_gradient(const Reader& call);  ///< attention.grad, for bf16
 
 Work activation(const Reader& call);           ///< elu, relu, sigmoid, silu, tanh
 Work activation_gradient(const Reader& call);  ///< sigmoid.grad, tanh.grad
