@@ -84,7 +84,7 @@ class Block {
     unsigned round = 0;
     std::uint64_t values[2][32] = {};  ///< of this exchange and the previous one, which lanes may
                                        ///< still read
-    char places[2] = {};               ///< where lanes wait for one another
+    char places[2] = {};               ///< the addresses at which lanes wait for one another
   };
 
   static void entry(void* block);

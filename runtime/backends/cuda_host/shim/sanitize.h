@@ -43,7 +43,7 @@ inline void has_come(void* /*place*/) {}
 inline void has_waited(void* /*place*/) {}
 
 struct Unseen {
-  Unseen() {}   // NOLINT(modernize-use-equals-default): a variable of it is used
+  Unseen() {}   // NOLINT(modernize-use-equals-default): its variables count as used
   ~Unseen() {}  // NOLINT(modernize-use-equals-default)
 };
 #endif

@@ -29,7 +29,7 @@ mote_command* command_handle(Command command) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_command_create(const char* op, const mote_param* params, size_t count,

@@ -92,7 +92,7 @@ const mote_column* column_of(const std::string& attribute) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_op_find(const char* name, const mote_op_definition** definition) {

@@ -102,7 +102,7 @@ void tune(const mote_command* command, std::span<const mote_tensor* const> input
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_load_backends(const char* path, int probe) {

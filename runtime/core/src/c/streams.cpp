@@ -3,7 +3,7 @@
 #include "c/guard.h"
 #include "c/objects.h"
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_stream_create(mote_context* context, mote_stream** stream) {

@@ -45,7 +45,7 @@ AxisList index_of(const Tensor& x, const std::int64_t* index) {
 }  // namespace
 }  // namespace mote::c
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_set_default_allocator(const mote_allocator* allocator) {

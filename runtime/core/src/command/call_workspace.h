@@ -26,7 +26,7 @@ class CallWorkspace {
       : device_(device), stream_(options.stream) {
     if (bytes == 0) return;
     if (options.workspace.data() != nullptr) {
-      data_ = aligned(options.workspace).data();  // the caller guards the memory behind it
+      data_ = aligned(options.workspace).data();  // the bytes after it are the caller's
       return;
     }
     if (device_) {

@@ -94,7 +94,7 @@ Stream::~Stream() {
   lock.unlock();
   try {
     if (state_->device) state_->device->synchronize();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody has asked
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no caller waits for the error
   }
 }
 

@@ -4,7 +4,7 @@
 #include "c/objects.h"
 #include "mote/tuning/tuning_file.h"
 
-using namespace mote;     // NOLINT: what follows are C's names
+using namespace mote;     // NOLINT: C functions follow
 using namespace mote::c;  // NOLINT
 
 mote_status mote_save_tuning(mote_context* context, const char* path) {
