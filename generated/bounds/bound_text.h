@@ -15,7 +15,7 @@ struct BoundKernel {
   Instance instance;
   std::string function;
   std::string text = {};         ///< empty if every output is certain, or interpretation is faster
-  std::string temporaries = {};  ///< as in mote_generated_bound
+  std::string temporaries = {};  ///< the text for mote_generated_bound
 };
 
 /// Returns instances of f32 and f64, sorted by op, dtype, mask. 16-bit reals are accumulated in f32

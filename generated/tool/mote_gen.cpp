@@ -42,7 +42,7 @@ struct Options {
   bool timing = false;
 };
 
-/// Returns the kernels in the registry's order: op, dtype, mask.
+/// Returns the kernels, sorted by op, dtype, mask.
 std::vector<Kernel> all_kernels(const std::string& library) {
   std::vector<Kernel> kernels;
   const std::string prefix = library.empty() ? "mote_" : library + "_";
@@ -185,7 +185,7 @@ void run(const Options& options) {
     for (const Kernel& k : kernels) fmt::print("{} {}\n", k.function, describe(k));
     return;
   }
-  fs::create_directories(options.folder);  // before the work that would be lost
+  fs::create_directories(options.folder);  // fails before the work that would be lost
   std::optional<TextCache> cache;
   if (options.cache) cache.emplace(*options.cache, options.built_from);
   emit_all(kernels, cache ? &*cache : nullptr);

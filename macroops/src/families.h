@@ -116,7 +116,7 @@ std::vector<NamedSize> window_sizes(const std::vector<std::string>& taps);
 struct ConvolutionTaps {
   Shape image;                   ///< x: N, groups*CG, then (D,) (H,) W
   Shape kernel;                  ///< w: groups*CO, CG, then (KD,) (KH,) KW
-  Shape taps;                    ///< of all products
+  Shape taps;                    ///< the axes of all products
   std::vector<IndexText> from;   ///< the index in x that a tap reads
   std::vector<int> kernel_axes;  ///< w's axes among those of taps
   Axes summed;                   ///< the axes of taps that a window runs over

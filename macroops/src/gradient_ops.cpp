@@ -116,7 +116,7 @@ struct Slot {
   enum class Kind : std::uint8_t { gradient, input, output };
   Kind kind;
   std::string of;    ///< the output or input
-  std::string name;  ///< as the gradient's input
+  std::string name;  ///< its name as the gradient's input
 };
 
 class RecordMaker {

@@ -21,7 +21,7 @@ enum class Other : std::uint8_t { next, ceiling };
 /// An axis of x, along which output pixel i{axis} has the position numerator/denominator, counted
 /// from the middle of x's first pixel.
 struct Position {
-  Expr last;  ///< pixel of x
+  Expr last;  ///< the last pixel of x
   Expr numerator, denominator;
 
   Position(int axis, Ends ends)

@@ -18,7 +18,7 @@ bool has_strides_by(const TensorView& view, int but, int elements) {
 
 }  // namespace
 
-/// Returns the distributed program if its shared memory is at most grid_.most_bytes and its
+/// Returns the distributed program if its temporaries take at most grid_.most_bytes and its
 /// products are large enough for tiles, else the whole program.
 const CudaProgram& Plan::chosen() const {
   const CudaProgram& whole = instance_.source(variant_);

@@ -64,7 +64,8 @@ class DeviceCall {
       : device_(device), work_(work), doing_(doing) {}
 
   ~DeviceCall() {
-    if (stream_ != nullptr && !held_.empty()) calls().synchronize(stream_);  // after an error
+    if (stream_ != nullptr && !held_.empty())
+      calls().synchronize(stream_);  // happens only after an error
     while (!held_.empty()) held_.pop_back();
   }
   DeviceCall(const DeviceCall&) = delete;
@@ -105,7 +106,7 @@ class DeviceCall {
   static std::size_t bytes_of(const Area& a) { return static_cast<std::size_t>(a.end - a.begin); }
 
   static std::size_t beyond_alignment(const char* at) {
-    constexpr std::uintptr_t kAlignment = 256;  // of the driver's memory
+    constexpr std::uintptr_t kAlignment = 256;  // that of the driver's memory
     return reinterpret_cast<std::uintptr_t>(at) % kAlignment;
   }
 

@@ -28,14 +28,14 @@ std::vector<CallTensor> tensors_of(const mote_call& call);
 
 /// The tensors and the workspace on the GPU, while the context is current.
 struct OnDevice {
-  std::vector<void*> data;  ///< of each tensor; nullptr if it has no elements
+  std::vector<void*> data;  ///< the address of each tensor; nullptr if it has no elements
   void* workspace = nullptr;
   DriverStream* stream = nullptr;
   std::string& doing;  ///< the operation to name if an error occurs now
 };
 
 struct DeviceWork {
-  std::string name;  ///< of the kernel; OnDevice::doing may replace it in messages
+  std::string name;  ///< the kernel's; OnDevice::doing may replace it in messages
   std::vector<CallTensor> tensors;
   /// The workspace is aligned to 256 if it is allocated here, and to 64 if it is the caller's.
   std::size_t workspace_bytes = 0;
@@ -46,9 +46,9 @@ struct DeviceWork {
 };
 
 /// Runs the work. Refusals name the kernel: MOTE_OUT_OF_MEMORY if the GPU has too little memory,
-/// else mostly MOTE_FAILED. After an error that ends the GPU's context each later call is
-/// MOTE_FAILED, and says so. With the host's tensors the result is complete on return, and the
-/// workspace is allocated here.
+/// MOTE_UNSUPPORTED if a library does not support the call, else MOTE_FAILED. After an error that
+/// ends the GPU's context each later call is MOTE_FAILED, and says so. With the host's tensors the
+/// result is complete on return, and the workspace is allocated here.
 backend::Check run_on_device(const mote_call& call, void* stream, const DeviceWork& work);
 
 /// Returns the refusal for such an error; marks the device as lost if the error ends its context.

@@ -38,7 +38,7 @@ class DriverError : public Error {
 /// library.
 struct DriverCalls {
   int (*init)(unsigned) = nullptr;
-  int (*version)(int*) = nullptr;  ///< of CUDA: 12080 for 12.8
+  int (*version)(int*) = nullptr;  ///< CUDA's version: 12080 for 12.8
   int (*device_count)(int*) = nullptr;
   int (*device)(int*, int) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;
@@ -59,7 +59,8 @@ struct DriverCalls {
   int (*await)(DriverEvent*) = nullptr;
   int (*query)(DriverEvent*) = nullptr;
   int (*wait)(DriverStream*, DriverEvent*, unsigned) = nullptr;
-  int (*elapsed)(float*, DriverEvent*, DriverEvent*) = nullptr;  ///< milliseconds between two
+  int (*elapsed)(float*, DriverEvent*,
+                 DriverEvent*) = nullptr;  ///< the milliseconds between two events
   int (*load)(DriverModule**, const void*) = nullptr;
   int (*function)(DriverFunction**, DriverModule*, const char*) = nullptr;
   int (*set_attribute)(DriverFunction*, int, int) = nullptr;

@@ -17,7 +17,7 @@ namespace mote::cuda {
 std::uint32_t group_of(std::string_view op, std::uint32_t groups);
 
 struct GroupSource {
-  std::vector<std::string> functions;  ///< of the kernels
+  std::vector<std::string> functions;  ///< the kernels' names
   std::string text;                    ///< helpers and kernels, to be placed after mote_cuda.h
 };
 /// Returns the source of all instances of the group's ops that have the variant.

@@ -16,7 +16,7 @@
 
 namespace mote::cuda {
 
-struct NvrtcProgram;  // opaque
+struct NvrtcProgram;  // an opaque type
 
 namespace {
 

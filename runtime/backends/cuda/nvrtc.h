@@ -34,7 +34,7 @@ struct Target {
   bool is_ptx = false;
 };
 struct Compiled {
-  std::string code;  ///< as the driver loads it
+  std::string code;  ///< the form that the driver loads
   std::string log;
 };
 /// The compiler's effort. Quick is for the variant oracle: it fuses no product into a sum, and
@@ -78,7 +78,7 @@ class Nvrtc {
  private:
   struct Functions;
   Nvrtc();
-  std::pair<int, int> numbers() const;  ///< of the version
+  std::pair<int, int> numbers() const;  ///< the version's numbers
   std::vector<std::string> options_for(const Target& target, Effort effort) const;
   std::string cache_key(const std::string& key, const Target& target, Effort effort) const;
   static std::optional<Compiled> from_cache(const FileCache& cache, const std::string& key);

@@ -17,7 +17,7 @@ namespace mote::cuda {
 
 /// The limits of a launch, and the thresholds for the choice of kernels.
 struct Grid {
-  int threads = kCudaThreads;  ///< of a block, except in kernels of tiles
+  int threads = kCudaThreads;  ///< the threads of a block, except in kernels of tiles
   std::int64_t least_side =
       kCudaTile / 2;  ///< the minimum number of rows and columns for a kernel of tiles
   /// The minimum number of pipelined tiles; the minimum number of their rows and columns is three
@@ -27,8 +27,8 @@ struct Grid {
   std::int64_t least_row = 16;
   std::int64_t least_map_row = 128;
   /// A stage is launched in parts if its iterations occupy fewer threads than `busy` (four times
-  /// that, if a kernel does not use whole blocks) and each thread would go over at least
-  /// `least_terms` terms.
+  /// that, if one thread rather than a block takes an iteration) and each thread would go over at
+  /// least `least_terms` terms.
   std::int64_t busy = 65536;
   std::int64_t least_terms = 256;
   std::int64_t most_blocks = 65536;
@@ -45,7 +45,7 @@ struct ArgumentValue {
 struct Launch {
   const CudaKernel* kernel;
   std::int64_t blocks;
-  int threads;  ///< of a block
+  int threads;  ///< the threads of a block
   std::vector<ArgumentValue> arguments;
 };
 
@@ -110,8 +110,8 @@ class Plan {
   std::vector<TensorView> views_;
   const CudaProgram* source_ = nullptr;
   std::set<int> in_parts_;             ///< stages that are launched in parts
-  std::vector<std::int64_t> threads_;  ///< of each kernel
-  std::vector<std::size_t> offsets_;   ///< of each temporary in the workspace
+  std::vector<std::int64_t> threads_;  ///< the threads of each kernel
+  std::vector<std::size_t> offsets_;   ///< the offset of each temporary in the workspace
   std::size_t workspace_bytes_ = 0;
 };
 

@@ -91,7 +91,7 @@ class Graph {
   /// Returns a step with the first configuration that compiles and needs at most 256 MiB of
   /// workspace. Plans are kept, since some take a second to compile. Declines if there is none.
   Step step(Handle* handle, Kind kind) const;
-  static constexpr std::int64_t kAlignment = 16;  ///< of all tensors' addresses
+  static constexpr std::int64_t kAlignment = 16;  ///< the alignment of all tensors' addresses
   /// True if a tensor may have that address.
   static bool may_lie_at(const void* address);
 
@@ -115,7 +115,7 @@ class Graph {
   std::size_t stored_bytes_ = 0;
   std::vector<Descriptor> operations_;
   std::list<Descriptor> parts_;  ///< descriptors that operations refer to
-  std::string text_;             ///< of tensors and operations: equal graphs have equal text
+  std::string text_;             ///< the tensors and operations: equal graphs have equal text
 };
 
 }  // namespace mote::cudnn

@@ -49,8 +49,8 @@ std::size_t slot_of_inputs(const Tensor& t, const Layer& layer);
 
 /// A matrix or a bias of one gate, in the catalogue's tensor and in cuDNN's buffer.
 struct Part {
-  Tensor of;               ///< of rank 4; its slot is the tensor's
-  std::int64_t first = 0;  ///< of its elements in the tensor
+  Tensor of;               ///< has rank 4; its slot is the tensor's
+  std::int64_t first = 0;  ///< the index of its first element in the tensor
   bool is_there = true;    ///< if false, zeros in the buffer and no tensor
   std::shared_ptr<TensorDesc> in_tensor, in_buffer;
 };

@@ -26,7 +26,7 @@ struct Op {
   /// Throws Declined, LibraryError, or Error if the library is not installed.
   Work (*build)(const Reader&);
   const mote_contract* contract;
-  std::span<const char* const> parameters = {};  ///< names of those that it reads
+  std::span<const char* const> parameters = {};  ///< the names of those that it reads
 };
 
 /// The kernels of one backend and one kind.

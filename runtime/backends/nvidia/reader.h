@@ -71,7 +71,7 @@ class Reader {
   void require_dtype(const Tensor& t, std::optional<DType> fixed) const;
   const mote_call& call_;
   Kind kind_;
-  std::optional<DType> dtype_;  ///< of the first tensor
+  std::optional<DType> dtype_;  ///< that of the first tensor
 };
 
 /// Throws if the tensor has other extents; `t` must have been read with that rank.

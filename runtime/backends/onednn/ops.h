@@ -11,7 +11,7 @@ namespace mote::onednn {
 inline constexpr std::initializer_list<Layouts> kAsTheyLie = {Layouts::as_they_lie, Layouts::dense};
 
 Jobs matmul(const Reader& call);
-Jobs gemm(const Reader& call);  ///< without c
+Jobs gemm(const Reader& call);  ///< declines c
 
 /// The strides, dilations (from 0) and pads of a convolution over `axes` axes, and its groups.
 struct ConvolutionWindow {

@@ -34,7 +34,7 @@ constexpr std::array kMishFunctions = {kExp, mote_accuracy{"log1p", 4, 0, 9e-8}}
 struct Promise {
   const char* form = "direct";
   bool over_x = false;                            ///< y may overwrite the first input
-  std::span<const mote_accuracy> functions = {};  ///< those of oneDNN; denormals are flushed
+  std::span<const mote_accuracy> functions = {};  ///< oneDNN's functions, which flush denormals
   bool ignores_nan = false;                       ///< a maximum or comparison drops NaN
 };
 

@@ -11,12 +11,14 @@
 namespace mote::openblas {
 
 struct ConvPlan : backend::Conv2dCall {
-  std::int64_t taps = 0;                       ///< CG·KH·KW: the length of each sum
-  std::int64_t tile_rows = 1;                  ///< output rows of one product
-  std::optional<std::int64_t> w_tap_stride;    ///< of CG, KH, KW taken as one axis, if they can be
-  std::optional<std::int64_t> y_pixel_stride;  ///< of OH, OW taken as one axis, if they can be
-  bool pack_weights = false;                   ///< w's layout is no BLAS matrix
-  bool spare_tile = false;                     ///< y's layout is no BLAS matrix
+  std::int64_t taps = 0;       ///< CG·KH·KW: the length of each sum
+  std::int64_t tile_rows = 1;  ///< output rows of one product
+  std::optional<std::int64_t>
+      w_tap_stride;  ///< the stride of CG, KH, KW as one axis, if there is one
+  std::optional<std::int64_t>
+      y_pixel_stride;         ///< the stride of OH, OW as one axis, if there is one
+  bool pack_weights = false;  ///< w's layout is no BLAS matrix
+  bool spare_tile = false;    ///< y's layout is no BLAS matrix
 
   std::int64_t packed_elements() const { return pack_weights ? group_outputs() * taps : 0; }
   std::int64_t column_elements() const { return taps * tile_rows * y.shape[3]; }

@@ -28,9 +28,9 @@ using backend::Operand;
 constexpr std::int64_t kMaxKernels = std::int64_t{1} << 40;
 
 struct Plan : backend::Conv2dCall {
-  std::int64_t rows = 0;     ///< of tiles, of an image
-  std::int64_t columns = 0;  ///< of tiles
-  std::size_t inputs = 0;    ///< channels of a group
+  std::int64_t rows = 0;     ///< the rows of tiles in an image
+  std::int64_t columns = 0;  ///< the columns of tiles
+  std::size_t inputs = 0;    ///< the input channels of a group
   std::size_t outputs = 0;
   std::size_t threads = 1;
 

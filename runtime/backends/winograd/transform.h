@@ -41,7 +41,7 @@ inline std::array<float, kOutputs> to_output(const std::array<float, kTile>& m) 
 /// Applies the transform along both axes.
 template <std::size_t To, std::size_t From, typename Along>
 Square<To, To> both(const Square<From, From>& x, const Along& along) {
-  Square<From, To> half{};  // by column of x
+  Square<From, To> half{};  // the transforms of the columns of x
   for (std::size_t c = 0; c < From; ++c) {
     std::array<float, From> column{};
     for (std::size_t r = 0; r < From; ++r) column[r] = x[r][c];

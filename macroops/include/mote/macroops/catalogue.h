@@ -45,7 +45,7 @@ using WrittenGradient =
 /// bound judges them. Inputs, outputs and parameters are the op's; its constraints say for which
 /// sizes and parameters it holds.
 struct Form {
-  std::string name;     ///< as in mote_contract.form
+  std::string name;     ///< the name in mote_contract.form
   std::string meaning;  ///< one line
   std::string source;
   std::function<ProgramSpec(const Instance&)> define;

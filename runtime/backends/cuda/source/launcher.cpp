@@ -16,7 +16,7 @@ namespace {
 /// The call that this thread makes.
 struct Running {
   void* stream = nullptr;
-  std::string error;  ///< of the function
+  std::string error;  ///< the function's error
 };
 thread_local Running running;
 

@@ -60,7 +60,7 @@ std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 }  // namespace
 
 struct Fibre::Context {
-  void* stack_pointer = nullptr;  ///< at its last leave()
+  void* stack_pointer = nullptr;  ///< the stack pointer at its last leave()
   void* outside = nullptr;        ///< the caller of resume()
   ucontext_t own{};
   ucontext_t caller{};

@@ -15,7 +15,7 @@
 namespace mote::shim {
 namespace {
 
-Block* block = nullptr;  // of the current launch
+Block* block = nullptr;  // the block of the current launch
 std::mutex launching;
 
 constexpr mote_host_calls kCalls = {

@@ -23,7 +23,7 @@ enum class Order { forward, reverse, random };
 
 struct Options {
   Order order = Order::forward;
-  std::uint64_t seed = 0;  ///< of a random order
+  std::uint64_t seed = 0;  ///< the seed of a random order
   Engine engine = best_engine();
 };
 

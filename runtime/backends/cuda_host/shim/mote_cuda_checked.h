@@ -25,7 +25,7 @@ struct mote_host_place {
 struct mote_host_type {
   uint16_t kind;  // 0: an integer
   uint16_t info;  // for an integer: whether it has a sign, and twice the logarithm of its bits
-  char name[1];   // in quotation marks
+  char name[1];   // the name in quotation marks
 };
 struct mote_host_access {
   mote_host_place at;

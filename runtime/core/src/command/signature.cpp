@@ -14,7 +14,7 @@ constexpr int kAxesInWord = 5;
 std::uint64_t extent_class(std::int64_t extent) {
   const auto e = static_cast<std::uint64_t>(extent);
   if (e <= 8) return e;
-  const auto bits = static_cast<unsigned>(std::bit_width(e));  // 4 …
+  const auto bits = static_cast<unsigned>(std::bit_width(e));  // at least 4
   return 9 + 2 * (bits - 4U) + (e >> (bits - 2U) & 1U);
 }
 

@@ -32,7 +32,7 @@ struct SizeRules {
   }
 
   SizeNames names;
-  std::vector<std::vector<SizeText>> axes;  ///< of the inputs, then of the outputs
+  std::vector<std::vector<SizeText>> axes;  ///< the axes of the inputs, then of the outputs
 };
 
 /// Broadcasts `shape` to `joint`: aligned at their ends, an extent of 1 that may repeat takes the

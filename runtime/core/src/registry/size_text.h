@@ -41,7 +41,7 @@ class SizeText {
  private:
   friend class SizeTextParser;
   enum class Kind : std::uint8_t { number, size, param, add, sub, mul, div, mod, min, max };
-  struct Step {  // postfix
+  struct Step {  // in postfix order
     Kind kind;
     std::int64_t value;
   };

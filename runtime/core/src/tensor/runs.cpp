@@ -34,7 +34,7 @@ struct AxisForm {
   const char* along = nullptr;
   const char* behind = nullptr;  ///< null: it and the later axes are `along`
   int axis = 0;
-  int rank = 0;  ///< of the first input
+  int rank = 0;  ///< the rank of the first input
 };
 
 AxisForm axis_form(const mote_op_definition& op, int axis, std::span<const CallOperand> operands) {

@@ -92,7 +92,7 @@ class Stream {
   void give(std::function<void()> work, bool issues);
 
   Context* context_;
-  std::shared_ptr<detail::StreamState> state_;  ///< null once moved from
+  std::shared_ptr<detail::StreamState> state_;  ///< null after a move
 };
 
 /// Calls run() on a stream. Checks are made and the kernel is chosen before this returns, with

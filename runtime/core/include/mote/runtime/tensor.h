@@ -74,7 +74,7 @@ class Tensor {
   // These functions return views of the same memory.
   /// Takes `count` indices of the axis: begin, begin + step, … ; step may be negative, not 0.
   Tensor slice(int axis, std::int64_t begin, std::int64_t count, std::int64_t step = 1) const;
-  Tensor select(int axis, std::int64_t index) const;  ///< without that axis
+  Tensor select(int axis, std::int64_t index) const;  ///< drops that axis
   /// Axis k of the result is axis order[k].
   Tensor permute(const AxisList& order) const;
   /// Follows NumPy's rule: missing leading axes are added, axes of extent 1 repeat with stride 0.

@@ -51,7 +51,7 @@ class TuningTable {
   /// Adds the entry, or replaces one of the same signature. Entries are freed with the table.
   void put(TuningEntry entry);
   std::size_t size() const { return size_.load(std::memory_order_acquire); }
-  std::vector<const TuningEntry*> entries() const;  ///< those in force, in the order of arrival
+  std::vector<const TuningEntry*> entries() const;  ///< the current ones, in the order of insertion
 
  private:
   struct Buckets;
@@ -61,8 +61,9 @@ class TuningTable {
   std::atomic<const Buckets*> buckets_;
   std::atomic<std::size_t> size_{0};
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Buckets>> all_buckets_;    ///< a reader may still be in an old one
-  std::vector<std::unique_ptr<const TuningEntry>> all_;  ///< likewise
+  std::vector<std::unique_ptr<Buckets>>
+      all_buckets_;  ///< kept since a reader may still use an old one
+  std::vector<std::unique_ptr<const TuningEntry>> all_;  ///< kept for the same reason
 };
 
 struct TuningOptions {
