@@ -19,7 +19,7 @@ inline std::int64_t real_to_integer(double x, IntegerRange range) {
   return static_cast<std::int64_t>(t);
 }
 
-/// x modulo 2^bits in the range of an integer dtype.
+/// Returns x modulo 2^bits in the range of an integer dtype.
 inline std::int64_t wrap_integer(std::int64_t x, DType dtype) {
   switch (dtype) {
     case DType::i32:

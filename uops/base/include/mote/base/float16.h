@@ -13,7 +13,7 @@
 namespace MOTE_API mote {
 namespace detail {
 
-/// The bits of x rounded to a 16-bit format with that many stored bits of fraction.
+/// Returns the bits of x rounded to a 16-bit format with that number of stored fraction bits.
 inline std::uint16_t encode16(double x, int fraction_bits, const RealFormat& format) {
   const unsigned infinity = (0x7FFFU >> fraction_bits) << fraction_bits;
   const unsigned sign = std::signbit(x) ? 0x8000U : 0U;
@@ -23,7 +23,8 @@ inline std::uint16_t encode16(double x, int fraction_bits, const RealFormat& for
   if (std::isinf(x)) return static_cast<std::uint16_t>(sign | infinity);
   const int least = format.least_exponent + fraction_bits;  // exponent of the least normal number
   const int exponent = magnitude == 0 ? least : std::max(std::ilogb(magnitude), least);
-  // In units of the last place; as a sum, a fraction that rounds up carries into the exponent.
+  // The value is in units in the last place; in the sum, a fraction that rounds up carries into the
+  // exponent.
   const double units = std::nearbyint(std::ldexp(magnitude, fraction_bits - exponent));
   const unsigned steps = static_cast<unsigned>(exponent - least) << fraction_bits;
   if (steps + units >= infinity) return static_cast<std::uint16_t>(sign | infinity);
