@@ -6,7 +6,7 @@
 
 namespace mote::cuda {
 
-/// Those of mote_block_sum() and its like, mote_block_sumf() …, that the text calls.
+/// Returns those functions among mote_block_sum(), mote_block_sumf() … that the text calls.
 std::string block_helpers(const std::string& text);
 
 }  // namespace mote::cuda

@@ -100,7 +100,8 @@ static __device__ __forceinline__ void mote_tile_multiply_tf32(
 }
 )";
 
-/// STAGED(x) stands for an operand that is staged as x, LEFT and RIGHT for elements of both.
+/// STAGED(x) stands for the declaration of an operand staged as x, LEFT and RIGHT for elements of
+/// both.
 constexpr std::string_view kMultiplyCounting =
     R"(/* The same product by product, of those that count: 0 times an infinity is none of them. */
 static __device__ __forceinline__ void mote_tile_multiply_counting_@(
