@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack helpers: element types, strides, the short description used in messages.
+// Converts DLPack's element types, strides and shapes, and writes the short description used in
+// messages.
 #include "mote/base/dlpack.h"
 
 #include <algorithm>
