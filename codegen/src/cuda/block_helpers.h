@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions in CUDA that the threads of a block call together.
+// Selects the CUDA functions that the threads of a block call together.
 #pragma once
 
 #include <string>

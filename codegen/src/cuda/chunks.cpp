@@ -24,12 +24,11 @@
 namespace mote::cuda {
 namespace {
 
-/// The number of iterations of a launch that is enough: more chunks only make more work for the
-/// second nest.
+/// The number of iterations of a launch that is enough: more parts only add to the second nest.
 constexpr std::int64_t kRounds = 262144;
 constexpr std::int64_t kMaxChunks = 512;
-/// Chunks begin at multiples of these numbers: of elements, so that threads can access 16 bytes of
-/// them at a time and have several, and of rows, which a block's warps share.
+/// The parts begin at multiples of these numbers: of elements, so that threads can access 16 bytes
+/// of them at a time and have several, and of rows, which a block's warps share.
 constexpr std::int64_t kElements = 64;
 constexpr std::int64_t kRows = 4;
 
@@ -96,8 +95,7 @@ class Chunks {
   }
 
   /// If the iterations of the reduction `at` hold reductions, adds a nest that shares those and
-  /// stores the values to fold, and returns the body in which the reduction reads the stored
-  /// values.
+  /// stores their values, and returns the body in which the reduction reads the stored values.
   Body fold_later(Body body, std::size_t at, const std::vector<const Loop*>& shared, Body& all) {
     const Loop loop = *as_loop(body[at]);
     const std::vector<const Loop*> nest = nest_of(loop);
@@ -156,8 +154,7 @@ class Chunks {
     return !outer;
   }
 
-  /// Returns the extents of the iterations and the indices of one, except for loops of one
-  /// iteration.
+  /// Returns the extents of the iterations and the indices of one, without loops of one iteration.
   static std::pair<std::vector<Expr>, std::vector<Expr>> rounds_of(
       const std::vector<const Loop*>& shared) {
     std::pair<std::vector<Expr>, std::vector<Expr>> out;
@@ -169,7 +166,7 @@ class Chunks {
     return out;
   }
 
-  /// Adds two nests in place of the iteration `body` of these loops, whose statement `at` is the
+  /// Puts two nests in place of the iteration `body` of these loops; statement `at` is the
   /// reduction.
   void part(const Body& body, std::size_t at, const std::vector<const Loop*>& shared, Body& all) {
     const Loop& loop = *reduction(body[at]);

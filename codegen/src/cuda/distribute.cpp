@@ -149,8 +149,7 @@ class Distribution {
       }
       Loop nest = *as_loop(s);
       std::optional<Loop> folds = take_folds(nest);
-      // Further iterations would overwrite elements that an earlier step stored and the nest's own
-      // don't.
+      // Further iterations could overwrite elements that an earlier step has stored.
       const bool stores_first = !share_any(tensors_written(out), tensors_written(nest.body));
       if (nest.accumulators.empty() && stores_first) widen(nest);
       out.push_back({std::move(nest)});
@@ -159,9 +158,9 @@ class Distribution {
     body_ = std::move(out);
   }
 
-  /// Returns the folds that the loop ends in as a loop of their own: all values that they read are
-  /// stored by then, each element once. Returns nullopt, with the loop as it was, if that does not
-  /// hold.
+  /// Returns the folds that the loop ends in as a loop of their own, if all values that they read
+  /// are stored by then, each element once. Otherwise returns nullopt and leaves the loop as it
+  /// was.
   std::optional<Loop> take_folds(Loop& loop) {
     const auto is_fold = [](const Stmt& s) { return std::holds_alternative<Fold>(s.kind); };
     const auto first = std::find_if_not(loop.body.rbegin(), loop.body.rend(), is_fold).base();

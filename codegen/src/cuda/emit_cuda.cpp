@@ -69,8 +69,7 @@ bool repeats_any(const LoopProgram& p, const PackForm& packs) {
   });
 }
 
-/// Makes a kernel of a block for each row, where threads would otherwise compute the index of each
-/// element.
+/// Makes a kernel of a block for each row, if threads would otherwise compute each element's index.
 std::optional<CudaKernel> map_kernel(const LoopProgram& p, const Stage& stage,
                                      const std::string& function) {
   const auto rows = along_rows(p, stage);

@@ -73,8 +73,7 @@ std::vector<std::string> Writer::extents(const std::vector<cuda::TileAxis>& axes
   return all;
 }
 
-/// Returns the loops' variables as digits of the number of an iteration, the innermost loop's the
-/// lowest.
+/// Returns the loops' variables as digits of an iteration's number, the innermost's the lowest.
 std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
                                         const std::vector<std::string>& extents,
                                         const std::string& flat, const Facts& facts) const {
@@ -94,8 +93,8 @@ std::vector<std::string> Writer::digits(const std::vector<cuda::TileAxis>& axes,
   return values;
 }
 
-/// Writes a loop in which the number of an iteration strides over the grid; the variables are its
-/// digits.
+/// Writes a loop in which the number of an iteration, whose digits are the variables, strides over
+/// the grid.
 void Writer::grid_digits(const std::vector<const Loop*>& chain, const Facts& facts) {
   std::vector<cuda::TileAxis> axes;
   for (const Loop* loop : chain)

@@ -13,7 +13,7 @@ namespace mote::cuda {
 /// The bytes that a thread moves at once.
 inline constexpr int kPackBytes = 16;
 
-/// A stage as one loop over all its rounds, for tensors without gaps.
+/// A stage as one loop over all its iterations, for tensors without gaps.
 struct PackForm {
   LoopProgram program;  ///< the loop; `packed` tensors are of rank 1 there, with a stride of 1
   std::vector<Expr> extents;        ///< extents of the stage's own loops, outermost first
@@ -25,8 +25,7 @@ struct PackForm {
 };
 
 /// Returns nullopt if an iteration accesses anything other than elements at its own index and
-/// scalars, or if it uses its loops' variables otherwise. `stage` ends with loops that are marked
-/// parallel.
+/// scalars, or uses its loops' variables otherwise. `stage` ends with loops marked parallel.
 std::optional<PackForm> pack_form(const LoopProgram& p, const Body& stage);
 
 }  // namespace mote::cuda

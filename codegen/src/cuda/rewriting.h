@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared parts of the steps that divide a stage: names, sizes and temporaries that they add.
+// Adds names, sizes and temporaries for the steps that divide a stage.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,7 @@ struct RowPack {
 struct PackedLoop {
   std::vector<RowPack> packs;
   int elements = 0;  ///< the number of the widest tensor's elements that 16 bytes hold
-  Symbol at;         ///< the element within the pack
+  Symbol at;         ///< the element within the vector
   Body body;         ///< body of the loop, on elements of vectors
 };
 
@@ -37,7 +37,7 @@ struct RowPackForm {
 };
 
 /// Finds the form of `p`, a stage whose iterations a block takes (rows.h), with the strides that it
-/// requires. Returns nullopt if no loop of a row accesses elements only at its own index, without a
+/// requires. Returns nullopt if no loop accesses elements only at its own index, without a
 /// condition.
 std::optional<RowPackForm> row_pack_form(const LoopProgram& p);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the variant gen's kernels of a block for each iteration: which loops they can consist of,
-// and their text. mote_block_sum() and its like combine the threads' accumulators, and a barrier
+// Finds the loops that can run as the variant gen's kernels of a block for each iteration, and
+// writes their text. mote_block_sum() and its like combine the threads' accumulators, and a barrier
 // stands where a thread may read an element that another has stored.
 #include "rows.h"
 

@@ -16,8 +16,8 @@ struct Share {
   std::string count;
 };
 
-/// Returns the loop and those directly below it, while each body is just the next loop and that loop
-/// has no accumulators of its own.
+/// Returns the loop and those directly below it, while each body is just the next loop, which
+/// must have no accumulators of its own.
 std::vector<const Loop*> nest_of(const Loop& loop);
 
 /// Checks whether the threads of a block can share each loop in `loop`, the innermost of the shared

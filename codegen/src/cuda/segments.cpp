@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In: statements at top level; out: nests that scatter, with loops around them whose rounds are
+// In: statements at top level; out: nests that scatter, with loops around them whose iterations are
 // independent. For `for i { t = place[i]; for d { y[t, d] op= v } }`:
 //
 //   for s in 0..segments, d { for i { t = place[i]; if s*segment <= t < (s + 1)*segment {

@@ -57,8 +57,7 @@ class Cut {
  private:
   LoopProgram& program() { return out_.program; }
 
-  /// Moves branches around each of their statements, if nothing in the branch changes the
-  /// conditions.
+  /// Moves a branch around each of its statements, if nothing in it changes the conditions.
   static Body spread(Body body) {
     Body out;
     for (Stmt& s : body) {

@@ -61,8 +61,7 @@ std::string TileWriter::is_packed_along(const value::Load& load, const TileGroup
   return fmt::format("{} && {} % {} == 0", side_by_side, others, elements);
 }
 
-/// Returns the name of a constant that is true if the operand is staged by vector accesses; empty:
-/// never.
+/// Returns the name of a constant: true if vector accesses stage the operand; empty: never.
 std::string TileWriter::packs(const TileOperand& o, const char* hint) {
   const int elements = elements_of_pack(o);
   if (elements == 0) return "";

@@ -13,8 +13,7 @@ namespace {
 
 using cuda::kSlice;
 
-/// Returns true if the value is an element of a temporary, and neighbours along these axes are
-/// adjacent.
+/// Returns true if the value is an element of a temporary that is contiguous along these axes.
 bool lies_along(const Value& value, const LoopProgram& p, const TileAxes& axes) {
   const auto* load = std::get_if<value::Load>(&value->kind);
   if (load == nullptr || load->index.empty()) return false;
@@ -97,9 +96,8 @@ void TileWriter::close_into(const std::string& head) {
   open("} " + head);
 }
 
-/// Writes a pragma that unrolls the following loop by that number of iterations. If it were
-/// unrolled fully, or by several iterations that load 16 bytes, NVRTC would keep the addresses in
-/// registers.
+/// Writes a pragma that unrolls the following loop by that number of iterations. Unrolled fully, or
+/// by several iterations that load 16 bytes, it would make NVRTC keep the addresses in registers.
 void TileWriter::unrolled(int rounds) { w_.out_ += fmt::format("#pragma unroll {}\n", rounds); }
 
 /// Declares the arrays in shared memory for the operands, for sums on their way out, and for the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer of a kernel of tiles, with the text of its axes and operands. Its parts: axes
+// Writes kernels of tiles, and holds the text of their axes and operands. Its parts: axes
 // (tile_axes.cpp), slices of operands to shared memory (tile_stage.cpp), pipelined tiles
 // (wide_tile_text.cpp), the rest (tile_text.cpp).
 #pragma once
@@ -44,8 +44,7 @@ struct TileGroup {
   }
 };
 
-/// The left or the right operand. The strings name variables of the kernel; empty: it has no such
-/// variable.
+/// The left or the right operand. The strings name variables of the kernel; empty: there is none.
 struct TileOperand {
   int which;  ///< index among the two in shared memory
   const Value& value;

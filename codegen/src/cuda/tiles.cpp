@@ -100,8 +100,7 @@ class Finder {
     return true;
   }
 
-  /// Returns true if the other statements of an element have no loops and no memory of a thread's
-  /// own.
+  /// Returns true if an element's other statements have no loops and no memory of a thread's own.
   bool is_rest_plain() {
     bool plain = true;
     for (const Stmt& s : form_.round->body) {

@@ -32,7 +32,7 @@ struct TileForm {
   Value left, right;
   Conditions left_where, right_where;  ///< a product counts if both hold
   const Loop* round;                   ///< the innermost of batch, rows and columns
-  const Stmt* sum;  ///< the reduction, in round's body; all other statements are the rest
+  const Stmt* sum;  ///< the reduction, in the body of `round`; all other statements are the rest
   const Accumulator* accumulator;
   /// f16 or bf16: both operands are elements of that dtype as they are stored, so that tensor cores
   /// can multiply them. f32: the same, if they may be rounded to tf32.

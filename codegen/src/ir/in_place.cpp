@@ -29,8 +29,7 @@ std::string text(const TensorReference& r) {
   return out + "]";
 }
 
-/// Returns true if the index is the loop's variable, or that of an inner loop over a part of its
-/// range.
+/// Returns true if the index is the variable of the loop, or of a loop over a part of its range.
 bool stays_in_round(const TensorReference& r, const Expr& index, const Loop& loop,
                     const Facts& facts) {
   if (index == Expr(loop.variable)) return true;

@@ -179,8 +179,7 @@ bool Machine::holds(const std::vector<ConditionCode>& conditions) {
   return true;
 }
 
-/// Returns the position of the element in its data; throws InternalError if an index is out of
-/// range.
+/// Returns the position of the element in its data; throws InternalError for an index out of range.
 std::size_t Machine::element(int tensor, const std::vector<IndexCode>& code) {
   const Tensor& t = tensors_[static_cast<std::size_t>(tensor)];
   std::array<std::int64_t, kMaxRank> at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop program with its names resolved to slots, so that running it needs no lookup. Sizes and
-// parameters are numbers here. In: a LoopProgram and its binding; out: code that interpret.cpp
-// runs.
+// Represents a loop program with its names resolved to slots, so that running it needs no lookup.
+// Sizes and parameters are numbers here. In: a LoopProgram and its binding; out: code for
+// interpret.cpp.
 #pragma once
 
 #include <cstdint>

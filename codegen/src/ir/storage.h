@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a running loop program. Inputs are views of the caller's arrays, in which an axis
-// of extent 1 repeats; outputs and temporaries own their values and record which were stored.
+// Holds the tensors of a running loop program. Inputs are views of the caller's arrays, in which an
+// axis of extent 1 repeats; outputs and temporaries own their values and record which were stored.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,7 @@ struct Tensor {
 /// for some. Throws Error if the dtype or the number of values is wrong.
 Tensor input_tensor(const LoopProgram& p, const TensorDecl& t,
                     const std::vector<std::int64_t>& shape, const Array& array);
-/// Makes an output or temporary, with nothing stored yet. Throws InternalError for a negative
-/// extent.
+/// Makes an output or temporary, with nothing stored. Throws InternalError for a negative extent.
 Tensor stored_tensor(const LoopProgram& p, const TensorDecl& t, const Binding& binding);
 
 }  // namespace mote::machine

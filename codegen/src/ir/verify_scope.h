@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of verify() at one point of a program: the names in scope and the tensors stored so
-// far. It decides whether index expressions, conditions and values are legal there. Failures are
+// Holds the state of verify() at one point of a program: the names in scope and the tensors stored
+// so far. It decides whether index expressions, conditions and values are legal there. Failures are
 // InternalErrors that name the program, the statement and its loops.
 #pragma once
 

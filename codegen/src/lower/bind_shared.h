@@ -16,8 +16,7 @@ class SharedValues {
  public:
   Value find(const Uop& u, const std::vector<Expr>& index, const Conditions& guards) const;
   void add(const Uop& u, const std::vector<Expr>& index, const Conditions& guards, const Value& v);
-  /// Returns the conditions under which the value may be computed; null for a value that is not
-  /// shared.
+  /// Returns the conditions under which the value may be computed; null if it is not shared.
   const Conditions* guards_of(const Value& v) const;
 
  private:

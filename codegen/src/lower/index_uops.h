@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises uops that are index expressions: positions, integer constants and parameters, and
-// comparisons of them. Lowering turns comparisons into conditions, which passes turn into limits of
-// loops.
+// Recognises uops that are index expressions: positions, integer constants, parameters, and
+// comparisons of them. Lowering turns comparisons into conditions, and passes those into loop
+// limits.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,7 @@ namespace mote {
 /// Returns e with the loop variables i0, i1, ... replaced by the elements of the index.
 Expr at(const Expr& e, const std::vector<Expr>& index);
 
-/// Returns a comparison of index expressions, or a conjunction of such, at the index; nullopt for
-/// others.
+/// Returns a comparison of index expressions, or a conjunction of such, at the index; else nullopt.
 std::optional<Conditions> as_conditions(const Uop& u, const std::vector<Expr>& index);
 
 }  // namespace mote

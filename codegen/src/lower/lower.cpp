@@ -249,8 +249,7 @@ class Lowering {
     return mapped(m.op, std::move(args), m.args.back().dtype(), u.dtype());
   }
 
-  /// Adds a statement that must run before the value being computed, under the enclosing
-  /// conditions.
+  /// Adds a statement that must precede the value being computed, under the enclosing conditions.
   static void before(Scope& scope, Stmt s) {
     if (scope.guards.empty()) {
       scope.body.push_back(std::move(s));
@@ -306,8 +305,7 @@ class Lowering {
     facts.assume_nonneg(range.greatest - e);
   }
 
-  /// Returns an integer value as an index expression: a load stays a load, any other value gets a
-  /// name.
+  /// Returns an integer value as an index expression: a load stays a load, others get a name.
   Expr index_of(const Value& v, Scope& scope) {
     if (const auto* i = std::get_if<value::Index>(&v->kind)) return i->e;
     if (const auto* l = std::get_if<value::Load>(&v->kind)) {

@@ -175,7 +175,7 @@ class RootAnalysis {
 
   const NodeSet& materialised_;
   std::map<const UopNode*, std::vector<Use>> uses_;
-  /// the position of each location in the node's uses
+  /// The position of each location in the node's uses.
   std::map<std::pair<const UopNode*, std::vector<Expr>>, std::size_t> visited_;
   int count_ = 0;
 };

@@ -171,8 +171,7 @@ bool host_is_rewritten(const Pair& pair, const Facts& facts) {
   });
 }
 
-/// Returns true if the guest is read only for the host: by the host's store, or by the guest's own
-/// stores.
+/// Returns true if only the host's store, or the guest's own stores, read the guest.
 bool serves_host_alone(const Pair& pair) {
   return std::all_of(pair.of_guest.begin(), pair.of_guest.end(), [&](const TensorReference& r) {
     return r.is_write() || r.order == pair.store->order ||

@@ -15,8 +15,7 @@ const value::Guard* neutral_guard(const Fold& f);
 /// come first.
 Conditions common_conditions(const Body& body);
 
-/// Returns the body simplified by the condition, one of its common conditions, which is known to
-/// hold.
+/// Returns the body without the condition, one of its common conditions, which is known to hold.
 Body without(Body body, const Condition& gone);
 
 }  // namespace mote

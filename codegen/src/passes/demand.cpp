@@ -175,8 +175,7 @@ void put_under(Stmt& s, const Conditions& conditions) {
   s = {If{conditions, std::move(inner)}};
 }
 
-/// Puts the store and its suppliers under those of the conditions whose variables are in scope
-/// there.
+/// Puts the store and its suppliers under those conditions whose variables are in scope there.
 void apply(Body& body, const Suppliers& suppliers, const Conditions& conditions,
            const std::set<Symbol>& scope) {
   for (Stmt& s : body) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removes everything that no output needs: stores to temporaries that are not read, accumulators
-// and names likewise, loops and conditions whose bodies became empty, declarations that are not
-// used.
+// and names likewise, loops and conditions whose bodies became empty, unused declarations.
 #include "ir/dependence.h"
 #include "mote/codegen/passes.h"
 

@@ -2,8 +2,8 @@
 // Fuses loops: loops of one body with equal limits are merged, to the left if the second depends on
 // nothing between, else to the right if nothing between depends on the first. In a fused loop,
 // iteration v of the second runs before iteration v+1 of the first; so the merge is legal only if
-// no access of the first in a later iteration touches an element that the second touches in an
-// earlier one. Access maps are compared, not names: t[i] = x[i]; u[i] = t[i+1] stays as it is.
+// no later iteration of the first accesses an element that an earlier one of the second does.
+// Access maps are compared, not names: t[i] = x[i]; u[i] = t[i+1] stays as it is.
 #include <algorithm>
 
 #include "ir/dependence.h"
@@ -187,8 +187,7 @@ class Fuser {
     return false;
   }
 
-  /// Returns loop q as it would be merged into loop p; nullopt if it cannot be merged or has no
-  /// benefit.
+  /// Returns loop q as it would be merged into loop p; nullopt if that is illegal or useless.
   std::optional<Loop> matched(const Body& body, std::size_t p, std::size_t q, FusedBody& state,
                               const Facts& facts) const {
     const Summary &of_a = state.summaries[p], &of_b = state.summaries[q];

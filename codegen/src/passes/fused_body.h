@@ -51,8 +51,7 @@ struct Summary {
 /// Returns a summary of a statement; `effects` are its own.
 Summary summary_of(const Stmt& s, int id, Effects effects);
 
-/// Calls f(tensor, accesses of a, accesses of b) for each tensor that both access, until f returns
-/// false.
+/// Calls f(tensor, accesses of a, accesses of b) for each tensor of both, until f returns false.
 template <typename F>
 bool all_shared(const Summary& a, const Summary& b, const F& f) {
   const bool is_a_smaller = a.touches.size() <= b.touches.size();

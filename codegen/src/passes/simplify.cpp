@@ -42,8 +42,7 @@ Value simplified(const Value& v, const Facts& facts) {
 
 void append(Body& out, Body more) { std::move(more.begin(), more.end(), std::back_inserter(out)); }
 
-/// Appends a branch, merged with a branch before it on the same conditions; the first cannot change
-/// them.
+/// Appends a branch, or adds it to one before it on the same conditions, which that cannot change.
 void append_branch(Body& out, If branch) {
   If* last = out.empty() ? nullptr : std::get_if<If>(&out.back().kind);
   const bool loads = std::any_of(branch.conditions.begin(), branch.conditions.end(), has_load);

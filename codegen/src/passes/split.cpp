@@ -18,8 +18,7 @@ std::optional<Expr> divisor_of(const Loop& loop) {
       if (divides && !found && a.args[0] == Expr(loop.variable) && !mentions_loop(a.args[1])) {
         const Split s = split_by(loop.end, a.args[1]);
         const bool whole = s.remainder == Expr(0) && s.quotient != Expr(0);
-        if (whole && s.quotient != Expr(1))
-          found = a.args[1];  // v/c with v < c is simplified without a split
+        if (whole && s.quotient != Expr(1)) found = a.args[1];  // v/c with v < c needs no split
       }
       return Expr::from_atom(a);
     });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a fold into an accumulator into a store that reduces, for steps that keep accumulators in
-// tensors.
+// Turns folds into stores that reduce, for steps that keep accumulators in tensors.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds dependences between the iterations of one loop from the index expressions of all accesses
-// in it.
+// Finds dependences between the iterations of a loop from the index expressions of its accesses.
 #include "schedule/iterations.h"
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@
 namespace mote {
 namespace {
 
-/// An index, split along a loop: factor · v + fixed + moving, where only `moving` changes within an
+/// An index, split along a loop: factor · v + fixed + moving; only `moving` changes in an
 /// iteration.
 struct Along {
   Expr factor;
@@ -242,8 +241,7 @@ void verify_loop(const LoopProgram& p, const Stmt& s) {
   }
 }
 
-/// Returns the temporaries of a loop that folds into no accumulator, and whose iterations are
-/// independent.
+/// Returns the temporaries of a loop with independent iterations that folds into no accumulator.
 std::optional<std::set<std::string>> own_iterations(const LoopProgram& p, const Stmt& s) {
   const Loop* loop = as_loop(s);
   if (loop == nullptr || !loop->accumulators.empty() || !outer_folds(*loop).empty())

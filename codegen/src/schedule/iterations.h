@@ -27,9 +27,8 @@ std::optional<std::set<std::string>> independent_iterations(const LoopProgram& p
 
 /// A loop, and those directly below it, whose iterations may all run in parallel.
 struct SharedLoops {
-  std::vector<const Loop*>
-      loops;  ///< outermost first; the body of each except the last is just the next
-  std::set<std::string> own;  ///< temporaries that each iteration fills before it reads them
+  std::vector<const Loop*> loops;  ///< outermost first; each body is just the next loop
+  std::set<std::string> own;       ///< temporaries that each iteration fills before it reads them
 };
 /// Returns the shared loops from the statement `s` of p down; nullopt if `s` is not a loop, or
 /// folds into an accumulator, or if its iterations may depend on one another.

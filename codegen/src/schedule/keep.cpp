@@ -36,8 +36,7 @@ Value replaced(const Value& v, const Value& part, const Value& by) {
   return rewrite(v, [&](const Value& node) { return equal(node, part) ? by : node; });
 }
 
-/// Returns true if every element that v reads is at this index, and nothing is read to find an
-/// index.
+/// Returns true if every element that v reads is at this index, and v has no guards.
 bool reads_only_at(const Value& v, const std::vector<Expr>& index) {
   bool all = true;
   for_each_value(v, [&](const Value& node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule, read from top to bottom: the versions, and the steps of each. In: the loops of
-// compile(); out: native loops with marks.
+// Defines the schedule, read from top to bottom: the versions, and the steps of each. In: the loops
+// of compile(); out: native loops with marks.
 #include "mote/codegen/schedule.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,7 @@
 namespace mote {
 namespace {
 
-/// The number of elements of a tile: an array of them, and a few more, stay in the first-level
-/// cache.
+/// The elements of a tile: an array of them, and a few more, stay in the first-level cache.
 constexpr std::int64_t kTile = 256;
 /// The number of iterations of an innermost loop that one thread takes together.
 constexpr std::int64_t kChunk = 4096;
@@ -51,8 +50,7 @@ std::vector<Path> loops_of(const LoopProgram& p) {
   return out;
 }
 
-/// Returns true if lanes can hold the accumulator: its order may change, and it remembers no
-/// position.
+/// Returns true if lanes can hold the accumulator: any order is allowed, no position is needed.
 bool has_lanes(const Accumulator& a) { return combine_of(a.op).has_value() && is_real(a.dtype); }
 
 /// Returns true if the accumulators of outer loops that the loop folds into have lanes, and lanes

@@ -21,8 +21,7 @@ std::vector<KnownStride> strides_along(const LoopProgram& p, Symbol v);
 /// Returns true if both can hold: no tensor needs stride 1 on two axes.
 bool are_compatible(const std::vector<KnownStride>& a, const std::vector<KnownStride>& b);
 
-/// Returns those of `strides` that may be 0 as well: the input may have extent 1 on that axis and
-/// repeat.
+/// Returns the `strides` that may be 0 as well: the input may have extent 1 there and repeat.
 std::vector<KnownStride> repeatable(const LoopProgram& p, const std::vector<KnownStride>& strides);
 
 }  // namespace mote

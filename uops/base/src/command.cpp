@@ -40,8 +40,7 @@ class MemoryFile {
   int file_;
 };
 
-/// Returns 0, or the number of the error for which it was not started; `status` is as waitpid gives
-/// it.
+/// Returns 0, or the error number if it was not started; `status` is as waitpid gives it.
 int run_into(const MemoryFile& output, const MemoryFile& messages,
              const std::vector<std::string>& words, int& status) {
   std::vector<char*> arguments;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of arithmetic on reals: rounding, sums, products, quotients.
+// Implements the rules of arithmetic on reals: rounding, sums, products, quotients.
 #include <algorithm>
 #include <cmath>
 

@@ -72,8 +72,7 @@ class IntervalWalk {
     x.spread = {std::move(centre), slack, x.lo, x.hi};
   }
 
-  /// Returns the values that rounding to the format may have turned into x; an infinity was one
-  /// before.
+  /// Returns the values that rounding to the format may have turned into x; infinities stay.
   static Interval before_rounding(const Interval& x, const RealFormat& f) {
     const double unit = std::ldexp(1.0, -f.precision), half = std::ldexp(0.5, f.least_exponent);
     return bounds::between(min(x.lo * (1 - unit), x.lo * (1 + unit)) - half,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of functions: their ends, widened by the declared accuracy.
+// Implements the rules of functions: their ends, widened by the declared accuracy.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits the size of a program's integers, from its graph alone, to decide whether a double holds
-// them.
+// Limits the size of a program's integers from its graph, to decide whether a double holds them.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -34,8 +33,7 @@ int bits_of(std::int64_t v) {
   return static_cast<int>(std::bit_width(size));
 }
 
-/// Returns true for an expression of positions and sizes, without a parameter, which may be any
-/// number.
+/// Returns true for an expression of positions and sizes: a parameter may be any number.
 bool is_position(const Expr& e) {
   return std::ranges::none_of(e.symbols(),
                               [](const Symbol& s) { return s.kind() == SymbolKind::param; });

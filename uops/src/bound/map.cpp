@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of Map: comparisons, choice, casts, rounding to whole numbers, integers; arithmetic and
-// functions have files of their own.
+// Implements the rules of Map: comparisons, choice, casts, rounding to whole numbers, integers;
+// arithmetic and functions have files of their own.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of reductions, data-dependent reads and scatters.
+// Implements the rules of reductions, data-dependent reads and scatters.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -76,8 +76,7 @@ Interval product(const Interval& given, const std::vector<int>& axes, DType dtyp
       reduce(ReduceOp::any, eq(x.lo, 0) && eq(x.hi, 0), axes) && negation(isnan(greatest));
   Uop rounds_nothing = count <= (converts ? 0 : 1);
   if (slack == 0) {
-    // If the products of the factors' odd parts are all in the format, nothing rounds, unless it
-    // underflows.
+    // If the format holds the product of the factors' odd parts, only underflow can round.
     const Uop point = eq(x.lo, x.hi) && negation(isinf(x.lo));
     const Uop odd = where(eq(x.lo, 0), 1, a / lowest_bit(x.lo));
     const Uop digits = prod_over(where(point, odd, kInf), axes);

@@ -82,8 +82,7 @@ class Rigidity {
     sums_ = std::max(sums_, depth);
   }
 
-  // ---- products and sums that another formula computes in another order: (x*y)*z, (x + y)*z, x*x
-  // - 1
+  // ---- products and sums that can be computed in another order: (x*y)*z, (x + y)*z, x*x - 1
 
   /// Returns true for a factor that rounds nothing and commutes with operations that round.
   static bool is_power_of_two(const Uop& u) {
@@ -165,8 +164,7 @@ class Rigidity {
   std::unordered_set<const UopNode*> data_;  ///< nodes that depend on a real input
   std::unordered_set<const UopNode*> wholes_;
   std::unordered_map<const UopNode*, int> depth_;
-  std::unordered_set<const UopNode*> products_,
-      totals_;  ///< also if they are rounded, moved or chosen
+  std::unordered_set<const UopNode*> products_, totals_;  ///< also rounded, moved or chosen ones
   bool other_order_ = false;
   int smooth_ = 0, arithmetic_ = 0, of_wholes_ = 0, sums_ = 0, casts_ = 0;
 };

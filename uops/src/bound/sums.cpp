@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of sums: terms that may be added in any order, and the interval of their sum once it is
-// read.
+// Implements the rules of sums: terms that may be added in any order, and the interval of their sum
+// once it is read.
 #include <algorithm>
 #include <cmath>
 

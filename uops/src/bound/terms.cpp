@@ -10,8 +10,7 @@
 namespace mote::bounds {
 namespace {
 
-/// Returns true for a node through which terms pass to a sum as they are, or several of them as
-/// one.
+/// Returns true for a node through which terms pass to a sum, each or several of them as one.
 bool passes(const Uop& u) {
   const uop::Kind& kind = u.node().kind;
   if (std::holds_alternative<uop::Reindex>(kind) || std::holds_alternative<uop::StopGradient>(kind))

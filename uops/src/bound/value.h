@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals of uops, and the rules that make them. A rule reads the intervals of a node's operands
-// and returns the node's.
+// Defines intervals of uops, and the rules that make them. A rule reads the intervals of a node's
+// operands and returns the node's.
 //
 // Invariants of an interval: every value that a correct implementation may hold lies in [lo, hi],
 // or is NaN if lo = -inf and hi = +inf; both ends are NaN iff the value must be NaN; one end is
@@ -20,7 +20,7 @@ namespace mote::bounds {
 struct Pending {
   Uop count;      ///< terms that are not zero
   Uop magnitude;  ///< sum of the greatest magnitudes of the terms
-  Uop grid;       ///< all terms are points and multiples of it; 0: they are not. Empty: unknown
+  Uop grid;       ///< all terms are points and multiples of it; 0: they are not. Empty: not tracked
 };
 
 /// A certain value, slightly more or less: the ends are centre * (1 -+ slack).
@@ -36,11 +36,11 @@ struct Interval {
   bool nonnegative = false;
   bool whole = false;         ///< every possible value is a whole number, or not finite
   bool sign_of_zero = false;  ///< a certain zero has the reference's sign
-  int bits = 1000;            ///< maximum of significant bits of a certain value
+  int bits = 1000;            ///< maximum number of significant bits of a certain value
   int point_bits = 1000;      ///< the same of any other value whose ends are equal
   std::optional<Spread> spread;
   bool certain() const { return lo.id() == hi.id() && !sum; }
-  /// Returns the maximum of significant bits of the value if its ends are equal.
+  /// Returns the maximum number of significant bits of the value if its ends are equal.
   int digits() const { return certain() ? bits : point_bits; }
   const Spread* around() const {
     const bool holds = spread && spread->lo.id() == lo.id() && spread->hi.id() == hi.id();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and prints axes of shapes: their text ("ci: $groups*CG", "1|P", "dA1[=dB0]") and default
-// names.
+// Parses and prints axes of shapes: "ci: $groups*CG", "1|P", "dA1[=dB0]", and default names.
 #include <fmt/format.h>
 
 #include "graph/node.h"

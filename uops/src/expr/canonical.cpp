@@ -48,8 +48,7 @@ std::uint64_t count_inside(const Terms& terms, const Terms& part, std::int64_t s
   return part.empty() ? 0 : count;
 }
 
-// Applies k·s·(x/s) + k·(x%s) = k·x to the mod at terms[i].atoms[j], for the largest k that both
-// have.
+// Applies k·s·(x/s) + k·(x%s) = k·x to the mod at terms[i].atoms[j], for the largest common k.
 bool join_mod(Terms& terms, std::size_t i, std::size_t j) {
   const Atom mod = terms[i].atoms[j];
   const std::int64_t sign = terms[i].coefficient < 0 ? -1 : 1;

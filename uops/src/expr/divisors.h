@@ -15,8 +15,7 @@ namespace mote {
 /// Calls f with each divisor and modulus in e, those inside of another one before it.
 void for_each_divisor(const Expr& e, const std::function<void(const Expr&)>& f);
 
-/// Returns true if the expression mentions a loop variable, so that it has a value for each
-/// element.
+/// Returns true if the expression mentions a loop variable: it has a value for each element.
 bool varies(const Expr& e);
 
 /// Returns a divisor in u's indices that varies and is not proved to be >= 1 for all elements, all

@@ -69,8 +69,7 @@ void Facts::add(const Added& fact) {
     child = std::make_shared<State>(State{state_->base, nullptr, {}});
     child->add(fact);
   }
-  state_ = std::shared_ptr<State>(
-      child);  // a copy: the assignment may destroy the map that owns the child
+  state_ = std::shared_ptr<State>(child);  // a copy: the assignment may destroy child's owner
 }
 
 void Facts::set_lower(Symbol symbol, std::int64_t bound) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solves to(i) = j for i, to find the elements of a scatter's argument that are written to element
-// j.
+// Solves to(i) = j for i, to find the elements of a scatter's argument that go to element j.
 #pragma once
 
 #include <optional>
@@ -11,8 +10,7 @@
 
 namespace mote {
 
-/// The equation left = right; left is in the loop variables of the argument, right in those of the
-/// target.
+/// An equation left = right; left is in the argument's loop variables, right in the target's.
 struct IndexEquation {
   Expr left;
   Expr right;

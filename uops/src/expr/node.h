@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of Expr, for the files of this folder: the node, polynomials as sorted term lists, and
-// checked arithmetic. Term lists here are sorted and free of zero coefficients ("raw"); only
-// ExprBuilder::sum turns one into a canonical Expr.
+// Defines the inside of Expr, for the files of this folder: the node, polynomials as sorted term
+// lists, and checked arithmetic. Term lists here are sorted and free of zero coefficients ("raw");
+// only ExprBuilder::sum turns one into a canonical Expr.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace mote {
 
-inline constexpr std::size_t kMaxTerms = 4096;    ///< maximum of terms of one polynomial
-inline constexpr std::size_t kMaxDegree = 64;     ///< maximum of atoms of one term
-inline constexpr std::size_t kMaxWeight = 65536;  ///< maximum of atoms in total, counted as a tree
-inline constexpr std::uint32_t kMaxOperandNesting = 256;  ///< maximum of operands within operands
+inline constexpr std::size_t kMaxTerms = 4096;    ///< maximum number of terms of a polynomial
+inline constexpr std::size_t kMaxDegree = 64;     ///< maximum number of atoms of a term
+inline constexpr std::size_t kMaxWeight = 65536;  ///< maximum number of atoms, counted as a tree
+inline constexpr std::uint32_t kMaxOperandNesting = 256;  ///< maximum depth of operands in operands
 
 using Terms = std::vector<Term>;
 

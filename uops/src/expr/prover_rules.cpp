@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prover's rules: elimination of loop variables by monotonicity, innermost first, and limits of
-// one quotient, remainder, minimum or maximum at a time. Divisors are >= 1 throughout.
+// Implements the prover's rules: elimination of loop variables by monotonicity, innermost first,
+// and limits of one quotient, remainder, minimum or maximum at a time. Divisors are >= 1.
 #include <algorithm>
 
 #include "expr/node.h"
@@ -135,8 +135,8 @@ bool Prover::by_remainder(const Expr& base, const Expr& factor, const Atom& atom
   return prove(x, depth + 1) && prove(base + factor * x, depth + 1);
 }
 
-// Proves base + factor·min(…) >= 0: one argument is enough if it limits from the right side, else
-// all must hold.
+// Proves base + factor·min(…) >= 0: by one argument if that limits from the right side, else by
+// all.
 bool Prover::by_extremum(const Expr& base, const Expr& factor, const Atom& atom, int depth) {
   const bool up = prove(factor, depth + 1);
   if (!up && !prove(-factor, depth + 1)) return false;

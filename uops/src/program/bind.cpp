@@ -169,8 +169,7 @@ class Binder {
     }
   }
 
-  // Returns "CG = 4"; a declared name has its definition in between, and a constant is only its
-  // value.
+  // Returns "CG = 4", "OH = (definition) = 4" for a declared name, or just the value of a constant.
   std::string text(const Expr& e, std::int64_t value) const {
     if (e.constant()) return std::to_string(value);
     for (const NamedSize& s : p_.sizes)

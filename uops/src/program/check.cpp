@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs the checks of make_program that need no unification: names, parameters, symbols,
-// declarations.
+// Checks names, parameters, symbols and declarations for make_program, without unification.
 #include <fmt/format.h>
 
 #include <algorithm>

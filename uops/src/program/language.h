@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of words that the parser and the printer use.
+// Declares the tables of words that the parser and the printer use.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,7 @@
 //   require INDEX = INDEX                             name = VALUE
 //   output y = VALUE                                  output y
 //
-// `#` opens a comment; inside brackets a statement may continue over several lines; `;` ends one,
-// too.
+// `#` opens a comment; a statement may continue over lines inside brackets; `;` ends one, too.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

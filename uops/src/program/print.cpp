@@ -205,8 +205,7 @@ class Printer {
     for (const Infix& infix : infix_operators()) {
       if (infix.op != k.op) continue;
       const int right = infix.level + 1;
-      const int left =
-          infix.level == kComparison ? right : infix.level;  // a < b < c is not valid text
+      const int left = infix.level == kComparison ? right : infix.level;  // a < b < c is invalid
       const char* space = infix.level == kProduct ? "" : " ";
       return {fmt::format("{}{}{}{}{}", parenthesised(args[0], left), space, infix.symbol, space,
                           parenthesised(args[1], right)),

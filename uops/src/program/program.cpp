@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes programs: unifies sizes, merges equal nodes, checks divisors that vary, derives the size
-// rules.
+// Makes programs: unifies sizes, merges equal nodes, checks divisors that vary, derives size rules.
 #include "mote/uops/program.h"
 
 #include <fmt/format.h>
@@ -209,8 +208,7 @@ Uop rebuild(const Uop& u, const std::vector<Uop>& args, const std::map<Symbol, E
   };
   std::vector<Expr> shape = replace(n.shape);
   std::vector<std::string> names = n.axis_names;
-  for (std::size_t k = 0; k < shape.size();
-       ++k)  // axis l of size L becomes k if L turns out to be K
+  for (std::size_t k = 0; k < shape.size(); ++k)  // l of size L becomes k if L turns out to be K
     if (names[k] == default_axis_name(n.shape[k]) && !default_axis_name(shape[k]).empty())
       names[k] = default_axis_name(shape[k]);
   uop::Kind kind = n.kind;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives size rules: extents of input axes, solved for one unknown size at a time until none is
-// left.
+// Derives size rules: solves extents of input axes for one unknown size at a time.
 #include "program/size_rules.h"
 
 #include "graph/node.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A position in program text: reads words, symbols, numbers and slices, with lines and columns in
-// errors.
+// Reads words, symbols, numbers and slices of program text, with lines and columns in errors.
 #pragma once
 
 #include <stdexcept>

@@ -16,8 +16,7 @@ class Unifier {
   /// the later is eliminated, and an undeclared one before a declared one.
   Unifier(std::string program, std::vector<Symbol> declared);
 
-  /// Defines symbol as another name for value. Throws Error if the value mentions the symbol
-  /// itself.
+  /// Makes symbol another name for value. Throws Error if the value mentions the symbol itself.
   void define(Symbol symbol, const Expr& value, const std::string& what, Culprit culprit);
   /// Requires left = right; `what` names the origin ("Map add: axis 1"), `culprit` its position.
   void require(const Constraint& constraint, const std::string& what, Culprit culprit);

@@ -16,8 +16,7 @@ bool is_logical(MapOp op) {
          op == MapOp::logical_not;
 }
 
-// Returns true for ops whose result does not have the dtype of their arguments, so that the context
-// does not determine it.
+// Returns true for ops whose result has another dtype than their arguments.
 bool hides_dtype(MapOp op) { return is_comparison(op) || op == MapOp::isnan || op == MapOp::isinf; }
 
 }  // namespace

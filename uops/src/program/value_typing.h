@@ -15,8 +15,7 @@ namespace mote {
 /// same node.
 class Positions {
  public:
-  /// Notes the position of u, and of the nodes below it that have none (builders make some as they
-  /// go).
+  /// Notes the position of u, and of the nodes below it that have none, which builders make.
   void note(const Uop& u, std::size_t at);
   std::optional<std::size_t> find(const UopNode* node) const;
 
@@ -28,8 +27,7 @@ class Positions {
   std::unordered_map<const UopNode*, Place> places_;
 };
 
-inline constexpr int kMaxValueNesting =
-    400;  ///< nesting of values; more than a printed line can hold
+inline constexpr int kMaxValueNesting = 400;  ///< more than a printed line can hold
 
 /// A node, or a function that makes one once its dtype is known.
 struct Value {

@@ -12,8 +12,7 @@
 
 namespace mote {
 
-bool is_bare(
-    const Uop& u);  ///< true for a Scalar or a Param, which is written as a literal or $name
+bool is_bare(const Uop& u);  ///< true for a Scalar or a Param: written as a literal or $name
 
 /// A Reduce, or the quotient that mean() builds.
 struct ReduceView {

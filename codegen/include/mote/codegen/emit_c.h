@@ -14,9 +14,8 @@ namespace MOTE_API mote {
 
 struct EmitOptions {
   std::string function = {};  ///< name of the C function; default mote_<program name>
-  bool standalone =
-      false;           ///< one file that compiles alone, with the includes and the helpers it uses
-  bool thunk = false;  ///< adds the thunk; without `fast` the typed function is static then
+  bool standalone = false;    ///< one file that compiles alone, with its includes and helpers
+  bool thunk = false;         ///< adds the thunk; without `fast` the typed function is static then
   /// Outputs that may be NULL, though not all at once; the kernel then skips the computation that
   /// only they need. The program may lack some of them. The thunk then needs
   /// mote/base/thunk_outputs.h.
@@ -76,8 +75,7 @@ struct PartialKernel {
 /// have no data for an input of which only the shape is needed.
 std::string emit_c_choice(const LoopProgram& whole, const PartialKernel& part);
 /// Returns the opposite of emit_c_choice: the part's function, static, which calls the whole's
-/// `function` with NULL for tensors that the part lacks, 0 for sizes and the default for
-/// parameters.
+/// `function` with NULL for missing tensors, 0 for sizes and the default for parameters.
 std::string emit_c_adapter(const PartialKernel& part, const LoopProgram& whole,
                            const std::string& function);
 /// Returns a function that calls the first of these functions whose level mote_level() reaches. The

@@ -14,8 +14,7 @@
 
 namespace MOTE_API mote {
 
-/// The threads of a block. Any number of blocks gives the right result: threads stride over the
-/// grid.
+/// The threads of a block. Any number of blocks works: threads stride over the grid.
 inline constexpr int kCudaThreads = 128;
 /// The rows and columns of a tile, and of a pipelined tile.
 inline constexpr int kCudaTile = 64;
@@ -63,8 +62,8 @@ struct CudaKernel {
   /// iterations over many `terms`; kernels of one part are alternatives as those of a stage are. 0:
   /// the kernel is of the stage itself.
   int part = 0;
-  Expr terms =
-      0;  ///< in a stage that has parts: the number of terms that one iteration goes over in order
+  /// In a stage that has parts, the number of terms that one iteration goes over in order.
+  Expr terms = 0;
   std::vector<KnownStride> strides = {};
   /// The number of elements of the longest row, for a kernel whose blocks take rows. Such a kernel
   /// is not for short rows if another kernel follows it. 0: unknown.
@@ -103,8 +102,7 @@ struct CudaProgram {
   std::string comment;  ///< the equation, tensors, parameters
   std::vector<CudaKernel> kernels;
   std::vector<CudaTemporary> temporaries;
-  std::vector<NamedSize> sizes =
-      {};  ///< sizes besides the program's that temporaries and rounds mention
+  std::vector<NamedSize> sizes = {};  ///< further sizes, which temporaries and `rounds` mention
 
   /// At most one alternative with more kernels and more memory, which is launched instead if that
   /// memory is available and each of its kernels of tiles has enough rows and columns.
@@ -136,8 +134,7 @@ std::vector<const CudaKernel*> all_kernels(const CudaProgram& program);
 std::string to_string(const CudaProgram& program);
 /// Returns the functions that the text calls, to be placed before it.
 std::string cuda_helpers(const std::string& text);
-/// Returns a whole file: the include, or mote_cuda.h itself if `standalone`, helpers, comment,
-/// kernels.
+/// Returns a file: the include, or mote_cuda.h itself if `standalone`, helpers, comment, kernels.
 std::string emit_cuda(const CudaProgram& program, bool standalone);
 /// Returns the text of mote_cuda.h.
 std::string cuda_header();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of every text that mote generates, which names mote and the license of the text.
+// Makes the head of every text that mote generates, which names mote and the license of the text.
 #pragma once
 
 #include <string>

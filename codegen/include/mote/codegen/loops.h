@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop programs: tensors and a tree of loops over them. Plain values; a pass is a free function
-// LoopProgram -> LoopProgram. Loop variables are unique in a program; their ranges are those of
-// their loops. Values are immutable trees that may share nodes.
+// Defines loop programs: tensors and a tree of loops over them. They are plain values; a pass is a
+// free function LoopProgram -> LoopProgram. Loop variables are unique in a program; their ranges
+// are those of their loops. Values are immutable trees that may share nodes.
 #pragma once
 
 #include <memory>
@@ -137,8 +137,7 @@ struct Fold {
   Value value;
   Expr position;
 };
-/// The statement const name = value, in scope for the rest of this body and bodies below; it is
-/// pure.
+/// The pure statement const name = value, in scope for the rest of this body and bodies below.
 struct Let {
   std::string name;
   Value value;
@@ -193,16 +192,14 @@ Facts base_facts(const Program& source);
 /// simd that are not independent.
 void verify(const LoopProgram& p);
 
-/// Returns stable, readable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t =
-/// …`.
+/// Returns stable text: `for oh in 0..OH {`, `if … {`, `y[n, co] = …`, `acc += …`, `t = …`.
 std::string to_string(const LoopProgram& p);
 std::string to_string(const Stmt& s, int indent = 0);
 std::string to_string(const Value& v);
 std::string to_string(const Conditions& c);
 
 /// Runs the program on dense row-major inputs, as evaluate() runs the source. Throws Error as
-/// bind() does, and InternalError for a read or write out of range or a read of an element never
-/// stored.
+/// bind() does, and InternalError for a read or write out of range or a read of a missing element.
 std::vector<Array> interpret(const LoopProgram& p, const std::vector<Array>& inputs,
                              const std::map<std::string, Number>& params);
 

@@ -17,19 +17,21 @@ LoopProgram lower(std::shared_ptr<const Program> program);
 /// Lowers each uop to one nest: the plainest loops, as a reference for lower().
 LoopProgram lower_per_uop(std::shared_ptr<const Program> program);
 
-LoopProgram unguard(
-    LoopProgram p);  ///< t = c ? v : f becomes a store under c; loads become c ? t : f
-LoopProgram split(LoopProgram p);  ///< a loop over A·c whose body has v/c, v%c becomes two
-LoopProgram fuse(LoopProgram p);   ///< merges loops with equal limits where dependences allow
-LoopProgram substitute(
-    LoopProgram p);  ///< replaces a temporary written once and read once, or trivial, by its value
-LoopProgram contract(
-    LoopProgram p);  ///< temporaries lose the axes of common loops; rank 0 becomes Let
+/// Turns t = c ? v : f into a store under c, and loads of t into c ? t : f.
+LoopProgram unguard(LoopProgram p);
+/// Splits a loop over A·c whose body has v/c and v%c into two.
+LoopProgram split(LoopProgram p);
+/// Merges loops with equal limits if the dependences allow it.
+LoopProgram fuse(LoopProgram p);
+/// Replaces a temporary that is written once and read once, or trivial, by its value.
+LoopProgram substitute(LoopProgram p);
+/// Removes from temporaries the axes of common loops; one of rank 0 becomes a Let.
+LoopProgram contract(LoopProgram p);
 LoopProgram eliminate_dead_code(LoopProgram p);
-LoopProgram simplify(
-    LoopProgram p);  ///< removes conditions and parts of expressions that the context decides
-LoopProgram tighten(
-    LoopProgram p);  ///< turns range guards into loop limits, and divisibility into a stride
+/// Removes conditions and parts of expressions that the context decides.
+LoopProgram simplify(LoopProgram p);
+/// Turns range guards into loop limits, and divisibility into a stride.
+LoopProgram tighten(LoopProgram p);
 /// The former name of tighten(); it will be removed in version 0.3.
 inline LoopProgram bound(LoopProgram p) { return tighten(std::move(p)); }
 /// Stores a temporary that is read only under conditions only under them, and computes only under

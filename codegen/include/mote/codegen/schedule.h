@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage before fast C: turns the loops of compile() into versions of them whose loops say
-// how they run. A version is right only if some strides are 1 (or 0); the last one is right for any
-// strides.
+// Turns the loops of compile() into versions of them whose loops say how they run, as the last
+// stage before fast C. A version is right only if some strides are 1 (or 0); the last is right for
+// any.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contracts of both variants, and the decision which programs have a fast one.
+// Decides which programs have a fast variant, and writes the contracts of both variants.
 #pragma once
 
 #include <string>

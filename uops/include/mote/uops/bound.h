@@ -25,8 +25,7 @@ struct Accuracy {
   double abs = 0;
 };
 
-/// Names among the functions of a contract for sums of products and for the operands of those
-/// products.
+/// Names among the functions of a contract: sums of products, and the operands of those products.
 inline constexpr const char* kDot = "dot";
 inline constexpr const char* kOperand = "operand";
 /// Returns all names that a contract's functions may have.

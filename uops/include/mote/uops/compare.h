@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six comparisons of two numbers.
+// Evaluates the six comparisons of two numbers.
 #pragma once
 
 #include "mote/base/export.h"

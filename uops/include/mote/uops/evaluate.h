@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of trust: a direct, slow, obviously right evaluator of programs, in double (integers in
-// wrapping 64-bit). It shares no code with lowering or the passes.
+// Evaluates programs directly, slowly and obviously right, as the root of trust, in double
+// (integers in wrapping 64-bit). It shares no code with lowering or the passes.
 #pragma once
 
 #include <map>
@@ -18,8 +18,7 @@ struct Array {
   std::vector<std::int64_t> shape;
   std::vector<Number> values;
 
-  friend bool operator==(const Array& a,
-                         const Array& b);  ///< compares with same(), element by element
+  friend bool operator==(const Array& a, const Array& b);  ///< uses same() for each element
 };
 std::int64_t element_count(const std::vector<std::int64_t>& shape);  ///< throws Error on overflow
 

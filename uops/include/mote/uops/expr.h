@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions: integers over loop variables (i0, i1, …), axis sizes (dA0, or a declared name
-// such as KH), parameters ($stride) and constants, with + - * floor-/ floor-% min max.
+// Defines index expressions: integers over loop variables (i0, i1, …), axis sizes (dA0, or a
+// declared name such as KH), parameters ($stride), constants, with + - * floor-/ floor-% min max.
 //
 // An Expr is canonical when built: a sorted integer polynomial whose floor-divisions, mods, mins,
 // maxs and loads are opaque atoms. So equality of expressions is comparison of values. Building
@@ -103,8 +103,7 @@ Expr rebuild(const Atom& atom);
 
 Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
-/// Returns the integer tensor element tensor[index…] used as an index; only loop programs hold
-/// these.
+/// Returns the integer element tensor[index…] used as an index; only loop programs hold these.
 Expr load(std::string_view tensor, std::vector<Expr> index);
 /// Returns ceil(a / b) for b > 0.
 Expr ceil_div(const Expr& a, const Expr& b);
@@ -163,13 +162,12 @@ struct Constraint {
 };
 
 /// The result of parsing index text: `i0*$stride + i2 - $pad`, `min(dA0, KH)`, `-i0 + 3`,
-/// `dA3[=dB3]`. The expression is the left side of each constraint. `column` offsets positions in
-/// errors.
+/// `dA3[=dB3]`. The expression is the left side of each constraint.
 struct ParsedExpr {
   Expr expr;
   std::vector<Constraint> constraints;
 };
-/// Throws Error "index text: line L, column C: …".
+/// Parses index text. Throws Error "index text: line L, column C: …", counted from the given start.
 ParsedExpr parse_expr(std::string_view text, int line = 1, int column = 1);
 
 }  // namespace mote

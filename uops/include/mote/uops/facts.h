@@ -42,8 +42,7 @@ class Facts {
   /// Returns true if e == 0 is proved.
   bool prove_zero(const Expr& e) const;
 
-  /// Returns an expression with the same value wherever the facts hold; simplify(simplify(e)) ==
-  /// simplify(e).
+  /// Returns an expression with the same value wherever the facts hold. It is idempotent.
   Expr simplify(const Expr& e) const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the words of program text as the parser knows them; a test compares docs/language.md with
-// them.
+// Lists the words of program text that the parser knows. A test compares docs/language.md with it.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: named outputs over named inputs, parameters and sizes, with every equality of sizes
-// unified. It prints as text that parses back to an equal program; a .mote file holds one.
+// Defines programs: named outputs over named inputs, parameters and sizes, with every equality of
+// sizes unified. A program prints as text that parses back to an equal one; a .mote file holds one.
 #pragma once
 
 #include <map>
@@ -62,8 +62,7 @@ struct Program {
   std::vector<NamedSize> sizes;  ///< in order of declaration; values over free sizes and params
   std::vector<SizeRule>
       size_rules;  ///< one per free size, in an order in which they can be applied
-  std::vector<Constraint>
-      constraints;  ///< constraints that unification could not solve: checked at run time
+  std::vector<Constraint> constraints;  ///< unsolved by unification: checked at run time
 };
 
 /// The statements of a definition, before they are checked.

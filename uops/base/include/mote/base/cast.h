@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The casts between numbers that every part of mote agrees on: a real becomes an integer by
+// Defines the casts between numbers that every part of mote agrees on: a real becomes an integer by
 // truncation and saturates, NaN is 0; an integer that does not fit wraps; bool is "not zero".
 #pragma once
 

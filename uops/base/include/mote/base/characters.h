@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes of ASCII characters, independent of the locale.
+// Classifies ASCII characters, independent of the locale.
 #pragma once
 
 #include "mote/base/export.h"

@@ -19,8 +19,7 @@ std::vector<std::string> cublas_candidates();
 /// Returns libcudnn.so.9 in the same locations, or $MOTE_CUDNN alone if it is set.
 std::vector<std::string> cudnn_candidates();
 
-/// Returns the driver's library: $MOTE_CUDA_DRIVER if it is set, else libcuda.so.1 by the loader's
-/// rules.
+/// Returns the driver's library: $MOTE_CUDA_DRIVER if it is set, else libcuda.so.1 by the loader.
 std::string cuda_driver();
 
 /// Returns the number of GPUs that the driver offers, at most 100; 0 if there is no driver. A child

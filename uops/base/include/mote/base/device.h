@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The C ABI of devices, part of version 1 (C99): memory that the host's processor does not read,
- * and streams of work in it. A plug-in that has kernels for a GPU's tensors offers the GPU as well,
- * so that a program can keep tensors there. As in kernel.h, nothing throws or aborts, structs begin
- * with their size, and the functions are called from several threads at once. Each returns a
+/* Defines the C ABI of devices, part of version 1 (C99): memory that the host's processor does not
+ * read, and streams of work in it. A plug-in that has kernels for a GPU's tensors offers the GPU as
+ * well, so that a program can keep tensors there. As in kernel.h, nothing throws or aborts, structs
+ * begin with their size, and the functions are called from several threads at once. Each returns a
  * mote_status and, if it is not MOTE_OK, writes the reason into message, which may be NULL,
  * terminated by a 0 within message_bytes. */
 #ifndef MOTE_BASE_DEVICE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small helpers for the tensors that cross interfaces as DLPack's DLTensor. Shapes and strides are
-// in elements; NULL strides mean row-major.
+// Helps with the tensors that cross interfaces as DLPack's DLTensor. Shapes and strides are in
+// elements; NULL strides mean row-major.
 #pragma once
 
 #include <dlpack/dlpack.h>

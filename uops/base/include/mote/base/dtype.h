@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors, and their names in program text, case text and messages.
+// Defines the element types of tensors, and their names in program text, case text and messages.
 #pragma once
 
 #include <cstddef>

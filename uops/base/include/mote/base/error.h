@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of mote. The caller's mistake throws mote::Error, whose text gives the op, the
+// Defines the errors of mote. The caller's mistake throws mote::Error, whose text gives the op, the
 // subject, the actual and the expected value; a broken invariant throws mote::InternalError, which
 // says that the bug is ours; an expected "no" is a Reason. Nothing in mote aborts. Each layer that
 // knows more adds it in front ("while lowering conv2d: …").

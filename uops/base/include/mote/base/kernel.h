@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The C ABI of kernels and backends, version 1 (C99). A shared library offers backends through
- * mote_plugin_init; generated kernels and mote's own backends use the same structs. Every struct
- * begins with its size, so that later versions can append members: a reader looks at no member
- * beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in elements,
- * NULL means row-major. Integers are 64-bit. Nothing here throws or aborts; a host treats an
- * exception that reaches it nevertheless as MOTE_FAILED. The functions of a kernel are called from
- * several threads at once. */
+/* Defines the C ABI of kernels and backends, version 1 (C99). A shared library offers backends
+ * through mote_plugin_init; generated kernels and mote's own backends use the same structs. Every
+ * struct begins with its size, so that later versions can append members: a reader looks at no
+ * member beyond the size that it was given. Tensors cross as DLPack's DLTensor; strides are in
+ * elements, NULL means row-major. Integers are 64-bit. Nothing here throws or aborts; a host treats
+ * an exception that reaches it nevertheless as MOTE_FAILED. The functions of a kernel are called
+ * from several threads at once. */
 #ifndef MOTE_BASE_KERNEL_H
 #define MOTE_BASE_KERNEL_H
 
@@ -105,7 +105,8 @@ typedef struct mote_contract {
                                 become 0 */
   int32_t deterministic;     /* 0 or 1: equal calls give equal bits */
   /* The formula that is computed: "direct" (the op's definition), "padding_multiplied" (taps
-   * outside the data are zeros that are multiplied), or an alternative body of the op by its name. */
+   * outside the data are zeros that are multiplied), or an alternative body of the op by its name.
+   */
   const char* form;
   /* The functions that are not the C library's; absent if size ends before. */
   int32_t function_count;

@@ -14,8 +14,7 @@ namespace MOTE_API mote {
 
 /// Calls can_run: returns MOTE_OK, or the status with the reason in call.message.
 mote_status ask_kernel(const mote_kernel& kernel, const mote_call& call);
-/// Gets the bytes of workspace that the kernel wants. Returns MOTE_FAILED if that number cannot be
-/// allocated.
+/// Gets the bytes of workspace that the kernel wants; MOTE_FAILED if that is beyond PTRDIFF_MAX.
 mote_status workspace_of(const mote_kernel& kernel, const mote_call& call, std::size_t& bytes);
 mote_status run_kernel(const mote_kernel& kernel, const mote_call& call, void* stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The definitions of the catalogue's ops, for programs that link no compiler. mote-gen writes them.
- * C99. */
+/* Declares the definitions of the catalogue's ops, for programs that link no compiler. mote-gen
+ * writes them. C99. */
 #ifndef MOTE_BASE_OPS_H
 #define MOTE_BASE_OPS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A visitor for std::visit that is made of one lambda for each alternative.
+// Makes a visitor for std::visit from one lambda for each alternative.
 #pragma once
 
 #include "mote/base/export.h"

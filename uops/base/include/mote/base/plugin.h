@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads backends from shared libraries. A failure is an Error that names the library and gives the
-// loader's reason; so are an ABI version that differs, a missing symbol, a struct that is too
-// small.
+// loader's reason; so are an ABI version that differs, a missing symbol and too small a struct.
 #pragma once
 
 #include <memory>

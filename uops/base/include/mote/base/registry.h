@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The generated kernels, which mote-gen writes. C99, so that the generated C can define it. */
+/* Declares the generated kernels, which mote-gen writes. C99, so that the generated C can define
+ * it. */
 #ifndef MOTE_BASE_REGISTRY_H
 #define MOTE_BASE_REGISTRY_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for temporary files.
+// Makes folders for temporary files.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks that select some of an op's inputs, or of its outputs.
+// Defines masks that select some of an op's inputs, or of its outputs.
 #pragma once
 
 #include <cstddef>

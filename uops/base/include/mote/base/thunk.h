@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parts that every generated thunk consists of (C99): checks of a mote_call's tensors and
+/* Provides the parts of every generated thunk (C99): checks of a mote_call's tensors and
  * parameters, with one-line messages. The first failure is kept in mote_thunk.status and its text
  * in call->message; every later check then returns harmless values (extents 1, parameters within
  * their range), so that a thunk is a list of calls without branches. Nothing is allocated. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parts of a thunk with optional outputs in addition to thunk.h (C99): outputs that a call may
- * leave out, and inputs whose data is needed only for some outputs. */
+/* Provides the parts of a thunk with optional outputs in addition to thunk.h (C99): outputs that a
+ * call may leave out, and inputs whose data is needed only for some outputs. */
 #ifndef MOTE_BASE_THUNK_OUTPUTS_H
 #define MOTE_BASE_THUNK_OUTPUTS_H
 
