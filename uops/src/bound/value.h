@@ -96,8 +96,8 @@ Interval settled(const Interval& x, DType dtype, const Context& c);
 /// Returns a sum that is kept in a wider format than its own as it may be after rounding to its
 /// own, before it meets values that are not summed with it. Its terms stay as they are.
 Interval maybe_stored(const Interval& x, DType dtype, const Context& c);
-/// Moves the ends one double outward, except that 0 stays 0, then joins them with their rounding to
-/// the format.
+/// Moves the ends one double outward, except that 0 stays 0, unless they are exact in double, then
+/// extends the interval to the ends rounded to the format.
 Interval rounded(Interval x, const Format& f, const Context& c, bool exact_in_double);
 
 Interval add(const Interval& a, const Interval& b, DType dtype, const Context& c);

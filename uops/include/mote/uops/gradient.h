@@ -54,7 +54,7 @@ struct Gradient {
   std::vector<Need> inputs;     ///< by position
   std::vector<Need> outputs;    ///< by position
   std::vector<std::string>
-      gradient_names;  ///< names of the inputs g<output>, by position; "" if not needed
+      gradient_names;  ///< names of the inputs g<output>, by position; "" if not requested
 };
 
 /// Returns gx[j] = sum over all outputs y and their elements i of gy[i] * dy[i]/dx[j]. An input
