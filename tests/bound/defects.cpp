@@ -14,8 +14,7 @@
 namespace mote::test {
 namespace {
 
-using Change = std::function<Uop(const Uop&)>;  ///< makes the changed node from the node with its
-                                                ///< original operands
+using Change = std::function<Uop(const Uop&)>;  ///< changes a node with its original operands
 
 Uop in_format(const Uop& x, DType narrow) { return cast(cast(x, narrow), x.dtype()); }
 Uop off_by(const Uop& x, double relative) { return x * (1 + relative); }

@@ -31,10 +31,9 @@ struct Sharpness {
   PerJudge alarms{}, kills{};
   PerJudge fair{}, fair_kills{}, bound_kills{};
   std::map<std::string, bool>
-      killed;  ///< by defect that changes something: true if the bound refuses it
+      killed;  ///< by defect that changes data: true if the bound refuses it
   std::string alarm;
-  std::map<std::string, int>
-      missed;  ///< defects that another judge refuses fairly and the bound does not
+  std::map<std::string, int> missed;  ///< defects that only another judge refuses, fairly
 
   std::int64_t survivors() const {
     return std::ranges::count_if(killed, [](const auto& k) { return !k.second; });

@@ -139,7 +139,7 @@ void expect_as_recorded(const ResourceTable& table,
 
 FileCache cache() { return FileCache(std::filesystem::path(MOTE_CUDA_CACHE) / "nvrtc"); }
 
-/// As a backend compiles them: from the key of a group, so that a warm cache needs no text.
+/// Compiles groups as a backend does: from the key of a group, so that a warm cache needs no text.
 TEST_P(Compiling, GroupsOfTheCatalogue) {
   const auto [architecture, variant] = GetParam();
   const ResourceTable table = read_table(table_path(variant));

@@ -125,7 +125,7 @@ void look(const Measured& m, float x, float got, const mote_accuracy& promise, W
   const double own = m.weight == one ? error : std::max(0.0, error - 2 * ulp_of(exact)) / weight;
   const double unit = ulp_of(m.inner(x));
   if (own / unit > worst.ulp) worst.ulp = own / unit, worst.at_ulp = x;
-  // Of these functions only exp is declared to round its argument; its slope is its value.
+  // Only exp of these functions is declared to round its argument; its slope is its value.
   const double argument = promise.arg * 0x1p-24 * std::fabs(x) * std::fabs(m.inner(x));
   const double beyond = own - promise.ulp * unit - argument;
   if (beyond > worst.abs) worst.abs = beyond, worst.at_abs = x;

@@ -108,8 +108,7 @@ TEST(Schedule, GivesEachRoundOfAParallelLoopItsOwnRow) {
       }
 }
 
-/// Iterations over the rest of a row begin at the loop's variable, as those over a chunk of rows
-/// do.
+/// Iterations over the rest of a row begin at the outer loop's variable, as those over a block do.
 TEST(Schedule, GivesEachRoundItsOwnRowWhereTheRowBeginsAtTheRound) {
   const LoopProgram p = compile(program(R"(
 op rest
