@@ -150,7 +150,7 @@ TEST(BoundDecisions, AReadByAnIndexThatIsNotCertainIsUnknown) {
       "input x f32[N]\ninput v f32[M]\n"
       "output y = select[0](x, i64(exp(v))[i0 over m: N else 0])";
   const Array x = array_of(DType::f32, {3}, {5, 6, 7});
-  // exp(1) = 2.7… reads position 2 whatever its last digits are; exp(0) may be just below 1.
+  // exp(1) = 2.7… reads position 2 regardless of its last digits; exp(0) may be just below 1.
   const Ends e = ends_of(text, {x, array_of(DType::f32, {3}, {0.9, 0, -1})});
   expect_point(e, 0, 7);
   expect_unknown(e, 1);

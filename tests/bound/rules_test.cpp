@@ -199,7 +199,7 @@ TEST(BoundRules, WhatIsComputedFromAnOverflowInF64MayBeANumber) {
     EXPECT_EQ(e.hi[0].real(), kInf) << body;
   }
   expect_point(ends_in_f64("1 + x/0", x), 0, kInf);
-  // 0 times an infinity is NaN, from whatever formula the 0 comes.
+  // 0 times an infinity is NaN, regardless of the formula that gives the 0.
   expect_unknown(ends_in_f64("x*(0.5*x)*(exp(-(x*x))*1.2)", x), 0);
   // A stored product overflows; infinite operands stay infinite.
   expect_point(ends_in_f64("x*x", x), 0, kInf);

@@ -35,9 +35,8 @@ float greatest(Row x);
 Floats squares(Row x, float mean);
 Floats exps(Row x, float shift, float (*e)(float));
 float exp_libm(float v);
-/// Computes 2^(v log2 e) in float, where the argument's error becomes an error of the result. It is
-/// not a correct exp alone, but inside a softmax it stands for perturbed inputs, only if these are
-/// small.
+/// Computes 2^(v log2 e) in float, where the argument's error becomes an error of the result. Alone
+/// it is not a correct exp; inside a softmax of small inputs the error equals one of the inputs.
 float exp_by_exp2(float v);
 float exp_bf16(float v);
 /// Evaluates a polynomial on [-ln2/2, ln2/2] after reduction in two steps, within 4 ulp.

@@ -74,7 +74,7 @@ TEST(CudaTiles, OfAConvolutionNeedTheirBarriers) {
   expect_needs_its_barriers("conv2d x=f32[2,3,6,7] w=f32[40,3,3,3] pads=1,1,1,1 fill=uniform:1", 5);
 }
 
-/// Tensor cores multiply, whose lanes exchange operands.
+/// Tensor cores multiply, and lanes exchange operands.
 TEST(CudaTiles, OfSixteenBitsNeedTheirBarriers) {
   expect_needs_its_barriers("matmul a=f16[4,1,9,17] b=f16[1,1,17,10] fill=uniform:1", 4);
 }

@@ -79,7 +79,7 @@ TEST(Altered, SaysFormulasInTheOpsOwnNames) {
   EXPECT_EQ(text_of(moved, "x[i0 + $k + 1 over N]"), "with x[n + k + 1] in place of x[n + k]");
 }
 
-/// Each text is at most a line and has no program text.
+/// Each text has at most 200 characters and no program text.
 TEST(Altered, FormulasAreShortAndNoProgramText) {
   for (const char* op : {"attention", "adam", "lstm_cell", "conv_transpose2d", "cross_entropy",
                          "layer_norm", "index_add", "qconv2d"}) {

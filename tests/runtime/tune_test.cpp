@@ -72,7 +72,7 @@ TEST(Autotune, ASleepingBackendIsNeverChosen) {
 
 TEST(Autotune, TheFastestIsFoundBehindOthers) {
   FakeBackend<3> slow("relu", "slow");
-  FakeBackend<4> quick("relu", "quick");  // does nothing at all: no kernel is faster
+  FakeBackend<4> quick("relu", "quick");  // does nothing: no kernel is faster
   slow.on_run = [](const mote_call* call) {
     std::this_thread::sleep_for(std::chrono::microseconds(300));
     return relu_of(call);

@@ -26,8 +26,7 @@ class Choices {
 };
 
 /// Runs `property(Choices&)` (bool) on `count` byte strings. A failure prints the smallest bytes
-/// and the RC_PARAMS that replay it.
-/// Each string has `size` bytes.
+/// and the RC_PARAMS that replay it. Each string has `size` bytes.
 template <class Property>
 bool holds(const std::string& name, int count, const Property& property, std::size_t size = 240) {
   rc::detail::TestMetadata metadata;

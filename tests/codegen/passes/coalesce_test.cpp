@@ -116,7 +116,8 @@ TEST(Coalesce, KeepsDifferentDtypes) {
                                     {row("a"), row("b", DType::f32)}));
 }
 
-// A random program found this: the second iteration of r reads what the first has overwritten.
+// A random program found this: if a and b shared memory, the second iteration of r would read
+// elements of a that the first has overwritten.
 TEST(Coalesce, KeepsATemporaryReadInALoopThatDoesNotRewriteIt) {
   const Uop x = input("x", DType::f64, {"R", "N"});
   const Uop w = input("w", DType::f64, {"N"});

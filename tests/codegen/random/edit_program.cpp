@@ -151,7 +151,7 @@ std::optional<Program> with_real_input(const Program& p, std::size_t k) {
   ProgramSpec spec = spec_of(p);
   const Uop real = input(as_input(old).name, DType::f64, shape);
   spec.inputs[k] = real;
-  // It is tried without a cast first: many programs are also legal in doubles.
+  // There is no cast: many programs are also legal in doubles.
   const auto replaced = [&](const Uop& u, const std::vector<Uop>& args) {
     return u.id() == old.id() ? real : made_of(u, args);
   };

@@ -33,7 +33,7 @@ std::optional<Program> without_param(const Program& p, std::size_t k);
 std::optional<Program> with_output(const Program& p, std::size_t k, const Uop& value);
 /// Replaces the symbol everywhere, in the inputs' shapes too.
 std::optional<Program> with_symbol(const Program& p, Symbol symbol, const Expr& value);
-/// Makes input k f64 if it is not; its readers get f64, or its cast from f64.
+/// Makes input k f64; nullopt if it is f64 already or the program is not legal then.
 std::optional<Program> with_real_input(const Program& p, std::size_t k);
 
 }  // namespace mote::test
