@@ -8,8 +8,9 @@ namespace mote::test {
 
 bool is_differentiable(const Program& p);
 
-/// Draws sizes from 1 to 3, parameters near their defaults, and reals in (-2, 2), or in (1/4, 1) if
-/// `positive`, from the seed. Throws Error if they do not fit together.
+/// Draws sizes from 1 to 3, integer parameters near their lower limits, and reals in (-2, 2), or in
+/// (1/4, 1) if `positive`, from the seed; real parameters have their defaults. Throws Error if they
+/// do not fit together.
 GradientCase some_case(const Program& p, std::uint64_t seed, bool positive);
 
 }  // namespace mote::test
