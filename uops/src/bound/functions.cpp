@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of functions: their ends, widened by the declared accuracy.
+// Implements the rules of functions: their ends, widened by the declared accuracy.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace mote::bounds {
 namespace {
 
-/// libm's own error in double, in both directions.
+/// The error of libm itself in double, in both directions.
 constexpr double kLibm = 0x1p-51;
 
 Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
@@ -19,15 +19,15 @@ Uop is_zero(const Interval& x) { return eq(x.lo, 0) && eq(x.hi, 0); }
 enum class Way : std::uint8_t { rising, falling, even, wave, tangent };
 struct Shape {
   Way way = Way::rising;
-  double least = -kInf, greatest = kInf;  ///< of the function
-  double from = -kInf, to = kInf;         ///< where it is defined
+  double least = -kInf, greatest = kInf;  ///< range of the function
+  double from = -kInf, to = kInf;         ///< domain of the function
 };
 
 Shape shape_of_function(MapOp op) {
   switch (op) {
     case MapOp::sqrt:
       return {.least = 0, .from = 0};
-    case MapOp::rsqrt:  // of -0 it is -inf
+    case MapOp::rsqrt:  // rsqrt(-0) is -inf
       return {.way = Way::falling, .from = 0};
     case MapOp::exp:
       return {.least = 0};
@@ -56,9 +56,9 @@ Shape shape_of_function(MapOp op) {
   }
 }
 
-/// Half the width of the accuracy as a factor, and what is added.
+/// The half width of the accuracy, as a factor and an absolute part.
 struct Slack {
-  Uop factor;  ///< of the result's magnitude
+  Uop factor;  ///< factor of the result's magnitude
   Uop added;
 };
 Slack slack_of(MapOp op, const Format& f, const Context& c) {
@@ -67,7 +67,8 @@ Slack slack_of(MapOp op, const Format& f, const Context& c) {
   return {ulp * (2 * f.unit) + kLibm, ulp * f.least + a.abs};
 }
 
-/// The ends moved outward by the slack, an exact zero of exp(-inf) aside; clamped to the range.
+/// Returns the ends moved outward by the slack, except an exact zero of exp(-inf), and clamped to
+/// the range.
 Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const Context& c) {
   const Slack s = slack_of(op, f, c);
   const Shape shape = shape_of_function(op);
@@ -75,7 +76,7 @@ Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const
   y.lo = lo - (abs(lo) * s.factor + s.added);
   y.hi = hi + (abs(hi) * s.factor + s.added);
   if (lo.id() == hi.id() || !std::isfinite(shape.greatest)) {
-    // inf - inf: an infinite end stays.
+    // An infinite end stays: the slack would give inf - inf.
     y.lo = where(isinf(lo), lo, y.lo);
     y.hi = where(isinf(hi), hi, y.hi);
   }
@@ -100,7 +101,7 @@ Interval widened(Interval y, MapOp op, const Interval& x, const Format& f, const
   return y;
 }
 
-/// sin, cos: |Δ| <= min(2, e * min(1, |slope| + e)).
+/// Returns the interval of sin or cos: |Δ| <= min(2, e * min(1, |slope| + e)).
 Interval wave(MapOp op, const Interval& x) {
   Interval y;
   if (x.certain()) return exactly(apply1(op, x.lo));
@@ -142,7 +143,7 @@ Interval ends(MapOp op, const Interval& x) {
   return y;
 }
 
-/// Where the ends say nothing about what is between them.
+/// Returns true if the ends say nothing about the values between them.
 Uop unknown(MapOp op, const Interval& x, const Interval& y) {
   const Shape shape = shape_of_function(op);
   Uop bad = isnan(y.lo) || isnan(y.hi);
@@ -214,12 +215,12 @@ std::vector<std::string> contract_functions() {
 
 namespace mote::bounds {
 
-/// a^b where the sign of a's zero decides between the infinities.
+/// Returns true if the sign of a's zero decides between the infinities of a^b.
 Uop odd_power_of_zero(const Interval& a, const Interval& b) {
   return is_zero(a) && b.lo < 0 && ne(mod(b.lo, number(2)), 0);
 }
 
-// a^b rises or falls in each argument where a >= 0, and in a where b is a whole number.
+// a^b rises or falls in each argument if a >= 0, and in a if b is a whole number.
 Interval power(const Interval& a, const Interval& b, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   const auto at = [](const Uop& x, const Uop& y) { return pow(x, y); };
@@ -254,7 +255,7 @@ Interval power(const Interval& a, const Interval& b, DType dtype, const Context&
                 y);
 }
 
-// x - y*floor(x/y) is exact for points; else where the quotient keeps its whole part.
+// x - y*floor(x/y) is exact for points; else if the quotient keeps its whole part.
 Interval remainder(const Interval& a, const Interval& b, DType dtype, const Context& c) {
   const Format f = format_of(dtype, c.contract);
   if (a.certain() && b.certain()) return rounded(exactly(mod(a.lo, b.lo)), f, c, false);

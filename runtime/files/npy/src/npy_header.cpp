@@ -12,7 +12,7 @@ namespace mote {
 namespace {
 
 struct TypeCode {
-  std::string_view code;  ///< without the byte order
+  std::string_view code;  ///< the code without the byte order
   DType dtype;
 };
 constexpr std::array<TypeCode, 9> kTypes = {{{"f4", DType::f32},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors, and their names in program text, case text and messages.
+// Defines the element types of tensors, and their names in program text, case text and messages.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace MOTE_API mote {
 
-/// The order is fixed: it is part of the kernel ABI's registry. f16 is IEEE binary16, bf16 the
-/// upper half of binary32; both are stored in 16 bits and never computed in.
+/// The element types, in a fixed order that is part of the kernel ABI's registry. f16 is IEEE
+/// binary16, bf16 the upper half of binary32; both are stored in 16 bits and never computed in.
 enum class DType : std::uint8_t { f32, f64, i32, i64, boolean, f16, bf16, i8, u8 };
 
 std::string_view name(
@@ -27,7 +27,8 @@ constexpr bool is_real(DType dtype) {
 constexpr bool is_integer(DType dtype) {
   return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::i8 || dtype == DType::u8;
 }
-/// A store to it loses nothing of what programs compute in: f64, i64, bool.
+/// Returns true if a store to the dtype loses nothing of the values that programs compute: f64,
+/// i64, bool.
 constexpr bool is_wide(DType dtype) {
   return dtype == DType::f64 || dtype == DType::i64 || dtype == DType::boolean;
 }
@@ -52,11 +53,11 @@ constexpr IntegerRange integer_range(DType dtype) {
   }
 }
 
-/// Binary format of a real dtype: its values are k·2^e with |k| < 2^precision and e >=
+/// The binary format of a real dtype: its values are k·2^e with |k| < 2^precision and e >=
 /// least_exponent, up to greatest.
 struct RealFormat {
-  int precision;       ///< significant bits, the hidden one counted
-  int least_exponent;  ///< of the unit of subnormal numbers
+  int precision;       ///< significant bits, including the hidden one
+  int least_exponent;  ///< exponent of the unit of subnormal numbers
   double greatest;     ///< the greatest finite value
 };
 constexpr RealFormat real_format(DType dtype) {
